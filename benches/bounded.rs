@@ -23,14 +23,14 @@ mod fill;
 
 use fill::Dice;
 use pleach::config::policies;
-use pleach::domain::evidence::SkipWhy;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mode::Mode;
-use pleach::domain::model::ModelInfo;
-use pleach::domain::plan::{ContextPlan, Reason};
-use pleach::domain::tokens::Encoding;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::retrieval_set::SkipWhy;
+use pleach::domain::call::tokens::Encoding;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{ContextPlan, Reason};
 use pleach::engine::api::{Answer, Event, Planned, Request};
-use pleach::llm::tokens::Tokenizers;
+use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::{OpenOptions, Store};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -118,7 +118,7 @@ fn open(client: &mut Client, title: &str) -> BranchId {
 }
 
 fn mode(client: &mut Client, branch: BranchId, mode: Mode) {
-    let overrides = pleach::domain::branch::Overrides { mode: Some(mode), ..Default::default() };
+    let overrides = pleach::domain::conversation::branch::Overrides { mode: Some(mode), ..Default::default() };
     client.must(Request::Override { branch, overrides });
 }
 

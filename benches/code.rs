@@ -9,18 +9,18 @@
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
 
-use pleach::code::build::{Change, Round, renew};
-use pleach::code::cache::Cache;
-use pleach::code::cards::{Limits, Sources, fill};
-use pleach::code::index::Index;
-use pleach::code::rank::{Hit, rank};
+use pleach::code::find::cards::{Limits, Sources, fill};
+use pleach::code::find::rank::{Hit, rank};
+use pleach::code::find::{map, query};
+use pleach::code::index::build::{Change, Round, renew};
+use pleach::code::index::cache::Cache;
+use pleach::code::index::records::Index;
+use pleach::code::parse::walk::Bounds;
+use pleach::code::parse::words::{Analyzer, is_stop, words_of};
 use pleach::code::tuning::Tuning;
-use pleach::code::walk::Bounds;
-use pleach::code::words::{Analyzer, is_stop, words_of};
-use pleach::code::{query, scaffold};
-use pleach::domain::code::Parts;
-use pleach::domain::tokens::{CountTokens, Encoding};
-use pleach::llm::tokens::Tokenizers;
+use pleach::domain::call::tokens::{CountTokens, Encoding};
+use pleach::domain::code::symbols::Parts;
+use pleach::llm::counting::tokens::Tokenizers;
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -266,7 +266,7 @@ fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
     println!("start from the kept file: {:.2?}, {} files", begun.elapsed(), told.records);
     questions(&index, &root, count);
     let begun = Instant::now();
-    let map = scaffold::scaffold(&index, &Disk::new(&root), count, 200, 6);
+    let map = map::scaffold(&index, &Disk::new(&root), count, 200, 6);
     println!("map: {:.2?}, {} tokens", begun.elapsed(), map.tokens);
     std::fs::remove_dir_all(scratch).unwrap();
 }

@@ -12,15 +12,15 @@ mod support {
     pub(crate) mod server;
 }
 
-use pleach::context::condense::survive::{Survival, Wanted};
-use pleach::context::condense::{Size, extract};
-use pleach::domain::capsule::CapsuleKind;
-use pleach::domain::condense::{AnchorKind, By, CapsuleDraft, SALIENT, SourceTurn};
-use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::mark::MarkKind;
-use pleach::domain::message::Role;
-use pleach::domain::model::ModelInfo;
-use pleach::domain::tokens::{Encoding, approximate};
+use pleach::context::summary::survive::{Survival, Wanted};
+use pleach::context::summary::{Size, extract};
+use pleach::domain::base::ids::{BranchId, NodeId};
+use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::tokens::{Encoding, approximate};
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::summary::accepted::CapsuleKind;
+use pleach::domain::summary::draft::{AnchorKind, By, CapsuleDraft, SALIENT, SourceTurn};
 use pleach::engine::api::{Act, Answer, Condense, Item, Request};
 use std::sync::Arc;
 use support::bench::{Bench, Client, Model, message};

@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
 
-use pleach::retrieval::vector::{Code, VectorIndex};
+use pleach::retrieval::vectors::memory::{Code, VectorIndex};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -265,9 +265,9 @@ fn real() -> Result<Set, String> {
 /// Sentences embedded by the model in `PLEACH_MINILM`; kept in the target folder between runs.
 #[cfg(feature = "local-embeddings")]
 fn real() -> Result<Set, String> {
-    use pleach::domain::embed::{Embed, Purpose};
+    use pleach::domain::call::embedding::{Embed, Purpose};
     let folder = std::env::var_os("PLEACH_MINILM").ok_or("PLEACH_MINILM names no model directory")?;
-    let embedder = pleach::llm::embed_local::LocalEmbedder::open(Path::new(&folder)).map_err(|e| e.to_string())?;
+    let embedder = pleach::llm::embedders::local::LocalEmbedder::open(Path::new(&folder)).map_err(|e| e.to_string())?;
     if embedder.dims() != DIMS {
         return Err(format!("the model has {} dimensions, not {DIMS}", embedder.dims()));
     }
@@ -275,7 +275,7 @@ fn real() -> Result<Set, String> {
     if texts.len() < REAL + QUESTIONS {
         return Err(format!("only {} sentences were found", texts.len()));
     }
-    let digest = pleach::domain::hash::Fields::new("dense").text(&embedder.id()).json(&texts).finish();
+    let digest = pleach::domain::base::hash::Fields::new("dense").text(&embedder.id()).json(&texts).finish();
     let kept = texts::kept(&digest.short());
     let mut base = texts::read(&kept).filter(|values| values.len() == texts.len() * DIMS).unwrap_or_default();
     if base.is_empty() {
@@ -324,7 +324,7 @@ mod texts {
             prose.flat_map(|block| block.split(". ")).take(400).for_each(&mut add);
         }
         // Which ones are asked with must not depend on where they come from.
-        all.sort_by_cached_key(|text| pleach::domain::hash::Hash::of(text.as_bytes()));
+        all.sort_by_cached_key(|text| pleach::domain::base::hash::Hash::of(text.as_bytes()));
         all.truncate(count);
         all
     }

@@ -16,12 +16,12 @@ mod support {
 mod said;
 
 use pleach::config::{models::ModelTable, policies, prompts};
-use pleach::domain::mode::Mode;
-use pleach::domain::model::{ModelInfo, Price};
-use pleach::domain::policy::{Layout, PolicySpec};
-use pleach::domain::tokens::{CountTokens, Encoding};
-use pleach::engine::setup::Prompts;
-use pleach::llm::tokens::Tokenizers;
+use pleach::domain::call::model::{ModelInfo, Price};
+use pleach::domain::call::tokens::{CountTokens, Encoding};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::policy::{Layout, PolicySpec};
+use pleach::engine::startup::setup::Prompts;
+use pleach::llm::counting::tokens::Tokenizers;
 use said::{Exchange, Talk};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -11,9 +11,9 @@ mod support {
 }
 
 use pleach::context::render::{self, Outline};
-use pleach::domain::message::Role;
-use pleach::domain::policy::{Layout, PolicySpec, Section};
-use pleach::domain::tokens::Encoding;
+use pleach::domain::call::tokens::Encoding;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
 use std::time::{Duration, Instant};
 use support::talk::{self, Own, Quarter, Said, Talk};
 

@@ -19,10 +19,10 @@ mod support {
 }
 
 use pleach::config::policies;
-use pleach::domain::branch::Overrides;
-use pleach::domain::hash::Hash;
-use pleach::domain::model::ModelInfo;
-use pleach::domain::tokens::Encoding;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::tokens::Encoding;
+use pleach::domain::conversation::branch::Overrides;
 use pleach::engine::api::Request;
 use rusqlite::Connection;
 use std::path::Path;

@@ -8,9 +8,10 @@
 
 use pleach::config::load::{Environment, Sources, load};
 use pleach::config::settings::CallOverrides;
-use pleach::domain::ids::BranchId;
+use pleach::domain::base::ids::BranchId;
+use pleach::engine::Engine;
 use pleach::engine::api::{Answer, Draft, DraftKind, Event, Events, Request, Ticket};
-use pleach::engine::{Engine, wiring};
+use pleach::engine::startup::wiring;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

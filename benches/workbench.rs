@@ -29,12 +29,12 @@ mod made;
 mod stored;
 
 use made::view_of;
-use pleach::config::keymap::{Chord, Key, Keymap};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use pleach::domain::message::Node;
-use pleach::domain::plan::ContextPlan;
-use pleach::domain::tokens::Certainty;
+use pleach::config::keys::keymap::{Chord, Key, Keymap};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use pleach::domain::call::tokens::Certainty;
+use pleach::domain::conversation::message::Node;
+use pleach::domain::planning::plan::ContextPlan;
 use pleach::engine::api::{Answer, Event, Planned, Request, Ticket};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};

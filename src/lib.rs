@@ -46,25 +46,25 @@
 //! # A turn's journey
 //!
 //! 1. A key becomes an action (`config/keymap.toml`), a message, a pure `update`, and a command through the engine's door.
-//! 2. Typing or acting asks for a new plan. The engine copies what can matter into a snapshot (`engine::snapshot`); the
-//!    planner's thread gathers contents and counts (`engine::gather`) into a frozen
-//!    [`PlanInput`](domain::input::PlanInput), solves it ([`context::plan`]: score → admit → explain) and renders the bytes
+//! 2. Typing or acting asks for a new plan. The engine copies what can matter into a snapshot (`engine::plans::snapshot`); the
+//!    planner's thread gathers contents and counts (`engine::plans::input_builder`) into a frozen
+//!    [`PlanInput`](domain::planning::input::PlanInput), solves it ([`context::plan`]: score → admit → explain) and renders the bytes
 //!    ([`context::render`]). Only the newest draft of a branch is worked on. Where an embedder is set, a thread beside it
-//!    (`engine::vectors`) makes vectors of passages; a plan takes those that are there. Likewise code: a thread of its own
-//!    (`engine::coder`) keeps an index of a trusted workspace, and a plan (`engine::orient`) takes what is known when it is made.
+//!    (`engine::indexing::vectors`) makes vectors of passages; a plan takes those that are there. Likewise code: a thread of its own
+//!    (`engine::indexing::code_indexer`) keeps an index of a trusted workspace, and a plan (`engine::plans::sources::code`) takes what is known when it is made.
 //! 3. Enter names the plan last drawn. Is it still what the branch's head, marks, draft and settings give, its bytes are
 //!    posted; else nothing is sent and the new plan is shown.
 //! 4. Before the POST one transaction writes the plan and an open run with a fence. The answer streams through our own
 //!    event decoder ([`llm::sse`]); pieces are saved at least every 250 ms.
-//! 5. The pure turn machine ([`engine::turn`]) decides what follows: the user message becomes a node with the first event,
+//! 5. The pure turn machine ([`engine::turns::machine`]) decides what follows: the user message becomes a node with the first event,
 //!    an answer with tool calls waits for all results and is committed whole with them, the grown turn is planned and asked
-//!    again; a call that would change something is worked out first ([`domain::consent`]) and waits for a rule's or a person's
-//!    word (`engine::consent`), and what it changed is an operation, so that undo takes it back; every end is one transaction with the head's compare-and-swap and the run's end.
+//!    again; a call that would change something is worked out first ([`domain::tool::consent`]) and waits for a rule's or a person's
+//!    word (`engine::turns::consent`), and what it changed is an operation, so that undo takes it back; every end is one transaction with the head's compare-and-swap and the run's end.
 //! 6. The state block is cut out of the answer and stored as a version; what it asks to remember or to pin is stored as
 //!    suggestions; what the turn touched is kept, leases count down, and what is spoken of again is leased
-//!    (`engine::reflect`, decided by [`context::activation`]); usage is kept beside the estimate, and from it the meter learns how the model's server
-//!    counts ([`domain::meter`]; for display and alarm only).
-//! 7. Once a turn has closed, a thread works out whether the policy wants older turns summed up (`engine::compaction`); what is
+//!    (`engine::turns::reflect`, decided by [`context::activation`]); usage is kept beside the estimate, and from it the meter learns how the model's server
+//!    counts ([`domain::call::meter`]; for display and alarm only).
+//! 7. Once a turn has closed, a thread works out whether the policy wants older turns summed up (`engine::summaries::automatic`); what is
 //!    made waits as a draft, and goes into no plan before it is accepted.
 //!
 //! A start after a crash turns open runs of dead processes into interrupted answers with the text that had come, says so,
@@ -74,21 +74,21 @@
 //!
 //! A node's key is a hash of its parent's key, role, content and twin number, so the same message is the same node on every
 //! machine. Plans, marks and digests speak in keys; public ids (UUIDv7) are for people. Two answers to one question are
-//! two turns. See [`domain::message::node_key`] and [`domain::mark::Atom`].
+//! two turns. See [`domain::conversation::message::node_key`] and [`domain::conversation::mark::Atom`].
 //!
 //! # Where to add things
 //!
-//! * a reason or remedy: [`domain::plan::Reason`], its sentence beside it, then `context`
-//! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::policy::PolicySpec`];
-//!   a number: [`domain::tuning`]; a formula: [`context::policy`], brought to the plan by `context::choose`; a fact that it
-//!   needs of a turn: [`domain::facts`], read by `engine::facts`
-//! * a source of context: a [`Section`](domain::policy::Section), a block in `engine::gather`
+//! * a reason or remedy: [`domain::planning::plan::Reason`], its sentence beside it, then `context`
+//! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`];
+//!   a number: [`domain::planning::tuning`]; a formula: [`context::policy`], brought to the plan by `context::choose`; a fact that it
+//!   needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
+//! * a source of context: a [`Section`](domain::planning::policy::Section), a block in `engine::plans::input_builder`
 //! * an action or key: `config/keymap.toml` and the table of actions; help, palette and conflicts follow
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a panel: one file each in `tui::model`, `tui::update`, `tui::view`
-//! * a server's peculiarity: [`domain::model::Quirk`] and the sorting of errors in `llm`
+//! * a server's peculiarity: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records
-//! * a language whose symbols are read: [`domain::code::Language`], its grammar in `code::language`, its table in `code::spec`
+//! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`, its table in `code::parse::spec`
 //! * something stored: a [`store::types::Write`], its table family, a migration
 //!
 //! # Glossary
@@ -108,7 +108,7 @@
 //! * **capsule**: a summary of turns with what it was made from; **draft**: one that waits for a person. A capsule goes in
 //!   place of its turns, which stay where they are; **level**: a capsule and the ones before it, taken back one by one.
 //! * **trace**: what a call to a tool was asked, who allowed it and what it came to; a failed one and the later one that worked
-//!   on the same are linked ([`domain::resolved`]). **again**: a call that a person repeats beside the conversation.
+//!   on the same are linked ([`domain::tool::resolution`]). **again**: a call that a person repeats beside the conversation.
 //! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted. **diagnostic**: what of
 //!   an answer could not be taken as it came, with its bytes, kept with the run.
 //! * **memory**: a fact, preference, outcome or event that is known beyond its message, in one session or in all; suggested by

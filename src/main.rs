@@ -1,9 +1,10 @@
-//! The thin binary: reads settings, starts the engine, and lets the command line or the workbench in.
+//! The thin binary: reads settings, starts the engine, and lets the command line or the workbench in. Not for: anything else.
 
-use pleach::cli::{self, Formats, args::Args, repair};
+use pleach::cli::{self, Formats, args::Args, system::repair};
 use pleach::config::load::{Config, Environment, Sources, load};
-use pleach::engine::{Engine, wiring};
-use pleach::{domain::failure::Failure, domain::record::Incoming, export, import, telemetry, tools, tui};
+use pleach::domain::{base::failure::Failure, conversation::record::Incoming};
+use pleach::engine::{Engine, startup::wiring};
+use pleach::{export, import, telemetry, tools, tui};
 
 const FORMATS: Formats = Formats {
     check: import::check,
@@ -13,7 +14,7 @@ const FORMATS: Formats = Formats {
 };
 
 fn main() -> std::process::ExitCode {
-    let parsed = tools::confined::main(std::env::args_os()).map_or_else(cli::parse, Err);
+    let parsed = tools::sandbox::main(std::env::args_os()).map_or_else(cli::parse, Err);
     let Ok(args) = &parsed else { return parsed.err().unwrap_or_default().into() };
     let workspace = std::env::current_dir().unwrap_or_else(|_| ".".into());
     let (env, store) = (Environment::of_process(), args.global.store.clone());

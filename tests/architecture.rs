@@ -67,9 +67,8 @@ const GUESTS: &[(&str, &str)] = &[
     ("seccompiler", "tools"),
     ("libc", "tools"),
 ];
-const NO_TOKIO: &[&[&str]] =
-    &[&["domain"], &["context"], &["retrieval"], &["tui", "model"], &["tui", "update"], &["tui", "view"]];
-const NO_WORLD: &[&[&str]] = &[&["domain"], &["context"], &["retrieval"], &["tui", "update"], &["tui", "view"]];
+/// Rooms without tokio, clock, environment and files.
+const PURE: &[&str] = &["domain", "context", "retrieval"];
 const WORLD: &[&[&str]] = &[
     &["std", "fs"],
     &["std", "env"],
@@ -84,6 +83,8 @@ const WORLD: &[&[&str]] = &[
 const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
 const MOST_LINES: usize = 500;
 const MOST_MAIN: usize = 40;
+/// Source files in one folder, without its tests.
+const MOST_FILES: usize = 22;
 
 /// Something that the house forbids.
 #[derive(PartialEq, Eq, Clone, PartialOrd, Ord)]
@@ -102,7 +103,7 @@ impl fmt::Debug for Offence {
 /// Whether a module may name a place in the crate.
 fn may_know(from: &[String], to: &[String]) -> bool {
     let name = |path: &[String], at: usize| path.get(at).cloned().unwrap_or_default();
-    let (room, inner) = (name(from, 0), name(from, 1));
+    let room = name(from, 0);
     let (wanted, part) = (name(to, 0), name(to, 1));
     // A single segment that is no room is an item of lib.rs itself (a macro, say).
     if !ALL_ROOMS.contains(&wanted.as_str()) || wanted == "domain" {
@@ -115,11 +116,17 @@ fn may_know(from: &[String], to: &[String]) -> bool {
         "engine" => !matches!(wanted.as_str(), "cli" | "tui"),
         "cli" => wanted == "cli" || wanted == "config" || door,
         "tui" => {
-            let own = |parts: &[&str]| wanted == "tui" && parts.contains(&part.as_str());
-            match inner.as_str() {
-                "model" => own(&["model"]) || wanted == "config",
-                "view" => own(&["view", "model", "theme", "text"]),
-                "update" => own(&["update", "model", "msg"]) || door,
+            // `crate::tui::screens` alone is the way to a path that is judged where it is written.
+            let way = matches!(to, [_, part] | [_, part, _] if part == "screens")
+                || matches!(to, [_, part] if part == "chat");
+            let own = |kinds: &[&str]| {
+                let kind = screen_kind(to).unwrap_or(&part);
+                wanted == "tui" && (way || kinds.contains(&kind))
+            };
+            match screen_kind(from) {
+                Some("model") => own(&["model"]) || wanted == "config",
+                Some("view") => own(&["view", "model", "theme", "text"]),
+                Some("update") => own(&["update", "model", "msg"]) || door,
                 _ => wanted == "tui" || wanted == "config" || door,
             }
         }
@@ -128,8 +135,32 @@ fn may_know(from: &[String], to: &[String]) -> bool {
     }
 }
 
-fn stands_in(module: &[String], places: &[&[&str]]) -> bool {
-    places.iter().any(|place| begins(module, place))
+/// What a module of the workbench is (`model`, `update` or `view`), by its folder or the beginning of its file's name.
+fn screen_kind(module: &[String]) -> Option<&'static str> {
+    let parts = match module {
+        [room, place, rest @ ..] if room == "tui" && place == "screens" => rest.get(1..)?,
+        [room, place, rest @ ..] if room == "tui" && place == "chat" => rest,
+        [room, rest @ ..] if room == "tui" => rest,
+        _ => return None,
+    };
+    let first = parts.first()?;
+    ["model", "update", "view"]
+        .into_iter()
+        .find(|kind| first.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')))
+}
+
+fn is_pure(module: &[String]) -> bool {
+    module.first().is_some_and(|room| PURE.contains(&room.as_str()))
+}
+
+/// Whether a module may not use tokio.
+fn without_tokio(module: &[String]) -> bool {
+    is_pure(module) || screen_kind(module).is_some()
+}
+
+/// Whether a module may not ask for the time, the environment or files.
+fn without_world(module: &[String]) -> bool {
+    is_pure(module) || matches!(screen_kind(module), Some("update" | "view"))
 }
 
 fn begins(path: &[String], with: &[&str]) -> bool {
@@ -177,6 +208,10 @@ impl Inspector<'_> {
                 let kept = self.module.len().saturating_sub(ups);
                 Some([&self.module[..kept], &written[ups..]].concat())
             }
+            // Screens are named through the module that holds them.
+            "screens" if self.module.first().is_some_and(|room| room == "tui") => {
+                Some([&["tui".to_owned()], written].concat())
+            }
             _ => None,
         };
         let name = written.join("::");
@@ -201,10 +236,10 @@ impl Inspector<'_> {
         if !homes.is_empty() && !homes.contains(&room.as_str()) {
             self.offend(written, format!("{} may come only into {}, not into {from}", written[0], homes.join(", ")));
         }
-        if written[0] == "tokio" && stands_in(&self.module, NO_TOKIO) {
+        if written[0] == "tokio" && without_tokio(&self.module) {
             self.offend(written, format!("tokio may not come into {from}"));
         }
-        if !stands_in(&self.module, NO_WORLD) {
+        if !without_world(&self.module) {
             return;
         }
         let clock = written.len() > 1 && written.last().is_some_and(|last| CLOCKS.contains(&last.as_str()));
@@ -264,7 +299,7 @@ impl<'ast> Visit<'ast> for Inspector<'_> {
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        if call.method == "elapsed" && call.args.is_empty() && stands_in(&self.module, NO_WORLD) {
+        if call.method == "elapsed" && call.args.is_empty() && without_world(&self.module) {
             let from = self.module.join("::");
             self.offend(&["elapsed".to_owned()], format!("{from} reads the clock: elapsed()"));
         }
@@ -367,6 +402,10 @@ fn inspect(file: &str, text: &str) -> Vec<Offence> {
     if !text.starts_with("//! ") {
         found.push(offence(1, "the file has no //! header saying what it is for".into()));
     }
+    let header: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+    if !file.ends_with("lib.rs") && !header.iter().any(|line| line.contains("Not for")) {
+        found.push(offence(1, "the header does not say what the file is not for".into()));
+    }
     let most = if file == "main.rs" { MOST_MAIN } else { MOST_LINES };
     let lines = lines_without_tests(text);
     if lines > most {
@@ -383,6 +422,16 @@ fn inspect(file: &str, text: &str) -> Vec<Offence> {
         Err(error) => found.push(offence(1, format!("the file does not parse: {error}"))),
     }
     found
+}
+
+/// Folders with more files than a reader takes in.
+fn full_folders<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    for file in files {
+        *counts.entry(file.rsplit_once('/').map_or("", |(folder, _)| folder)).or_default() += 1;
+    }
+    let full = counts.into_iter().filter(|(_, count)| *count > MOST_FILES);
+    full.map(|(folder, count)| format!("src/{folder} has {count} files; {MOST_FILES} are allowed")).collect()
 }
 
 fn sources() -> Vec<(String, String)> {
@@ -410,19 +459,22 @@ fn the_house_keeps_its_rules() {
     let for_tests: Vec<String> = sources.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
     let is_for_tests = |file: &str| {
         let name = file.trim_end_matches(".rs");
-        for_tests
-            .iter()
-            .any(|test| name == test || name.strip_prefix(test.as_str()).is_some_and(|r| r.starts_with('/')))
+        name.ends_with("_tests")
+            || for_tests
+                .iter()
+                .any(|test| name == test || name.strip_prefix(test.as_str()).is_some_and(|r| r.starts_with('/')))
     };
     let found: Vec<Offence> =
         sources.iter().filter(|(file, _)| !is_for_tests(file)).flat_map(|(file, text)| inspect(file, text)).collect();
-    let list: Vec<String> = found.iter().map(|offence| format!("{offence:?}")).collect();
-    assert!(found.is_empty(), "{} offences:\n{}", list.len(), list.join("\n"));
+    let mut list: Vec<String> = found.iter().map(|offence| format!("{offence:?}")).collect();
+    let kept = sources.iter().map(|(file, _)| file.as_str()).filter(|file| !is_for_tests(file));
+    list.extend(full_folders(kept));
+    assert!(list.is_empty(), "{} offences:\n{}", list.len(), list.join("\n"));
 }
 
 /// The offences of a planted file, as `line: rule`.
 fn planted(file: &str, code: &str) -> Vec<String> {
-    let text = format!("//! A planted file.\n{code}\n");
+    let text = format!("//! A planted file. Not for: anything.\n{code}\n");
     inspect(file, &text).into_iter().map(|offence| format!("{}: {}", offence.line, offence.rule)).collect()
 }
 
@@ -450,6 +502,12 @@ fn planted_edges_are_caught() {
         ("tui/model/tree.rs", "use crate::tui::msg::Msg;"),
         ("tui/view/mod.rs", "use crate::config::Keymap;"),
         ("tui/view/tree.rs", "use super::super::msg::Msg;"),
+        ("tui/screens/tree/view.rs", "use super::update::press;"),
+        ("tui/screens/tree/view_detail.rs", "use crate::tui::{screens, msg::Msg};"),
+        ("tui/screens/tree/model.rs", "use super::view::draw;"),
+        ("tui/screens/tree/model.rs", "fn f() { screens::calls::update::act(); }"),
+        ("tui/screens/tree/update.rs", "use crate::config::Keymap;"),
+        ("tui/chat/update/acts.rs", "use crate::tui::chat::view::meter;"),
         ("tui/view/tree.rs", "use crate::engine::api::Event;"),
         ("tui/update/mod.rs", "use crate::tui::view::draw;"),
         ("tui/update/mod.rs", "use crate::config::Keymap;"),
@@ -486,6 +544,8 @@ fn planted_guests_and_worlds_are_caught() {
         ("context/mod.rs", "fn f() { let _ = jiff::Timestamp::now(); }"),
         ("context/mod.rs", "fn f(x: std::time::Instant) { let _ = x.elapsed(); }"),
         ("tui/update/mod.rs", "fn f() { let _ = std::env::var(\"HOME\"); }"),
+        ("tui/chat/view/meter.rs", "fn f() { let _ = std::env::var(\"HOME\"); }"),
+        ("tui/screens/tree/update.rs", "use tokio::sync::watch;"),
         ("domain/mod.rs", "use std::time::SystemTime;"),
     ] {
         let found = planted(file, code);
@@ -499,7 +559,11 @@ fn planted_forms_are_caught() {
     assert_eq!(across, ["2: pub use across rooms: crate::store::Store"]);
     assert_eq!(planted("engine/mod.rs", "pub(crate) use crate::domain::ids::RunId;").len(), 1);
     assert_eq!(inspect("store/mod.rs", "use std::fmt;\n")[0].rule, "the file has no //! header saying what it is for");
-    let long = |lines: usize| format!("//! Long.\n{}", "// x\n".repeat(lines - 1));
+    assert_eq!(inspect("store/mod.rs", "//! A store.\n").len(), 1);
+    let many: Vec<String> = (0..23).map(|at| format!("store/{at}.rs")).collect();
+    assert_eq!(full_folders(many.iter().map(String::as_str)).len(), 1);
+    assert_eq!(full_folders(many.iter().skip(1).map(String::as_str)).len(), 0);
+    let long = |lines: usize| format!("//! Long. Not for: reading.\n{}", "// x\n".repeat(lines - 1));
     assert_eq!(inspect("store/a.rs", &long(500)), []);
     assert_eq!(inspect("store/a.rs", &long(501)).len(), 1);
     let with_tests = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", long(500), "    // x\n".repeat(300));
@@ -507,7 +571,7 @@ fn planted_forms_are_caught() {
     assert_eq!(inspect("store/a.rs", &format!("{with_tests}// x\n")).len(), 1);
     assert_eq!(inspect("main.rs", &long(40)), []);
     assert_eq!(inspect("main.rs", &long(41)).len(), 1);
-    assert_eq!(inspect("store/a.rs", "//! Broken.\nfn (").len(), 1);
+    assert_eq!(inspect("store/a.rs", "//! Broken. Not for: use.\nfn (").len(), 1);
 }
 
 #[test]
@@ -526,6 +590,14 @@ fn what_is_allowed_is_left_alone() {
         ("tui/model/mod.rs", "use crate::config::Keymap; use crate::domain::plan::Row; use std::time::Instant;"),
         ("tui/view/tree.rs", "use super::super::theme::Theme; use crate::tui::{model::Model, text}; use super::line;"),
         ("tui/update/mod.rs", "use crate::engine::api::Request; use crate::tui::{model, msg::Msg};"),
+        (
+            "tui/screens/tree/update.rs",
+            "use crate::tui::screens; use super::model::TreeScreen; fn f() { screens::calls::model::new(); }",
+        ),
+        (
+            "tui/screens/tree/view_detail.rs",
+            "use super::view; use crate::tui::chat::model::Panel; use crate::tui::text;",
+        ),
         (
             "context/mod.rs",
             "fn f() { let now = 5; g(now); } #[cfg(test)] mod tests { use std::fs; use crate::store::Store; }",

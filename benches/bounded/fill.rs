@@ -1,8 +1,8 @@
 //! A store with many messages of made-up words, their frequencies as Zipf's law has them, written in large batches.
 
-use pleach::domain::branch::{Branch, Overrides};
-use pleach::domain::ids::{BranchId, NodeId, SessionId};
-use pleach::domain::message::{Content, End, Node, NodeHead, Role, node_key};
+use pleach::domain::base::ids::{BranchId, NodeId, SessionId};
+use pleach::domain::conversation::branch::{Branch, Overrides};
+use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
 use pleach::store::types::Write;
 use pleach::store::{OpenOptions, Store};
 use std::path::Path;

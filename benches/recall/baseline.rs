@@ -2,10 +2,10 @@
 //! constants; the same over stems without stop words.
 
 use super::data::Talk;
-use pleach::domain::evidence::ScoreParts;
-use pleach::retrieval::passages::passages;
+use pleach::domain::call::retrieval_set::ScoreParts;
+use pleach::retrieval::index::passages::passages;
+use pleach::retrieval::index::words::{Analyzer, Term, hash, words_of};
 use pleach::retrieval::search::Hit;
-use pleach::retrieval::words::{Analyzer, Term, hash, words_of};
 use std::cell::RefCell;
 use std::collections::HashMap;
 

@@ -1,14 +1,14 @@
 //! Conversations and questions in the import shape, and what a method found of the evidence.
 
-use pleach::domain::hash::Hash;
-use pleach::domain::message::Role;
-use pleach::domain::tokens::{CountTokens, Encoding};
-use pleach::llm::tokens::Tokenizers;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::call::tokens::{CountTokens, Encoding};
+use pleach::domain::conversation::message::Role;
+use pleach::llm::counting::tokens::Tokenizers;
 use pleach::retrieval::fill::{Filled, Room, fill};
-use pleach::retrieval::index::{Entry, Index};
+use pleach::retrieval::index::segment::Nowhere;
+use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::scope::{Filter, Scope};
 use pleach::retrieval::search::{Ask, Hit, Texts};
-use pleach::retrieval::segment::Nowhere;
 use pleach::retrieval::tuning::Tuning;
 use serde_json::Value;
 use std::borrow::Cow;

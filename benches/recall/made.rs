@@ -3,7 +3,7 @@
 
 use super::data::{Question, Said, Talk};
 use super::times::Dice;
-use pleach::domain::message::Role;
+use pleach::domain::conversation::message::Role;
 
 const PARTS: [&str; 24] = [
     "scheduler",

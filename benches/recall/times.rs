@@ -1,12 +1,12 @@
 //! Times and sizes at 1,000, 100,000 and 1,000,000 messages of made-up words, their frequencies as Zipf's law has them.
 
-use pleach::domain::hash::Hash;
-use pleach::domain::message::Role;
-use pleach::retrieval::index::{Entry, Index};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::conversation::message::Role;
+use pleach::retrieval::index::segment::Nowhere;
+use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::{Filter, Scope};
 use pleach::retrieval::search::{Ask, Texts, search};
-use pleach::retrieval::segment::Nowhere;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,17 +1,17 @@
 //! Made-up sessions and plans, as the engine would hand them over.
 
 use crate::{MAIN, SESSION};
-use pleach::domain::branch::{Branch, Overrides, SessionCard};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::NodeId;
-use pleach::domain::mark::Atom;
-use pleach::domain::message::{Content, End, Node, NodeHead, Part, Role, node_key};
-use pleach::domain::mode::Mode;
-use pleach::domain::plan::{
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::NodeId;
+use pleach::domain::call::tokens::{Certainty, Encoding};
+use pleach::domain::conversation::branch::{Branch, Overrides, SessionCard};
+use pleach::domain::conversation::mark::Atom;
+use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role, node_key};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{
     Basis, Budget, ContextPlan, Form, Item, Reason, Remedy, Row, RowKind, Scores, Source, Verdict,
 };
-use pleach::domain::policy::{Layout, Section};
-use pleach::domain::tokens::{Certainty, Encoding};
+use pleach::domain::planning::policy::{Layout, Section};
 use pleach::engine::api::SessionView;
 use uuid::Uuid;
 

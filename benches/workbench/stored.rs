@@ -4,10 +4,10 @@ use crate::fill::{self, Dice, LONG, question};
 use crate::support::bench::{Bench, Client, Model};
 use crate::support::live::Live;
 use pleach::config::policies;
-use pleach::domain::model::ModelInfo;
-use pleach::domain::tokens::Encoding;
+use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::tokens::Encoding;
 use pleach::engine::api::{Answer, Request};
-use pleach::llm::tokens::Tokenizers;
+use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::{OpenOptions, Store};
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ pub(crate) fn session(size: (u16, u16)) {
         live.types(word);
         let since = Instant::now();
         live.until(is_planned);
-        each.push(since.elapsed().saturating_sub(Duration::from_millis(pleach::tui::model::plan::REST)));
+        each.push(since.elapsed().saturating_sub(Duration::from_millis(pleach::tui::chat::model::plan::REST)));
     }
     tell("from the last key to the plan, the rest left out", each);
     println!("SQL statements that the screen's thread ran: {}", Store::reads_of_this_thread() - reads);

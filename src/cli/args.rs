@@ -6,15 +6,15 @@ pub use super::commands::{
     Replay, SessionCommand, StateCommand, WithBackups,
 };
 use super::consent::RulesCommand;
-use super::mcp::McpCommand;
-use super::memory::MemoryCommand;
-use super::pins::TaskCommand;
-use super::project::ProjectCommand;
-use super::traces::Traces;
+use super::context::memory::MemoryCommand;
+use super::context::pins::TaskCommand;
+use super::system::mcp::McpCommand;
+use super::system::project::ProjectCommand;
+use super::system::traces::Traces;
 use crate::config::settings::CallOverrides;
-use crate::domain::message::Role;
-use crate::domain::mode::Mode;
-use crate::domain::policy::Layout;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::policy::Layout;
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 

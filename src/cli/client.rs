@@ -3,10 +3,10 @@
 
 use super::output::{Io, in_commands};
 use super::stop::Stop;
-use crate::domain::again::AgainState;
-use crate::domain::consent::Rule;
-use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::plan::Blocked;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::planning::plan::Blocked;
+use crate::domain::tool::consent::Rule;
+use crate::domain::tool::rerun::AgainState;
 use crate::engine::api::{Answer, Door, Draft, Event, Events, Named, Planned, Request, SessionView, Ticket, TraceAct};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;

@@ -1,8 +1,8 @@
 //! The commands of commands: what stands behind `plans`, `branch`, `session` and their like.
 //! Not for: the commands themselves and the flags that all take (`args`).
 
-use crate::domain::model::Quirk;
-use crate::domain::race::{Limits, micro};
+use crate::domain::call::model::Quirk;
+use crate::domain::call::race::{Limits, micro};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 /// What is to be done with backups that hold what was removed.

@@ -6,9 +6,9 @@ use super::Run;
 use super::client::unexpected;
 use super::output::Io;
 use super::stop::Stop;
-use crate::domain::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
-use crate::domain::folded::{Row, folded, folded_difference, length};
-use crate::domain::mcp::OUTSIDE;
+use crate::domain::tool::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
+use crate::domain::tool::mcp::OUTSIDE;
 use crate::engine::api::{Answer, Request, RuleAct};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -193,7 +193,7 @@ fn told(asking: &Asking) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::consent::Command;
+    use crate::domain::tool::consent::Command;
 
     #[test]
     fn the_question_shows_the_tail_of_a_command() {

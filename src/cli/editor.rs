@@ -4,7 +4,7 @@
 use super::stop::Stop;
 use crate::config::editor;
 use crate::config::load::Environment;
-use crate::domain::failure::Failure;
+use crate::domain::base::failure::Failure;
 
 /// What was saved.
 pub(super) fn edit(text: &str, env: &Environment) -> Result<String, Stop> {

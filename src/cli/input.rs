@@ -4,7 +4,7 @@
 use super::Run;
 use super::output::Io;
 use super::stop::Stop;
-use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::base::failure::{Failure, FailureKind};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek as _, Write as _};
 use std::path::Path;

@@ -2,49 +2,22 @@
 //! Not for: doing anything itself; that is the engine's.
 
 pub mod args;
-mod aside;
-mod ask;
-mod backups;
-mod branches;
 mod client;
-mod code;
 mod commands;
-mod condense;
 mod consent;
-mod diffs;
 mod editor;
-mod files;
 mod input;
 mod interrupt;
-pub mod mcp;
-mod memory;
-mod messages;
 pub mod output;
 mod pick;
-mod pins;
-mod plain;
-mod plain_words;
-mod plan;
-mod project;
-mod race;
-pub mod repair;
-mod retrieve;
-mod search;
-mod sessions;
 pub mod shape;
-mod stats;
 pub mod stop;
-mod system;
-mod tags;
-mod traces;
-mod trust;
-mod whatif;
 
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
-use crate::domain::failure::Failure;
-use crate::domain::record::{Incoming, Transcript};
-use crate::domain::safe::Safe;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::safe_text::Safe;
+use crate::domain::conversation::record::{Incoming, Transcript};
 use crate::engine::api::{Answer, Door, Events, Request, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
@@ -90,7 +63,7 @@ pub fn run(args: &Args, config: &Config, door: &dyn Door, events: &Events, forma
 #[must_use]
 pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>) -> u8 {
     on_process(args, &|| 0, |mut io| {
-        let result = system::local(args, loaded, &mut io);
+        let result = system::program::local(args, loaded, &mut io);
         finish(result, &mut io)
     })
 }
@@ -136,7 +109,7 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
     let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
     let client = Client::new(door, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
-    trust::remind(&mut run);
+    system::trust::remind(&mut run);
     let result = run.command(args);
     finish(result, &mut run.io)
 }
@@ -192,68 +165,80 @@ pub fn parse() -> Result<Args, u8> {
 
 impl Run<'_, '_> {
     fn without_command(&mut self, plain: bool) -> Result<(), Stop> {
-        if plain { plain::plain(self) } else { Err(Stop::Usage("Say what to do; --help lists the commands.".into())) }
+        if plain {
+            conversation::plain::plain(self)
+        } else {
+            Err(Stop::Usage("Say what to do; --help lists the commands.".into()))
+        }
     }
 
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
             None => self.without_command(args.plain),
-            Some(Command::Ask { text, request: None, wait }) => ask::ask(self, text, *wait),
-            Some(Command::Ask { text, request: Some(file), wait }) => ask::exactly(self, file, text, *wait),
-            Some(Command::Edit { message, text, wait }) => ask::edit(self, message, text, *wait),
-            Some(Command::Regenerate { message, wait }) => ask::regenerate(self, message.as_deref(), *wait),
+            Some(Command::Ask { text, request: None, wait }) => conversation::ask::ask(self, text, *wait),
+            Some(Command::Ask { text, request: Some(file), wait }) => {
+                conversation::ask::exactly(self, file, text, *wait)
+            }
+            Some(Command::Edit { message, text, wait }) => conversation::ask::edit(self, message, text, *wait),
+            Some(Command::Regenerate { message, wait }) => {
+                conversation::ask::regenerate(self, message.as_deref(), *wait)
+            }
             Some(Command::Retrieve { query, batch, code: true, dir, .. }) => {
-                code::find(self, query, batch.as_deref(), dir.as_deref())
+                context::code::find(self, query, batch.as_deref(), dir.as_deref())
             }
             Some(Command::Retrieve { query, batch, anyway, .. }) => {
-                retrieve::retrieve(self, query, batch.as_deref(), *anyway)
+                context::retrieve::retrieve(self, query, batch.as_deref(), *anyway)
             }
-            Some(Command::Index { dir, map }) => (if *map { code::map } else { code::index })(self, dir.as_deref()),
+            Some(Command::Index { dir, map }) => {
+                (if *map { context::code::map } else { context::code::index })(self, dir.as_deref())
+            }
             Some(Command::Plan { text, edit, regenerate, what_if: true, arm, .. }) => {
-                whatif::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
+                context::what_if::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
             }
             Some(Command::Plan { text, request, edit, regenerate, .. }) => {
-                plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
+                context::plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }
-            Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay(wish)) if wish.dry_run => plan::replay(self, &wish.run, wish.request),
-            Some(Command::Replay(wish)) => race::replay(self, &wish.run, wish.without.as_deref()),
-            Some(Command::Race { text, arm, limits }) => race::race(self, text, arm, (*limits).into()),
-            Some(Command::Aside { text, keep }) => aside::aside(self, text, *keep),
-            Some(Command::Build { text }) => plan::build(self, text),
-            Some(Command::Context(command)) => plan::context(self, command),
-            Some(Command::Message(command)) => messages::message(self, command),
-            Some(Command::Memory(command)) => memory::memory(self, command),
-            Some(Command::Add { role, text }) => messages::add(self, *role, text),
+            Some(Command::Plans(command)) => context::plan::plans(self, command),
+            Some(Command::Replay(wish)) if wish.dry_run => context::plan::replay(self, &wish.run, wish.request),
+            Some(Command::Replay(wish)) => conversation::race::replay(self, &wish.run, wish.without.as_deref()),
+            Some(Command::Race { text, arm, limits }) => conversation::race::race(self, text, arm, (*limits).into()),
+            Some(Command::Aside { text, keep }) => conversation::aside::aside(self, text, *keep),
+            Some(Command::Build { text }) => context::plan::build(self, text),
+            Some(Command::Context(command)) => context::plan::context(self, command),
+            Some(Command::Message(command)) => conversation::messages::message(self, command),
+            Some(Command::Memory(command)) => context::memory::memory(self, command),
+            Some(Command::Add { role, text }) => conversation::messages::add(self, *role, text),
             Some(
                 command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),
             ) => self.mark(command),
-            Some(Command::Pins { history }) => pins::pins(self, *history),
-            Some(Command::Task(command)) => pins::task(self, command),
-            Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
-            Some(command @ (Command::Trust { .. } | Command::Rules { .. })) => trust::command(self, command),
-            Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
-            Some(Command::Compress(wish)) => condense::compress(self, wish),
-            Some(Command::Capsules(command)) => condense::capsules(self, command),
-            Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
-            Some(Command::Traces(wish)) => traces::traces(self, wish),
-            Some(Command::Undo) => messages::again(self, Request::Undo, "Undone."),
-            Some(Command::Redo) => messages::again(self, Request::Redo, "Done again."),
-            Some(Command::Mode { to }) => sessions::mode(self, *to),
-            Some(Command::Focus { names }) => sessions::focus(self, names),
-            Some(Command::Lane { name }) => sessions::lane(self, name.as_deref()),
-            Some(Command::State(command)) => sessions::state(self, command),
-            Some(Command::Branch(command)) => sessions::branch(self, command),
-            Some(Command::Session(command)) => sessions::session(self, command),
-            Some(Command::Import { file }) => files::import(self, file),
-            Some(Command::Export { format, all, mask, output }) => {
-                files::export(self, *format, *all, *mask, output.as_deref())
+            Some(Command::Pins { history }) => context::pins::pins(self, *history),
+            Some(Command::Task(command)) => context::pins::task(self, command),
+            Some(Command::Mcp { command }) => system::mcp::mcp(self, command.as_ref()),
+            Some(command @ (Command::Trust { .. } | Command::Rules { .. })) => system::trust::command(self, command),
+            Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => {
+                system::project::command(self, command)
             }
-            Some(Command::Models) => system::models(self),
-            Some(Command::Doctor { forget, .. }) => system::doctor(self, *forget),
-            Some(Command::Backups { rewrite, delete, yes }) => backups::backups(self, *rewrite, *delete, *yes),
+            Some(Command::Compress(wish)) => context::summaries::compress(self, wish),
+            Some(Command::Capsules(command)) => context::summaries::capsules(self, command),
+            Some(Command::Stats { whole_session }) => context::stats::stats(self, *whole_session),
+            Some(Command::Traces(wish)) => system::traces::traces(self, wish),
+            Some(Command::Undo) => conversation::messages::again(self, Request::Undo, "Undone."),
+            Some(Command::Redo) => conversation::messages::again(self, Request::Redo, "Done again."),
+            Some(Command::Mode { to }) => conversation::sessions::mode(self, *to),
+            Some(Command::Focus { names }) => conversation::sessions::focus(self, names),
+            Some(Command::Lane { name }) => conversation::sessions::lane(self, name.as_deref()),
+            Some(Command::State(command)) => conversation::sessions::state(self, command),
+            Some(Command::Branch(command)) => conversation::sessions::branch(self, command),
+            Some(Command::Session(command)) => conversation::sessions::session(self, command),
+            Some(Command::Import { file }) => conversation::files::import(self, file),
+            Some(Command::Export { format, all, mask, output }) => {
+                conversation::files::export(self, *format, *all, *mask, output.as_deref())
+            }
+            Some(Command::Models) => system::program::models(self),
+            Some(Command::Doctor { forget, .. }) => system::program::doctor(self, *forget),
+            Some(Command::Backups { rewrite, delete, yes }) => system::backups::backups(self, *rewrite, *delete, *yes),
             Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
-                system::local(args, &Ok(self.config.clone()), &mut self.io)
+                system::program::local(args, &Ok(self.config.clone()), &mut self.io)
             }
         }
     }
@@ -262,11 +247,11 @@ impl Run<'_, '_> {
         match command {
             Command::Pin { items, turns, message, note } => {
                 let items = Items { items: items.clone(), message: *message };
-                messages::pin(self, &items, *turns, note.as_deref())
+                conversation::messages::pin(self, &items, *turns, note.as_deref())
             }
-            Command::Unpin(items) => messages::unpin(self, items),
-            Command::Exclude { items, once } => messages::exclude(self, items, *once),
-            Command::Include(items) => messages::include(self, items),
+            Command::Unpin(items) => conversation::messages::unpin(self, items),
+            Command::Exclude { items, once } => conversation::messages::exclude(self, items, *once),
+            Command::Include(items) => conversation::messages::include(self, items),
             _ => Ok(()),
         }
     }
@@ -294,5 +279,8 @@ impl Run<'_, '_> {
     }
 }
 
+mod context;
+mod conversation;
+pub mod system;
 #[cfg(test)]
 mod tests;

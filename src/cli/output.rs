@@ -3,8 +3,8 @@
 //! Not for: what is written (the commands).
 
 use super::stop::Stop;
-use crate::domain::failure::Failure;
-use crate::domain::safe::Safe;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::safe_text::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -142,7 +142,7 @@ impl Io<'_> {
     /// One JSON value in one line.
     pub fn value<T: Serialize>(&mut self, value: &T) -> Result<(), Stop> {
         let text = serde_json::to_string(value)
-            .map_err(|error| Failure::new(crate::domain::failure::FailureKind::Internal, error.to_string()))?;
+            .map_err(|error| Failure::new(crate::domain::base::failure::FailureKind::Internal, error.to_string()))?;
         let _ = writeln!(self.out, "{}", escaped(&text));
         Ok(())
     }
@@ -340,7 +340,7 @@ pub fn escaped(json: &str) -> String {
 /// A number with commas.
 #[must_use]
 pub fn number(n: impl Into<u64>) -> String {
-    crate::domain::tokens::grouped(n.into())
+    crate::domain::call::tokens::grouped(n.into())
 }
 
 /// Millionths of a dollar as money.

@@ -2,11 +2,11 @@
 //! Not for: sessions and marked items; the engine finds those.
 
 use super::stop::Stop;
-use crate::domain::branch::Branch;
-use crate::domain::failure::Failure;
-use crate::domain::ids::NodeId;
-use crate::domain::message::{NodeHead, Role};
-use crate::domain::tree::{Slot, Tree};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::SessionView;
 
 /// The session's tree.

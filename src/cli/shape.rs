@@ -1,20 +1,20 @@
 //! The JSON that the command line prints. These shapes are a contract: fields are added, never renamed or dropped.
 //! Not for: printing (`output`) or words for people (the commands).
 
-use crate::domain::branch::{Branch, SessionCard};
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::mark::MarkKind;
-use crate::domain::message::{Node, NodeHead, Part};
-use crate::domain::meter::{Calibration, PromptCost, ShortRead};
-use crate::domain::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
-use crate::domain::provider::Diagnostic;
-use crate::domain::race::BranchRun;
-use crate::domain::run::RunCard;
-use crate::domain::task;
-use crate::domain::tokens::{Certainty, Encoding};
-use crate::domain::toolbox::ToolCost;
-use crate::domain::usage::Usage;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::meter::{Calibration, PromptCost, ShortRead};
+use crate::domain::call::provider::Diagnostic;
+use crate::domain::call::race::BranchRun;
+use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::{Certainty, Encoding};
+use crate::domain::call::usage::Usage;
+use crate::domain::conversation::branch::{Branch, SessionCard};
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::message::{Node, NodeHead, Part};
+use crate::domain::conversation::task;
+use crate::domain::planning::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
+use crate::domain::tool::cards::ToolCost;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 pub struct PlanShape<'a> {
     plan_id: Hash,
     policy: &'a str,
-    mode: crate::domain::mode::Mode,
+    mode: crate::domain::planning::mode::Mode,
     layout: &'a str,
     model: &'a str,
     encoding: Encoding,
@@ -224,7 +224,7 @@ fn included(position: usize, row: &Row) -> IncludedShape<'_> {
     IncludedShape {
         id: row.atom.key(),
         kind: row.kind.name(),
-        section: row.section().map(crate::domain::policy::Section::name),
+        section: row.section().map(crate::domain::planning::policy::Section::name),
         position,
         fidelity: fidelity(row),
         tokens: row.tokens,
@@ -255,7 +255,7 @@ fn excluded(row: &Row) -> ExcludedShape<'_> {
         score_parts: score_parts(row),
         source: (&row.source).into(),
         title: &row.title,
-        turns: (row.kind == crate::domain::plan::RowKind::Range).then_some(row.turns),
+        turns: (row.kind == crate::domain::planning::plan::RowKind::Range).then_some(row.turns),
     }
 }
 
@@ -290,9 +290,9 @@ pub(super) fn pin(kind: MarkKind) -> &'static str {
 #[must_use]
 pub fn fidelity(row: &Row) -> &'static str {
     let has = |wanted: fn(Form) -> bool| row.items.iter().any(|item| wanted(item.form));
-    if row.kind == crate::domain::plan::RowKind::Card || has(|form| form == Form::Card) {
+    if row.kind == crate::domain::planning::plan::RowKind::Card || has(|form| form == Form::Card) {
         "card"
-    } else if row.kind == crate::domain::plan::RowKind::Summary {
+    } else if row.kind == crate::domain::planning::plan::RowKind::Summary {
         "capsule"
     } else if has(|form| form == Form::Placeholder) {
         "placeholder"
@@ -340,7 +340,7 @@ pub struct RunShape<'a> {
     profile: &'a str,
     model: &'a str,
     policy: &'a str,
-    mode: crate::domain::mode::Mode,
+    mode: crate::domain::planning::mode::Mode,
     status: &'static str,
     est_total: u32,
     usage: Usage,

@@ -1,8 +1,8 @@
 //! Why a command ended early, and the exit code of each way.
 //! Not for: telling the person (`run`).
 
-use crate::domain::failure::Failure;
-use crate::domain::plan::Blocked;
+use crate::domain::base::failure::Failure;
+use crate::domain::planning::plan::Blocked;
 use std::sync::Arc;
 
 /// Why a command ended early.

@@ -2,24 +2,24 @@
 
 use super::*;
 use crate::config::load::{Environment, Sources, load};
-use crate::domain::branch::{Branch, Overrides, SessionCard};
-use crate::domain::damage::{BackupAct, BackupCard, Holding};
-use crate::domain::failure::FailureKind;
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::mark::{Atom, MarkKind};
-use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
-use crate::domain::meter::{Calibration, PromptCost};
-use crate::domain::mode::Mode;
-use crate::domain::plan::{
+use crate::domain::base::damage::{BackupAct, BackupCard, Holding};
+use crate::domain::base::failure::FailureKind;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::meter::{Calibration, PromptCost};
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::tokens::{Certainty, Encoding};
+use crate::domain::call::usage::Usage;
+use crate::domain::conversation::branch::{Branch, Overrides, SessionCard};
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::conversation::record::{Imported, Reading, Skipped};
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::{
     Basis, Blocked, Budget, Choice, ContextPlan, Form, Item as PlanItem, Reason, Remedy, Row, RowKind, Source, Verdict,
     Warning,
 };
-use crate::domain::policy::{Layout, Section};
-use crate::domain::record::{Imported, Reading, Skipped};
-use crate::domain::run::{RunCard, RunStatus};
-use crate::domain::tokens::{Certainty, Encoding};
-use crate::domain::usage::Usage;
+use crate::domain::planning::policy::{Layout, Section};
 use crate::engine::api::{Act, Draft, DraftKind, Event, Exact, Item, Planned, ProgramRequest, Ticket};
 use clap::Parser as _;
 use serde_json::Value;
@@ -143,7 +143,7 @@ fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> R
         items: Vec::new(),
         turns: 0,
         text: None,
-        scores: crate::domain::plan::Scores::default(),
+        scores: crate::domain::planning::plan::Scores::default(),
     }
 }
 
@@ -708,7 +708,7 @@ fn commands_without_an_engine() {
         escape: false,
         interrupts: &|| 0,
     };
-    let result = system::local(&args, &Err(why), &mut io);
+    let result = system::program::local(&args, &Err(why), &mut io);
     assert_eq!(finish(result, &mut io), 2);
 }
 

@@ -1,16 +1,16 @@
 //! Names, focus, gate and what is in a request already, on a small workspace.
 
-use super::build::{Folders, Round, renew};
-use super::cards::{Limits, Sources, Taken, fill_beside};
-use super::choose::{focused, scope, silent};
-use super::index::Index;
-use super::names;
-use super::query;
-use super::rank::rank;
+use super::find::cards::{Limits, Sources, Taken, fill_beside};
+use super::find::choose::{focused, scope, silent};
+use super::find::names;
+use super::find::query;
+use super::find::rank::rank;
+use super::index::build::{Folders, Round, renew};
+use super::index::records::Index;
+use super::parse::walk::{Bounds, holds_code};
+use super::parse::words::Analyzer;
 use super::tuning::Tuning;
-use super::walk::{Bounds, holds_code};
-use super::words::Analyzer;
-use crate::domain::evidence::SkipWhy;
+use crate::domain::call::retrieval_set::SkipWhy;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -241,7 +241,7 @@ proptest! {
             if item.span.1 > 0 {
                 prop_assert_eq!(taken.first_in(&item.path, (item.span.0.max(1), item.span.1)), None, "{:?}", item);
             }
-            let apart = |other: &crate::domain::code::Touchpoint| other.path != item.path || other.span.0 > item.span.1;
+            let apart = |other: &crate::domain::code::symbols::Touchpoint| other.path != item.path || other.span.0 > item.span.1;
             prop_assert!(found.items[at + 1..].iter().all(apart));
         }
     }

@@ -1,7 +1,7 @@
 //! Symbols: what a source file defines, and where.
-//! Not for: how they are found (`parse`) or scored (`rank`).
+//! Not for: how they are found (`parse::file`) or scored (`rank`).
 
-use crate::domain::code::Kind;
+use crate::domain::code::symbols::Kind;
 use std::ops::Range;
 
 /// A stretch of bytes of a file, at most 4 GiB in.

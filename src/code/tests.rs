@@ -1,18 +1,19 @@
 //! Tests of the room as a whole: languages, hostile bytes, renewing, keeping, budgets.
 
-use super::build::{Change, renew};
-use super::cache::Cache;
-use super::cards::{Found, Limits, Sources, fill};
-use super::codec::{Reading, Writer};
-use super::index::Index;
-use super::parse::{Parsed, Reader};
-use super::record::Record;
+use super::CodeError;
+use super::find::cards::{Found, Limits, Sources, fill};
+use super::find::{map, query, rank};
+use super::index::build::{Change, renew};
+use super::index::cache::Cache;
+use super::index::codec::{Reading, Writer};
+use super::index::record::Record;
+use super::index::records::Index;
+use super::parse::file::{Parsed, Reader};
+use super::parse::walk::Bounds;
+use super::parse::words::Analyzer;
 use super::symbol::Symbol;
 use super::tuning::Tuning;
-use super::walk::Bounds;
-use super::words::Analyzer;
-use super::{CodeError, query, rank, scaffold};
-use crate::domain::code::{Fate, Kind, LANGUAGES, Language};
+use crate::domain::code::symbols::{Fate, Kind, LANGUAGES, Language};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,8 +78,8 @@ fn python_is_read() {
     let parsed = read(Language::Python, text);
     let class = &parsed.symbols[2];
     assert_eq!(&text[class.attrs.within(text.len())], "@deco(\"models\")");
-    assert_eq!(super::doc::first_sentence(class, text.as_bytes()), "Of A.");
-    assert_eq!(super::doc::first_sentence(&parsed.symbols[0], text.as_bytes()), "Of the module.");
+    assert_eq!(super::parse::doc::first_sentence(class, text.as_bytes()), "Of A.");
+    assert_eq!(super::parse::doc::first_sentence(&parsed.symbols[0], text.as_bytes()), "Of the module.");
     assert_eq!((class.line, class.lines), (5, (4, 8)));
 }
 
@@ -180,7 +181,7 @@ fn what_stands_before_a_symbol_belongs_to_it() {
     assert_eq!(part(f.head), "fn f(a: u8) -> u8 ");
     assert_eq!((f.line, f.lines), (9, (5, 11)));
     assert!(find("g").doc.is_empty(), "a comment behind other code speaks of that");
-    assert_eq!(super::doc::words(&parsed.symbols[0], text.as_bytes()).lines().next(), Some("Of the file."));
+    assert_eq!(super::parse::doc::words(&parsed.symbols[0], text.as_bytes()).lines().next(), Some("Of the file."));
 }
 
 #[test]
@@ -200,12 +201,12 @@ fn deep_nesting_takes_no_stack() {
 }
 
 fn record(path: &str, text: &[u8]) -> Option<Record> {
-    let language = super::language::of_path(Path::new(path))?;
+    let language = super::parse::language::of_path(Path::new(path))?;
     let parsed = Reader::default().read(language, "file", text, &|| true)?;
     Some(Record {
         path: path.into(),
-        stamp: super::record::Stamp::default(),
-        hash: crate::domain::hash::Hash::of(text),
+        stamp: super::index::record::Stamp::default(),
+        hash: crate::domain::base::hash::Hash::of(text),
         fate: Fate::Parsed,
         language: Some(language),
         errors: parsed.errors,
@@ -421,7 +422,8 @@ fn budgets_hold_and_no_line_comes_twice() {
         assert!(told <= budget, "{told} of {budget}");
         for (at, one) in found.items.iter().enumerate() {
             assert!(one.span.0 <= one.span.1 && one.whole.1 >= one.span.1);
-            let apart = |two: &crate::domain::code::Touchpoint| two.path != one.path || two.span.0 > one.span.1;
+            let apart =
+                |two: &crate::domain::code::symbols::Touchpoint| two.path != one.path || two.span.0 > one.span.1;
             assert!(found.items[at + 1..].iter().all(apart), "{one:?}");
         }
     }
@@ -603,10 +605,10 @@ fn the_map_keeps_its_budget_and_names_what_much_depends_on() {
     let mut index = Index::default();
     bring(&mut index, folder.path(), None);
     for budget in [0, 3, 10, 30, 200] {
-        let map = scaffold::scaffold(&index, &Folder(folder.path().to_path_buf()), &count, budget, 3);
+        let map = map::scaffold(&index, &Folder(folder.path().to_path_buf()), &count, budget, 3);
         assert!(map.tokens <= budget && count(&map.text) == map.tokens, "{map:?}");
     }
-    let map = scaffold::scaffold(&index, &Folder(folder.path().to_path_buf()), &count, 200, 3);
+    let map = map::scaffold(&index, &Folder(folder.path().to_path_buf()), &count, 200, 3);
     assert!(map.text.contains("retry.rs") && map.text.contains("models.py"), "{}", map.text);
     assert!(map.anchors.iter().any(|anchor| anchor.symbol.ends_with("retry_request") && anchor.doc == "Tries again."));
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with a configuration, each with the place where it stands.
 //! Not for: finding faults (`layer`, `load`).
 
-use crate::domain::failure::{Failure, FailureKind};
+use crate::domain::base::failure::{Failure, FailureKind};
 use std::fmt;
 
 /// A place in a file, counted from 1; columns count characters.

@@ -1,7 +1,7 @@
 //! Tests of finding, refusing and changing settings.
 
 use super::*;
-use crate::domain::policy::{Layout, StateBlock};
+use crate::domain::planning::policy::{Layout, StateBlock};
 use proptest::prelude::*;
 use tempfile::TempDir;
 

@@ -1,18 +1,16 @@
 //! Settings, policies, the model table and the prompts: everything that a person can set, and where it is kept.
 //! Not for: acting on any of it.
 
-mod actions;
 pub mod editor;
 pub mod error;
 pub mod folder;
-pub mod keymap;
+pub mod keys;
 pub mod layer;
 pub mod load;
 pub mod mcp;
 pub mod models;
 pub mod panes;
 pub mod paths;
-mod places;
 pub mod policies;
 pub mod policy_files;
 pub mod prompts;
@@ -20,7 +18,6 @@ pub mod save;
 pub mod servers;
 pub mod settings;
 pub mod start;
-mod strokes;
 pub mod themes;
 
 /// The built-in settings, each with its comment.

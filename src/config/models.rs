@@ -2,8 +2,8 @@
 //! Not for: what a server says of its models (`llm`; the engine lays that over this).
 
 use super::settings::ModelEntry;
-use crate::domain::model::{Backend, ModelInfo, Profile};
-use crate::domain::tokens::Encoding;
+use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::tokens::Encoding;
 use std::collections::BTreeMap;
 
 const TABLE: &str = include_str!("../../config/models.toml");
@@ -77,7 +77,7 @@ fn find<'a>(table: &'a BTreeMap<String, ModelEntry>, name: &str) -> Option<&'a M
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::model::Price;
+    use crate::domain::call::model::Price;
 
     fn table() -> ModelTable {
         ModelTable::new(BTreeMap::new())

@@ -3,8 +3,8 @@
 
 use super::error::ConfigError;
 use super::layer::Layer;
-use crate::domain::policy::PolicySpec;
-use crate::domain::tuning::Milli;
+use crate::domain::planning::policy::PolicySpec;
+use crate::domain::planning::tuning::Milli;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -129,10 +129,10 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::activation::Activation;
-    use crate::domain::condense::{Compaction, Measure};
-    use crate::domain::policy::StateBlock;
-    use crate::domain::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
+    use crate::domain::conversation::activation::Activation;
+    use crate::domain::planning::policy::StateBlock;
+    use crate::domain::planning::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
+    use crate::domain::summary::draft::{Compaction, Measure};
 
     #[test]
     fn the_built_in_ones() {

@@ -8,7 +8,7 @@
 use super::error::ConfigError;
 use super::policies::{built_in, own_files, read};
 use super::save::write;
-use crate::domain::policy::PolicySpec;
+use crate::domain::planning::policy::PolicySpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;

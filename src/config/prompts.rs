@@ -25,7 +25,7 @@ pub const TITLE_VERSION: u32 = 1;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::state;
+    use crate::domain::conversation::state;
 
     #[test]
     fn the_asked_form_is_the_form_that_is_found() {

@@ -5,9 +5,9 @@
 use super::load::{Config, Environment};
 use super::paths::expand;
 use super::settings::{McpKind, McpServer};
-use crate::domain::address;
-use crate::domain::hash::Hash;
-use crate::domain::mcp::{FolderFile, Hidden, Named, Origin, ServerSpec, Way};
+use crate::domain::base::hash::Hash;
+use crate::domain::call::address;
+use crate::domain::tool::mcp::{FolderFile, Hidden, Named, Origin, ServerSpec, Way};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;

@@ -2,14 +2,14 @@
 //! Not for: reading files (`layer`), or finding the settings that hold (`load`).
 
 pub use super::mcp::{McpKind, McpServer};
-use crate::domain::condense::Compacting;
-use crate::domain::consent::Rule;
-use crate::domain::mode::Mode;
-use crate::domain::model::{Price, Profile};
-use crate::domain::orient::Orienting;
-use crate::domain::policy::{Layout, StateBlock};
-use crate::domain::race::Limits;
-use crate::domain::tokens::Encoding;
+use crate::domain::call::model::{Price, Profile};
+use crate::domain::call::race::Limits;
+use crate::domain::call::tokens::Encoding;
+use crate::domain::code::settings::Orienting;
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::policy::{Layout, StateBlock};
+use crate::domain::summary::draft::Compacting;
+use crate::domain::tool::consent::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

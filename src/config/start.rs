@@ -2,9 +2,9 @@
 //! Not for: looking for local servers (`engine`), or the keys themselves (`llm` reads them when it calls).
 
 use super::load::Config;
-use crate::domain::address;
-use crate::domain::folder::FileStanding;
-use crate::domain::model::Profile;
+use crate::domain::call::address;
+use crate::domain::call::model::Profile;
+use crate::domain::tool::folder_settings::FileStanding;
 use std::fmt::Write as _;
 use toml_edit::{DocumentMut, Item, Table};
 

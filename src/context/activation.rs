@@ -8,9 +8,9 @@
 //! activation of 2, make a lease, at the end of a turn that touched the item: a lease that runs out is not made again by what
 //! made it.
 
-use crate::domain::activation::{Activation, Touch};
-use crate::domain::evidence::ClusterId;
-use crate::domain::tuning::Milli;
+use crate::domain::call::retrieval_set::ClusterId;
+use crate::domain::conversation::activation::{Activation, Touch};
+use crate::domain::planning::tuning::Milli;
 
 /// Turns that are looked back; what lies further back weighs less than a hundredth.
 pub const HORIZON: usize = 16;

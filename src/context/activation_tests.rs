@@ -1,7 +1,7 @@
 //! Tests of what the program does to pins by itself: arithmetic, caps, refusals, and that off means none.
 
 use super::*;
-use crate::domain::hash::Hash;
+use crate::domain::base::hash::Hash;
 use proptest::prelude::*;
 
 fn touch(text: &str) -> Touch {

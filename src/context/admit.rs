@@ -1,18 +1,18 @@
 //! Admission: which candidates go into the budget, and in what form. Hard rules are here: the open turn and sticky pins go
 //! or the call is blocked, atoms stay whole, the total never passes the budget.
-//! Not for: how a message is sent under a mark (`forms`) or sentences about any of it (`explain`, `left_out`).
+//! Not for: how a message is sent under a mark (`forms`) or sentences about any of it (`explain`, `excluded`).
 
 use super::choose::{self, Choice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
-use super::summed::Summed;
+use super::summaries::Summed;
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
-use crate::domain::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, PlanInput, TurnInput};
-use crate::domain::mark::MarkKind;
-use crate::domain::message::Role;
-use crate::domain::mode::Mode;
-use crate::domain::plan::{Blocked, Form, Reason};
-use crate::domain::policy::{Layout, Section};
-use crate::domain::tuning::Choose;
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, PlanInput, TurnInput};
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::{Blocked, Form, Reason};
+use crate::domain::planning::policy::{Layout, Section};
+use crate::domain::planning::tuning::Choose;
 
 /// Results of the open turn: the newest so many keep more characters than the older ones (DEFINITIONS 1).
 const OPEN_NEWEST: usize = 5;

@@ -4,11 +4,11 @@
 use super::explain;
 use super::forms::{Marks, cost_of, turn_cost};
 use super::window::OPEN_OLDER;
-use crate::domain::input::{MESSAGE_FRAMING, PlanInput};
-use crate::domain::mark::{Atom, MarkKind};
-use crate::domain::message::Role;
-use crate::domain::plan::{Blocked, Choice, Form, Reason};
-use crate::domain::policy::Section;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput};
+use crate::domain::planning::plan::{Blocked, Choice, Form, Reason};
+use crate::domain::planning::policy::Section;
 
 /// `needed` tokens are over the prompt budget, with the open turn in the forms `open`.
 pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {

@@ -7,13 +7,13 @@ use super::forms::{Marks, turn_cost};
 use super::policy::levels::{self, Fixed, Left, LevelTurn};
 use super::policy::relevance::{self, Candidate, Room};
 use super::policy::{Costs, Score, adaptive, lanes};
-use super::summed::Summed;
+use super::summaries::Summed;
 use super::window::{self, CLOSED_RESULT};
-use crate::domain::input::{Block, PlanInput, TurnInput};
-use crate::domain::mark::{Atom, MarkKind};
-use crate::domain::plan::{Form, Reason, Row, Warning};
-use crate::domain::policy::Section;
-use crate::domain::tuning::Choose;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::planning::input::{Block, PlanInput, TurnInput};
+use crate::domain::planning::plan::{Form, Reason, Row, Warning};
+use crate::domain::planning::policy::Section;
+use crate::domain::planning::tuning::Choose;
 use std::collections::HashMap;
 
 /// What a policy chose, turn by turn.

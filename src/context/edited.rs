@@ -1,17 +1,17 @@
 //! Accounts for a request that a person edited by hand: what went as it was planned keeps its rows, what was changed or
 //! written is a row of its own, and what did not go as it stood is told to be out.
-//! Not for: sending it, or the texts themselves (`domain::request`).
+//! Not for: sending it, or the texts themselves (`domain::call::request`).
 
-use super::audit::{count_body, count_message};
+use super::checks::{count_body, count_message};
 use super::render::{Outline, Stretch};
-use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::mark::Atom;
-use crate::domain::message::NodeHead;
-use crate::domain::plan::{ContextPlan, Reason, Row, RowKind, Scores, Source, Verdict};
-use crate::domain::policy::Section;
-use crate::domain::request;
-use crate::domain::tokens::CountTokens;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::request;
+use crate::domain::call::tokens::CountTokens;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Scores, Source, Verdict};
+use crate::domain::planning::policy::Section;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +27,7 @@ pub struct Base<'a> {
 }
 
 /// The plan of an edited body, and what that body consists of; nothing where the body is no chat request. Tokens are
-/// counted from the body alone, as [`super::audit`] does.
+/// counted from the body alone, as [`crate::context::checks`] does.
 #[must_use]
 pub fn edited(base: Base<'_>, body: &str, counter: &dyn CountTokens) -> Option<(ContextPlan, Outline)> {
     let est_total = count_body(body.as_bytes(), base.plan.encoding, counter)?;

@@ -1,21 +1,21 @@
 //! Turns what was admitted into a plan: every item in exactly one row, with its tokens and its reason.
-//! Not for: deciding anything (`admit`) or rows that stay out (`left_out`).
+//! Not for: deciding anything (`admit`) or rows that stay out (`excluded`).
 
 use super::admit::{Admitted, Place};
 use super::forms::{Marks, tokens_in};
-use super::{choose, left_out, render};
-use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
-use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::message::Role;
-use crate::domain::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
-use crate::domain::policy::Section;
+use super::{choose, excluded, render};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
+use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
+use crate::domain::planning::policy::Section;
 
 /// The plan for what was admitted.
 pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
     let mut rows = included(admitted);
     let (suggested, out): (Vec<Row>, Vec<Row>) =
-        left_out::rows(admitted).into_iter().partition(|row| row.verdict == Verdict::Suggested);
+        excluded::rows(admitted).into_iter().partition(|row| row.verdict == Verdict::Suggested);
     rows.extend(suggested);
     rows.extend(out);
     choose::score_rows(&mut rows, input, &admitted.choice);

@@ -2,11 +2,11 @@
 //! Not for: how far down the ladder to go (`window`, `admit`).
 
 use super::window::CLOSED_RESULT;
-use crate::domain::hash::Hash;
-use crate::domain::input::{Bar, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, TurnInput};
-use crate::domain::mark::{Atom, Mark, MarkKind};
-use crate::domain::message::Role;
-use crate::domain::plan::Form;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::input::{Bar, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, TurnInput};
+use crate::domain::planning::plan::Form;
 use std::collections::HashMap;
 
 /// The marks by what they are on.

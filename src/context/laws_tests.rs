@@ -5,18 +5,18 @@
 use super::admit::{self, Admitted, Leases, Place};
 use super::forms::cost_of;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::domain::facts::TurnFacts;
-use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::model::Dialect;
+use crate::domain::call::tokens::{Certainty, Encoding};
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::facts::TurnFacts;
+use crate::domain::planning::input::{
     ANSWER_FRAMING, Block, CALL_FRAMING, Gap, MESSAGE_FRAMING, MessageInput, PlanInput, RequestShape, TurnInput,
 };
-use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::message::Role;
-use crate::domain::mode::Mode;
-use crate::domain::model::Dialect;
-use crate::domain::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
-use crate::domain::policy::{Layout, PolicySpec, Section};
-use crate::domain::tokens::{Certainty, Encoding};
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
+use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use proptest::prelude::*;
 
 fn key(turn: usize, message: usize) -> Hash {

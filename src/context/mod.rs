@@ -3,38 +3,40 @@
 //!
 //! * [`plan`] solves: score → admit → explain.
 //! * [`render`] makes the request's bytes, once.
-//! * [`project`] says what of a message is sent in each form.
-//! * [`altered`] changes a solved plan a little: without an item, or for another model.
+//! * [`render_forms`] says what of a message is sent in each form.
+//! * [`variant`] changes a solved plan a little: without an item, or for another model.
 //! * [`edited`] accounts for a request that a person edited by hand.
-//! * [`condense`] makes summaries of older turns and checks what they dropped.
-//! * [`audit`] counts a body by the plan's own rules, from its bytes alone.
+//! * [`summary`] makes summaries of older turns and checks what they dropped.
+//! * [`checks`] counts a body by the plan's own rules, from its bytes alone.
+//!
+//! Not for: collecting what may go (`engine::plans`) or posting (`llm`).
 
 pub mod activation;
 mod admit;
-pub mod altered;
-pub mod audit;
-pub mod blame;
-#[cfg(test)]
-mod blame_tests;
 mod blocked;
+pub mod cause;
+#[cfg(test)]
+mod cause_tests;
+pub mod checks;
 mod choose;
-pub mod condense;
 pub mod edited;
+mod excluded;
 mod explain;
 mod forms;
 #[cfg(test)]
 mod laws_tests;
-mod left_out;
 pub mod policy;
 mod price;
-pub mod project;
 pub mod references;
 pub mod render;
-mod summed;
+pub mod render_forms;
+mod summaries;
+pub mod summary;
+pub mod variant;
 mod window;
 
-use crate::domain::input::PlanInput;
-use crate::domain::plan::{Blocked, ContextPlan};
+use crate::domain::planning::input::PlanInput;
+use crate::domain::planning::plan::{Blocked, ContextPlan};
 
 /// Solves the plan of a call.
 ///

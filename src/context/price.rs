@@ -1,12 +1,12 @@
 //! What it would cost if something came into a plan: tokens that it adds, and what leaves the window for it.
-//! Not for: what goes (`admit`) or the rows that tell it (`left_out`).
+//! Not for: what goes (`admit`) or the rows that tell it (`excluded`).
 
 use super::admit::{Admitted, Place, Sums, admit};
 use super::forms::{cost_of, turn_cost, turn_forms};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::domain::input::{Block, PlanInput};
-use crate::domain::mark::{Atom, MarkKind};
-use crate::domain::plan::{Form, Reason};
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::planning::input::{Block, PlanInput};
+use crate::domain::planning::plan::{Form, Reason};
 
 /// Tokens by how tool results are sent: whole, cut, gone.
 type Rungs = [u32; 3];

@@ -1,20 +1,20 @@
 //! Makes the bytes of a request from a plan, once. What is hashed here is what is posted.
-//! Not for: choosing (`admit`), counting (`audit`) or posting (`llm`).
+//! Not for: choosing (`admit`), counting (`checks`) or posting (`llm`).
 //!
 //! One leading instruction message holds our own texts. What came from outside (cards, quoted replies) stands in
 //! user-role messages, labelled and delimited. In `cache_friendly` what changes with each call stands in the open turn's
 //! user message, before the person's own words.
 
-use super::project::{self, Standing};
-use crate::domain::hash::{Fields, Hash};
-use crate::domain::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING, RequestShape};
-use crate::domain::message::{Content, Part, Role};
-use crate::domain::model::Dialect;
-use crate::domain::plan::{ContextPlan, Form, Item, Row, RowKind};
-use crate::domain::policy::{Layout, Section};
-use crate::domain::provider::Wire;
-use crate::domain::request::escaped_len;
-use crate::domain::trace::ToolSpec;
+use super::render_forms::{self, Standing};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::model::Dialect;
+use crate::domain::call::provider::Wire;
+use crate::domain::call::request::escaped_len;
+use crate::domain::conversation::message::{Content, Part, Role};
+use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING, RequestShape};
+use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
+use crate::domain::planning::policy::{Layout, Section};
+use crate::domain::tool::trace::ToolSpec;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ fn in_order(row: &Row) -> Vec<&Item> {
 }
 
 fn calls(item: &Item) -> u16 {
-    if project::keeps_calls(item.form) { item.calls } else { 0 }
+    if render_forms::keeps_calls(item.form) { item.calls } else { 0 }
 }
 
 fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Piece>, dialect: &Dialect) {
@@ -316,7 +316,7 @@ fn filled(
             Piece::Message { item, standing } => {
                 let content = texts.content(item.key).ok_or_else(|| TextGone { title: item.title.clone() })?;
                 call_fields(&content, item, &mut extra);
-                (project::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens, item.key)
+                (render_forms::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens, item.key)
             }
         };
         let digest = Fields::new(message.role).text(&said).finish();
@@ -334,7 +334,7 @@ fn block_tokens(plan: &ContextPlan, text: Hash) -> u32 {
 }
 
 fn call_fields(content: &Content, item: &Item, extra: &mut Map<String, Value>) {
-    if item.role == Role::Assistant && project::keeps_calls(item.form) && item.calls > 0 {
+    if item.role == Role::Assistant && render_forms::keeps_calls(item.form) && item.calls > 0 {
         let calls = content.calls().map(
             |(id, name, args)| json!({"id": id, "type": "function", "function": {"name": name, "arguments": args}}),
         );

@@ -1,9 +1,9 @@
 //! The window of recent turns: where it starts and how far tool results are shortened, by policy and room.
 //! Not for: pins, exclusions and the open turn; they come in as costs.
 
-use crate::domain::hash::Hash;
-use crate::domain::input::PlanInput;
-use crate::domain::plan::{Anchor, Form};
+use crate::domain::base::hash::Hash;
+use crate::domain::planning::input::PlanInput;
+use crate::domain::planning::plan::{Anchor, Form};
 
 /// The limit for tool results of closed turns, in characters (DEFINITIONS 1).
 pub(super) const CLOSED_RESULT: u32 = 300;

@@ -2,34 +2,34 @@
 //! Not for: the work itself; each family of requests has its file.
 
 use super::api::{Answer, Event, Request, Settings, Ticket};
-use super::aside::Asides;
-use super::asking::{Drawn, Use};
-use super::coder::Coder;
-use super::compaction::Looked;
-use super::condense::Drafts;
-use super::edited::ByHand;
-use super::foresee::Foreseeing;
-use super::live::Live;
-use super::looking::Looker;
-use super::messages::Seeker;
-use super::meters::Meters;
-use super::modules::Moduled;
-use super::planner::{Planner, Told};
-use super::project::Project;
-use super::session::Session;
-use super::setup::{Learned, Rules, Setup, rules};
-use super::skills::{self, WithSkills};
-use super::stream::Report;
-use super::summarise::Made;
-use super::titles::Titled;
-use super::vectors::Vectors;
-use super::whatif::{Tries, Trying};
+use super::calls::diff_worker::Looker;
+use super::calls::meters::Meters;
+use super::indexing::code_indexer::Coder;
+use super::indexing::vectors::Vectors;
+use super::plans::draft::{Drawn, Use};
+use super::plans::edited::ByHand;
+use super::plans::preview::Foreseeing;
+use super::plans::what_if::{Tries, Trying};
+use super::plans::worker::{Planner, Told};
+use super::sessions::search::Seeker;
+use super::sessions::session::Session;
+use super::sessions::titles::Titled;
+use super::startup::setup::{Learned, Rules, Setup, rules};
+use super::summaries::automatic::Looked;
+use super::summaries::drafts::Drafts;
+use super::summaries::modules::Moduled;
+use super::summaries::writer::Made;
+use super::tools::skills::{self, WithSkills};
+use super::tools::workspace::Project;
+use super::turns::aside::Asides;
+use super::turns::live::Live;
+use super::turns::stream::Report;
 use crate::context::render::Outline;
-use crate::domain::branch::Branch;
-use crate::domain::failure::Failure;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::message::{Content, NodeHead};
-use crate::domain::trace::RunTools;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::message::{Content, NodeHead};
+use crate::domain::tool::trace::RunTools;
 use crate::store::Store;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -55,9 +55,9 @@ pub(super) enum Inbox {
     /// Other ways of making a call are solved.
     Tried(Box<Tries>),
     /// The last request of a branch was read from the store again, or could not be.
-    Recalled(BranchId, RunId, Option<super::recalled::Request>),
+    Recalled(BranchId, RunId, Option<super::plans::previous_request::Request>),
     /// A call that a person runs again reports.
-    Again(Box<super::again::Told>),
+    Again(Box<super::calls::rerun::Told>),
     /// What an act would do is worked out.
     Foreseen(Box<Foreseeing>),
     /// A body edited by hand is weighed.
@@ -69,7 +69,7 @@ pub(super) enum Inbox {
     /// The workspace's code, or the map of it, is another than before.
     CodeChanged,
     /// A server told of its models.
-    Learned(Vec<(String, crate::domain::model::ModelInfo)>),
+    Learned(Vec<(String, crate::domain::call::model::ModelInfo)>),
     /// Time to look whether another window wrote.
     Look,
     /// Rules or skills of the project are no longer as they were.
@@ -77,7 +77,7 @@ pub(super) enum Inbox {
     /// A summary of a part of the program was made, or could not be.
     Moduled(Box<Moduled>),
     /// The right to ask on a branch, which was waited for.
-    Claimed(Ticket, BranchId, Box<crate::store::claims::Claim>),
+    Claimed(Ticket, BranchId, Box<crate::store::file::claims::Claim>),
     /// The door was closed.
     Stop,
 }
@@ -92,7 +92,7 @@ pub(super) struct Core {
     pub(super) current: Option<SessionId>,
     pub(super) live: HashMap<BranchId, Live>,
     /// Branches on which only this program may ask now.
-    pub(super) claims: HashMap<BranchId, super::claims::Held>,
+    pub(super) claims: HashMap<BranchId, super::turns::claims::Held>,
     pub(super) drawn: HashMap<BranchId, Drawn>,
     pub(super) drawn_before: HashMap<BranchId, Drawn>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
@@ -105,13 +105,13 @@ pub(super) struct Core {
     pub(super) planner: Planner,
     pub(super) seeker: Seeker,
     pub(super) looker: Looker,
-    pub(super) files: super::files::Listed,
+    pub(super) files: super::tools::files::Listed,
     /// The workspace's code.
     pub(super) coder: Coder,
     /// What the workspace says of itself.
     pub(super) project: Arc<Project>,
     /// Summaries of parts of the program that are being made.
-    pub(super) modules: super::module_model::Making,
+    pub(super) modules: super::summaries::module_model::Making,
     /// It changed while a plan was made; that one is to be made again.
     pub(super) code_due: bool,
     /// Vectors, where there is an embedder.
@@ -128,13 +128,13 @@ pub(super) struct Core {
     /// Bodies edited by hand that are about to be sent, by branch: the ticket of each.
     pub(super) by_hand: HashMap<BranchId, Ticket>,
     /// A call that a person runs again.
-    pub(super) again: Option<super::again::Repeat>,
+    pub(super) again: Option<super::calls::rerun::Repeat>,
     pub(super) jobs: HashMap<u64, Use>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
     pub(super) latched: HashMap<BranchId, u64>,
     /// Servers of tools.
-    pub(super) foreign: super::servers::Foreign,
+    pub(super) foreign: super::tools::servers::Foreign,
     /// The newest generation that was asked for.
     pub(super) newest: HashMap<BranchId, u64>,
     revisions: HashMap<BranchId, u64>,
@@ -155,9 +155,9 @@ impl Core {
         Self {
             seeker: Seeker::start(setup.store.clone(), events.clone()),
             looker: Looker::start(setup.store.clone(), events.clone()),
-            files: super::files::Listed::default(),
+            files: super::tools::files::Listed::default(),
             project,
-            modules: super::module_model::Making::default(),
+            modules: super::summaries::module_model::Making::default(),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),
@@ -188,7 +188,7 @@ impl Core {
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
-            foreign: super::servers::Foreign::default(),
+            foreign: super::tools::servers::Foreign::default(),
             newest: HashMap::new(),
             revisions: HashMap::new(),
             data_version: 0,

@@ -1,11 +1,12 @@
-//! Which request is done where. One line each.
+//! Which request is done where, one line each.
+//! Not for: doing any of it.
 
 use super::api::{Answer, Condense, Exact, FileAct, ProgramRequest, Request, RuleAct, ThingAct, Ticket};
 use super::core::Core;
-use super::queries;
-use super::retrieve::Wish;
-use crate::domain::failure::Failure;
-use crate::domain::ids::BranchId;
+use super::indexing::retrieve::Wish;
+use super::plans::queries;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
 use crate::store::types::Write;
 
 impl Core {
@@ -88,7 +89,7 @@ impl Core {
                 return Ok(());
             }
             ProgramRequest::Reload => self.read_again(),
-            ProgramRequest::Meters => Ok(Answer::Meters(super::meters::learned(&self.store))),
+            ProgramRequest::Meters => Ok(Answer::Meters(super::calls::meters::learned(&self.store))),
             ProgramRequest::ForgetQuirks { profile, model, quirk } => {
                 self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)
             }

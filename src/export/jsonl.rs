@@ -2,8 +2,8 @@
 //! the branches with their heads, a line each.
 //! Not for: masking; that is done before.
 
-use crate::domain::message::{End, Part, Role};
-use crate::domain::record::{Record, TAG, Transcript};
+use crate::domain::conversation::message::{End, Part, Role};
+use crate::domain::conversation::record::{Record, TAG, Transcript};
 use serde_json::{Map, Value, json};
 
 /// Writes all records in their order, then a line for each branch, which other readers pass over.

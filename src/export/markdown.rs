@@ -1,8 +1,8 @@
 //! Markdown for reading: the current path first, then every other branch from the message where it leaves.
 //! Not for: reading back (JSON lines are exact; this is not).
 
-use crate::domain::message::{End, NodeHead, Part, Role};
-use crate::domain::record::{Record, Transcript};
+use crate::domain::conversation::message::{End, NodeHead, Part, Role};
+use crate::domain::conversation::record::{Record, Transcript};
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 

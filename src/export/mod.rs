@@ -5,8 +5,8 @@ mod jsonl;
 mod markdown;
 pub mod secrets;
 
-use crate::domain::message::{Content, Part};
-use crate::domain::record::{Record, Transcript};
+use crate::domain::conversation::message::{Content, Part};
+use crate::domain::conversation::record::{Record, Transcript};
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -273,7 +273,7 @@ mod tests {
             assert_eq!((masked.as_ref(), found), (*text, 0), "{text}");
         }
         assert_eq!(count(include_str!("../import/message.rs")), 0);
-        assert_eq!(count(include_str!("../domain/record.rs")), 0);
+        assert_eq!(count(include_str!("../domain/conversation/record.rs")), 0);
     }
 
     #[test]
@@ -293,7 +293,8 @@ mod tests {
 
     #[test]
     fn a_megabyte_takes_a_moment_only() {
-        let code = [include_str!("markdown.rs"), include_str!("mod.rs"), include_str!("../domain/plan.rs")].concat();
+        let code =
+            [include_str!("markdown.rs"), include_str!("mod.rs"), include_str!("../domain/planning/plan.rs")].concat();
         let prose = "let token = next_token(&mut lexer); // eyJ sk- AKIA password: see below, größer\n".repeat(100);
         let text = [code, prose].concat();
         let text = text.repeat((1 << 20) / text.len() + 1);

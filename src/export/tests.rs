@@ -1,7 +1,7 @@
 //! Exports as text: readable, masked where asked. The exact return is proved with the reader, in the import room.
 
 use super::*;
-use crate::domain::message::{End, Role};
+use crate::domain::conversation::message::{End, Role};
 
 fn record(id: &str, parent: Option<&str>, role: Role, parts: Vec<Part>) -> Record {
     Record {

@@ -3,9 +3,9 @@
 
 use super::message::{Draft, Parent};
 use super::notes::Notes;
-use crate::domain::hash::Fields;
-use crate::domain::message::{Part, Role};
-use crate::domain::record::Record;
+use crate::domain::base::hash::Fields;
+use crate::domain::conversation::message::{Part, Role};
+use crate::domain::conversation::record::Record;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A tree's records, parents first, and the id of the current one where it was marked.

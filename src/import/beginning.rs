@@ -1,9 +1,9 @@
 //! How a conversation begins, by which one without an id is known again.
 //! Not for: reading its messages.
 
-use crate::domain::hash::Fields;
-use crate::domain::message::{NodeHead, Role};
-use crate::domain::record::Record;
+use crate::domain::base::hash::Fields;
+use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::conversation::record::Record;
 
 /// Identifies a conversation without an id by how it begins, up to the first answer: a grown file still begins so, and
 /// two that were only asked the same do not.

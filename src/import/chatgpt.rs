@@ -6,9 +6,9 @@ use super::json::{self, Object};
 use super::message::{Draft, Parent};
 use super::notes::Notes;
 use super::time;
-use crate::domain::hash::Fields;
-use crate::domain::message::{Content, End, Part, Role};
-use crate::domain::record::Transcript;
+use crate::domain::base::hash::Fields;
+use crate::domain::conversation::message::{Content, End, Part, Role};
+use crate::domain::conversation::record::Transcript;
 use serde_json::Value;
 use std::collections::HashMap;
 

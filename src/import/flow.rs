@@ -5,9 +5,9 @@
 use super::arrange::{answer, derived_id};
 use super::message::{Draft, Parent};
 use super::notes::Notes;
-use crate::domain::hash::Hash;
-use crate::domain::message::Role;
-use crate::domain::record::{Placed, Record};
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::record::{Placed, Record};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;

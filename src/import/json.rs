@@ -1,8 +1,8 @@
 //! Small helpers that take known fields out of a JSON object and leave the rest for `extra`.
 //! Not for: any format's meaning.
 
-use crate::domain::hash::Hash;
-use crate::domain::message::Part;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::Part;
 use serde_json::{Map, Value};
 
 /// A JSON object.

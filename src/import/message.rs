@@ -3,9 +3,9 @@
 
 use super::json::{self, Object};
 use super::time;
-use crate::domain::message::{Content, End, Part, Role};
-use crate::domain::record::{Record, TAG};
-use crate::domain::tag::clean;
+use crate::domain::conversation::message::{Content, End, Part, Role};
+use crate::domain::conversation::record::{Record, TAG};
+use crate::domain::conversation::tag::clean;
 use serde_json::{Value, json};
 
 /// What a message says of its parent.

@@ -20,8 +20,8 @@ mod split;
 mod survey;
 mod time;
 
-use crate::domain::failure::Failure;
-use crate::domain::record::Reading;
+use crate::domain::base::failure::Failure;
+use crate::domain::conversation::record::Reading;
 use lines::Shape;
 use source::Source;
 use split::Cutting;

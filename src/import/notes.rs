@@ -1,7 +1,7 @@
 //! What was skipped and why, bounded: a gigabyte of rubbish must not become a gigabyte of complaints.
 //! Not for: errors that stop an import (`ImportError`).
 
-use crate::domain::record::Skipped;
+use crate::domain::conversation::record::Skipped;
 
 const MOST: usize = 1_000;
 

@@ -1,9 +1,9 @@
 //! Every format by example, the exact return of our own, and hostile bytes.
 
 use super::*;
-use crate::domain::hash::Hash;
-use crate::domain::message::{Content, End, Part, Role};
-use crate::domain::record::{PORTION, PORTION_RECORDS, Piece, Pieces as _, Pointer, Record, Transcript};
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::{Content, End, Part, Role};
+use crate::domain::conversation::record::{PORTION, PORTION_RECORDS, Piece, Pieces as _, Pointer, Record, Transcript};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;

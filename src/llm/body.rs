@@ -4,7 +4,7 @@
 use super::clip;
 use super::http::problem;
 use super::sse::Decoder;
-use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 
 /// Bytes of an unreadable piece or body that are kept: more than are shown, because secrets are taken out first.
 pub(super) const KEPT: usize = 4096;

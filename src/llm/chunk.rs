@@ -4,9 +4,9 @@
 
 use super::fault::Fault;
 use super::halves::{Joiner, Parsed, lossy};
-use crate::domain::ids::RunId;
-use crate::domain::provider::Delta;
-use crate::domain::usage::Usage;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::provider::Delta;
+use crate::domain::call::usage::Usage;
 use serde_json::Value;
 
 /// What one object said.
@@ -187,7 +187,8 @@ impl Chunks {
 
     /// Nine letters and digits: the one form that every server takes back.
     fn invented(&self, at: usize) -> String {
-        let hash = crate::domain::hash::Fields::new("call").text(&self.run.to_string()).number(at as u64).finish();
+        let hash =
+            crate::domain::base::hash::Fields::new("call").text(&self.run.to_string()).number(at as u64).finish();
         hash.to_string()[..9].to_owned()
     }
 

@@ -1,8 +1,8 @@
 //! What servers write when they refuse: read from many shapes, sorted into a few kinds, each with what to do.
 //! Not for: deciding whether to try again (`retry`).
 
-use crate::domain::model::Quirk;
-use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::model::Quirk;
+use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 use serde_json::Value;
 
 /// A server's complaint, as far as it could be read.

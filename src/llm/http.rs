@@ -3,8 +3,8 @@
 //! Not for: any request (`openai`, `models`).
 
 use super::{LlmError, clip, fault};
-use crate::domain::model::Profile;
-use crate::domain::provider::{Diagnostic, ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::model::Profile;
+use crate::domain::call::provider::{Diagnostic, ProviderError, ProviderErrorKind as Kind};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};

@@ -5,37 +5,27 @@
 //! decoder (`sse`, `chunk`, `stream`), because the packages at hand lose text, hide broken streams or panic.
 
 pub mod chunk;
-pub mod embed;
-#[cfg(feature = "local-embeddings")]
-pub mod embed_local;
-pub mod embed_openai;
 pub mod fault;
 pub mod halves;
 pub mod key;
 pub mod models;
-pub mod offline;
 pub mod openai;
 pub mod retry;
-pub mod scripted;
 pub mod sse;
 pub mod stream;
-pub mod tokenizer_file;
-pub mod tokens;
 
 mod body;
-#[cfg(feature = "local-embeddings")]
-mod embed_files;
+pub mod counting;
+pub mod embedders;
 mod http;
-mod offline_answer;
-mod offline_body;
-mod pieces;
+pub mod offline;
 mod sdk;
 
 pub use http::init;
 
-use crate::domain::model::{Backend, Profile};
-use crate::domain::provider::Provider;
-use crate::domain::tokens::CountTokens;
+use crate::domain::call::model::{Backend, Profile};
+use crate::domain::call::provider::Provider;
+use crate::domain::call::tokens::CountTokens;
 use secrecy::SecretString;
 use std::sync::Arc;
 
@@ -99,8 +89,8 @@ pub fn provider(
     }
     Ok(match profile.backend {
         Backend::Openai => Arc::new(openai::OpenAi::new(profile, key)?),
-        Backend::Offline => Arc::new(offline::Offline::new(tokens)),
-        Backend::Scripted => Arc::new(scripted::Scripted::open(&profile.recording)?),
+        Backend::Offline => Arc::new(offline::model::Offline::new(tokens)),
+        Backend::Scripted => Arc::new(offline::scripted::Scripted::open(&profile.recording)?),
     })
 }
 
@@ -119,7 +109,7 @@ mod tests {
     use super::*;
 
     fn made(profile: &Profile) -> Result<(), LlmError> {
-        provider(profile, None, Arc::new(tokens::Tokenizers::new())).map(|_| ())
+        provider(profile, None, Arc::new(counting::tokens::Tokenizers::new())).map(|_| ())
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use super::http::{Endpoint, problem, runtime};
 use super::{LlmError, sdk};
-use crate::domain::model::{ModelInfo, Price, Profile};
-use crate::domain::provider::{ProviderError, ProviderErrorKind as Kind};
-use crate::domain::tokens::Encoding;
+use crate::domain::call::model::{ModelInfo, Price, Profile};
+use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::tokens::Encoding;
 use reqwest::Url;
 use secrecy::SecretString;
 use serde_json::Value;

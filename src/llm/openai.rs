@@ -8,10 +8,12 @@ use super::fault::Fault;
 use super::http::{Endpoint, problem, runtime};
 use super::stream::Reading;
 use super::{LlmError, body, retry};
-use crate::domain::ids::RunId;
-use crate::domain::model::Profile;
-use crate::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind as Kind, Wire};
-use crate::domain::usage::Usage;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::model::Profile;
+use crate::domain::call::provider::{
+    CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind as Kind, Wire,
+};
+use crate::domain::call::usage::Usage;
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use secrecy::SecretString;

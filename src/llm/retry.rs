@@ -1,9 +1,9 @@
 //! Whether and when a failed attempt is followed by another. Only ever before the first event of an answer.
 //! Not for: waiting (`openai`) or sorting errors (`fault`).
 
-use crate::domain::hash::Fields;
-use crate::domain::ids::RunId;
-use crate::domain::provider::ProviderErrorKind as Kind;
+use crate::domain::base::hash::Fields;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::provider::ProviderErrorKind as Kind;
 use reqwest::header::HeaderMap;
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ mod tests {
             (Kind::Auth, false),
             (Kind::Model, false),
             (Kind::TooLong, false),
-            (Kind::Body(crate::domain::model::Quirk::NoTools), false),
+            (Kind::Body(crate::domain::call::model::Quirk::NoTools), false),
             (Kind::Protocol, false),
             (Kind::Idle, false),
         ] {

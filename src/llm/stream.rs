@@ -12,9 +12,9 @@ use super::fault::Fault;
 use super::halves::Parsed;
 use super::http::problem;
 use super::sse::{Event, MAX_EVENT};
-use crate::domain::ids::RunId;
-use crate::domain::provider::{CallEnd, Delta, Diagnostic, ProviderError, ProviderErrorKind as Kind, Wire};
-use crate::domain::usage::Usage;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::provider::{CallEnd, Delta, Diagnostic, ProviderError, ProviderErrorKind as Kind, Wire};
+use crate::domain::call::usage::Usage;
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 //! Not for: whether it is allowed (`engine`), or its words (`words`).
 
 use super::words;
-use crate::domain::trace::{ToolOutput, ToolStatus, Watch};
+use crate::domain::tool::trace::{ToolOutput, ToolStatus, Watch};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam, ProgressToken, ServerResult,
 };

@@ -1,8 +1,8 @@
 //! A server that is a program: started in a group of its own with a small environment, spoken to line by line, its other
 //! output kept as a short tail, and ended with everything that it started.
-//! Not for: what the lines say (`life`, `call`).
+//! Not for: what the lines say (`server_process`, `call`).
 
-use crate::domain::mcp::Hidden;
+use crate::domain::tool::mcp::Hidden;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::VecDeque;

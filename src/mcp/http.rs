@@ -1,7 +1,7 @@
 //! A server at an address: streamable HTTP.
-//! Not for: what is said there (`life`, `call`).
+//! Not for: what is said there (`server_process`, `call`).
 
-use crate::domain::mcp::Hidden;
+use crate::domain::tool::mcp::Hidden;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! What a server offers: its list of tools, page by page, bounded; what of it cannot be used is passed over, and that said.
 //! Not for: which of it is offered to a model (`engine`).
 
-use crate::domain::mcp::{Hints, ServerTool};
+use crate::domain::tool::mcp::{Hints, ServerTool};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};

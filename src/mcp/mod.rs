@@ -7,27 +7,27 @@ mod call;
 #[cfg(feature = "mcp")]
 mod child;
 #[cfg(feature = "mcp")]
-mod ear;
-#[cfg(feature = "mcp")]
 mod http;
-#[cfg(feature = "mcp")]
-mod hub;
-#[cfg(feature = "mcp")]
-mod life;
 #[cfg(feature = "mcp")]
 mod listing;
 mod needs;
 #[cfg(feature = "mcp")]
-mod tap;
-#[cfg(feature = "mcp")]
 mod words;
 
+#[cfg(feature = "mcp")]
+mod client_handler;
+#[cfg(feature = "mcp")]
+mod notifications;
+#[cfg(feature = "mcp")]
+mod server_process;
+#[cfg(feature = "mcp")]
+mod servers;
 #[cfg(not(feature = "mcp"))]
 mod without;
 
 pub use needs::missing;
 
-use crate::domain::mcp::ToolServers;
+use crate::domain::tool::mcp::ToolServers;
 use std::sync::Arc;
 
 /// Whether this program was built with the protocol.
@@ -37,7 +37,7 @@ pub const BUILT: bool = cfg!(feature = "mcp");
 #[must_use]
 pub fn servers() -> Arc<dyn ToolServers> {
     #[cfg(feature = "mcp")]
-    let servers = hub::Hub::default();
+    let servers = servers::Hub::default();
     #[cfg(not(feature = "mcp"))]
     let servers = without::Without::default();
     Arc::new(servers)

@@ -1,7 +1,7 @@
 //! What a server needs and does not find, looked at without starting it.
-//! Not for: starting one (`life`).
+//! Not for: starting one (`server_process`).
 
-use crate::domain::mcp::{ServerSpec, Way};
+use crate::domain::tool::mcp::{ServerSpec, Way};
 use std::path::Path;
 
 /// What is missing for a server to be started, and what to do; nothing where it could be.
@@ -43,7 +43,7 @@ fn runs(_: &Path) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::domain::mcp::{Hidden, Origin};
+    use crate::domain::tool::mcp::{Hidden, Origin};
 
     fn spec(command: &str, path: Option<&str>, folder: &str) -> ServerSpec {
         let env = path.map(|path| ("PATH".to_owned(), Hidden::new(path))).into_iter().collect();

@@ -1,8 +1,8 @@
 //! What stands in for servers in a program that was built without the protocol: each one says so.
-//! Not for: a program with it (`hub`).
+//! Not for: a program with it (`servers`).
 
-use crate::domain::mcp::{Server, ServerSpec, ServerState, ToolServers};
-use crate::domain::trace::{ToolOutput, ToolStatus, Watch};
+use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers};
+use crate::domain::tool::trace::{ToolOutput, ToolStatus, Watch};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// See the module.
@@ -46,7 +46,7 @@ impl ToolServers for Without {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::mcp::Origin;
+    use crate::domain::tool::mcp::Origin;
 
     #[test]
     fn each_server_says_that_it_cannot_be_used_here() {

@@ -1,8 +1,8 @@
 //! What a server gave back, as words for the model: cleaned, bounded, with what is no text named.
 //! Not for: getting it (`call`).
 
-use crate::domain::mcp::{cut, plain};
-use crate::domain::trace::{ToolOutput, ToolStatus};
+use crate::domain::tool::mcp::{cut, plain};
+use crate::domain::tool::trace::{ToolOutput, ToolStatus};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use std::error::Error;
 use std::fmt::Write as _;

@@ -13,7 +13,7 @@
 //! Lines end at line ends and open with a character that may follow one ([`opens_safely`]), so that the tokens of the lines
 //! sum to the tokens of the whole.
 
-use crate::domain::tokens::opens_safely;
+use crate::domain::call::tokens::opens_safely;
 use std::collections::BTreeMap;
 
 /// The mark for something left out.
@@ -219,7 +219,7 @@ pub fn day(at: i64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::tokens::approximate;
+    use crate::domain::call::tokens::approximate;
     use proptest::prelude::*;
 
     fn piece(text: &str, day: &str, last: bool) -> Piece {

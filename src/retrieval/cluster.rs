@@ -1,14 +1,14 @@
 //! Query clusters: which of a conversation's questions are about one subject, in whole numbers, the same on every machine.
-//! Not for: the vectors of an embedder (`vector`), and nothing here looks anything up. What a conversation is doing is told
+//! Not for: the vectors of an embedder (`vectors::memory`), and nothing here looks anything up. What a conversation is doing is told
 //! in `context::policy::conversation`.
 //!
 //! A query becomes a vector of hashed words, pairs of words and runs of three characters, each counted once into one of
 //! [`WIDTH`] places with a sign. Its cosine with a cluster's centroid is compared by cross-multiplying whole numbers. Below
 //! 0.35 a new cluster begins (see DEFINITIONS of the design: query cluster); a query that names nothing inherits.
 
-use super::stops::is_filler;
-use super::words::{Analyzer, hash};
-use crate::domain::evidence::ClusterId;
+use super::index::stops::is_filler;
+use super::index::words::{Analyzer, hash};
+use crate::domain::call::retrieval_set::ClusterId;
 
 /// Places of a vector.
 pub const WIDTH: usize = 256;

@@ -3,12 +3,12 @@
 //! Not for: scores (`search`) or how a card is written (`cards`).
 
 use super::cards::{Piece, Place, Sheet, day, label};
-use super::passages::{estimate, passages};
+use super::index::passages::{estimate, passages};
+use super::index::words::Term;
 use super::search::{Ask, Hit};
 use super::tuning::Tuning;
-use super::words::Term;
-use crate::domain::evidence::{MissWhy, ScoreParts};
-use crate::domain::hash::Hash;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::retrieval_set::{MissWhy, ScoreParts};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;

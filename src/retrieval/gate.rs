@@ -5,11 +5,11 @@
 //! Not for: searching (`search`). A person overrides the gate with one key.
 
 use super::RetrievalError;
+use super::index::stops::{is_filler, past_cue};
+use super::index::words::{Term, words_of};
 use super::query::Query;
 use super::search::{Ask, idf, lists};
-use super::stops::{is_filler, past_cue};
-use super::words::{Term, words_of};
-use crate::domain::evidence::{Gate, PassWhy, SkipWhy};
+use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
 
 /// What the gate sees in a message.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -194,12 +194,12 @@ pub fn gate(ask: &Ask<'_>, text: &str, before: bool) -> Result<Gate, RetrievalEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::hash::Hash;
-    use crate::domain::message::Role;
-    use crate::retrieval::index::{Entry, Index};
+    use crate::domain::base::hash::Hash;
+    use crate::domain::conversation::message::Role;
+    use crate::retrieval::index::segment::Nowhere;
+    use crate::retrieval::index::session::{Entry, Index};
     use crate::retrieval::scope::{Filter, Scope};
     use crate::retrieval::search::Texts;
-    use crate::retrieval::segment::Nowhere;
     use std::borrow::Cow;
 
     /// Messages that name nothing. Some words of mere conversation were added to the lists after a run over these.

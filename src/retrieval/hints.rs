@@ -2,8 +2,8 @@
 //! date wants what was said around it, "you suggested" wants the model's words and "my" the person's.
 //! Not for: its words (`query`).
 
-use super::words::{Term, words_of};
-use crate::domain::message::Role;
+use super::index::words::{Term, words_of};
+use crate::domain::conversation::message::Role;
 use std::borrow::Cow;
 use std::ops::Range;
 

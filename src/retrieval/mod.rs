@@ -1,35 +1,28 @@
 //! The retrieval room: finds the older messages of a conversation that a question is about, and turns them into cards.
 //! A pure library: no clock, no files; the same input gives the same cards on every machine.
 //!
-//! The way of a query: [`gate`] decides whether anything is looked up → [`scope`] says which messages of the branch's path
-//! may be found → [`search`] scores their passages over the postings of [`index`](mod@index) → [`fill`] makes cards of the best that fit.
+//! From a question to cards: [`gate`] decides whether anything is looked up, [`scope`] says which messages of the branch's
+//! path may be found, [`search`] scores their passages over the postings of [`mod@index`], and [`fill`] makes cards of the
+//! best that fit.
 //!
-//! Not for: dense vectors themselves (`vector`), where postings are kept (`store`), or what of the result is sent (`context`).
+//! Not for: dense vectors themselves (`vectors`), where postings are kept (`store`), or what of the result is sent (`context`).
 
 pub mod cards;
 pub mod cluster;
-pub mod codec;
 pub mod fill;
 pub mod gate;
 pub mod hints;
-pub mod index;
-pub mod passages;
 pub mod query;
 pub mod record;
 pub mod scope;
 pub mod search;
-pub mod segment;
 pub mod smooth;
-pub mod stops;
 pub mod tuning;
-pub mod vector;
-mod vector_code;
-mod vector_cpu;
-mod vector_scan;
-pub mod words;
 
+pub mod index;
 #[cfg(test)]
 mod tests;
+pub mod vectors;
 
 /// What can go wrong in the retrieval room.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

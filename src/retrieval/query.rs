@@ -2,9 +2,9 @@
 //! Not for: whether it is asked at all (`gate`).
 
 use super::hints::Hints;
-use super::index::Index;
+use super::index::session::Index;
+use super::index::words::Term;
 use super::scope::Scope;
-use super::words::Term;
 
 /// A query, taken apart.
 #[derive(Clone, PartialEq, Debug, Default)]

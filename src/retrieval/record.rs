@@ -2,8 +2,8 @@
 //! Not for: finding (`search`, `fill`) or keeping it (`store`).
 
 use super::fill::{Card, Filled, Near};
-use crate::domain::evidence::{Evidence, Gate, NearMiss, RetrievalSet};
-use crate::domain::hash::Hash;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::retrieval_set::{Evidence, Gate, NearMiss, RetrievalSet};
 use std::ops::Range;
 
 impl Filled {

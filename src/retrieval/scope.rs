@@ -4,8 +4,8 @@
 //! Not for: scores (`search`).
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
-use super::index::{Index, Known, NOBODY};
-use crate::domain::message::Role;
+use super::index::session::{Index, Known, NOBODY};
+use crate::domain::conversation::message::Role;
 use std::ops::Range;
 
 /// No slot: the passage is not on the path.

@@ -7,16 +7,16 @@
 #![allow(clippy::cast_precision_loss, reason = "scores are single precision; counts stay far below its limit")]
 
 use super::RetrievalError;
-use super::codec::Postings;
-use super::index::Index;
+use super::index::codec::Postings;
+use super::index::segment::Source;
+use super::index::session::Index;
+use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, NOWHERE, Scope};
-use super::segment::Source;
 use super::smooth;
 use super::tuning::Tuning;
-use super::words::Term;
-use crate::domain::evidence::ScoreParts;
-use crate::domain::hash::Hash;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::retrieval_set::ScoreParts;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -242,6 +242,6 @@ fn terms_of(ask: &Ask<'_>, slot: usize) -> Vec<Term> {
     let Some(known) = ask.index.known(ask.scope.number(position)) else { return Vec::new() };
     let Some(text) = ask.texts.text(&known.key) else { return Vec::new() };
     let which = slot - ask.scope.span(position).start;
-    let Some(span) = super::passages::passages(&text).into_iter().nth(which) else { return Vec::new() };
+    let Some(span) = super::index::passages::passages(&text).into_iter().nth(which) else { return Vec::new() };
     ask.index.analyzer().terms(&text[span])
 }

@@ -9,8 +9,8 @@
 use super::query::Query;
 use super::search::{Ask, Hit, LARGE, MOST_HITS, Words, best};
 use super::tuning::Tuning;
-use crate::domain::evidence::ScoreParts;
-use crate::domain::message::Role;
+use crate::domain::call::retrieval_set::ScoreParts;
+use crate::domain::conversation::message::Role;
 
 /// Hits from the words' scores, by falling sum.
 pub(super) fn combine(ask: &Ask<'_>, tuning: &Tuning, query: &Query, allowed: &[bool], given: &Words) -> Vec<Hit> {

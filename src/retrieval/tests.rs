@@ -1,18 +1,18 @@
 //! What must hold of the whole room: branches do not touch one another, where postings lie changes nothing, removed messages
 //! are gone, cards fit and sum.
 
-use super::codec::Postings;
 use super::fill::{Filled, Room, fill};
-use super::index::{Entry, Index, Rewrite, Sealed};
+use super::index::codec::Postings;
+use super::index::segment::{Nowhere, Source, without};
+use super::index::session::{Entry, Index, Rewrite, Sealed};
+use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, Scope};
 use super::search::{Ask, Hit, Texts, search};
-use super::segment::{Nowhere, Source, without};
-use super::words::Term;
-use crate::domain::evidence::{Gate, MissWhy, PassWhy};
-use crate::domain::hash::Hash;
-use crate::domain::message::Role;
-use crate::domain::tokens::approximate;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::retrieval_set::{Gate, MissWhy, PassWhy};
+use crate::domain::call::tokens::approximate;
+use crate::domain::conversation::message::Role;
 use proptest::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,13 +1,13 @@
 //! Carrying writes out, inside the writer's transaction.
 //! Not for: SQL; each family of tables has its own file.
 
-use super::owners::OwnersView;
-use super::types::{StoreError, Write};
-use super::{
-    branches, capsules, counts, embeddings, journal, memory, modules, nodes, plans, races, removal, retrieval, runs,
-    sessions, shelves, steps, tags, traces,
+use super::file::owners::OwnersView;
+use super::tables::{
+    branches, counts, embeddings, journal, memory, message_index, modules, nodes, plans, races, removal, retrieval,
+    runs, sessions, steps, summaries, tags, traces,
 };
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
+use super::types::{StoreError, Write};
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::collections::HashMap;
 
@@ -98,8 +98,8 @@ impl<'a> Apply<'a> {
             Write::PutNodes { session, nodes } => nodes::put(self, *session, nodes),
             Write::Tombstone { session, nodes } => removal::nodes(self, *session, nodes),
             Write::PutState { session, version } => journal::put_state(self, *session, version),
-            Write::PutCapsule { session, capsule, at } => capsules::put(self, *session, capsule, *at),
-            Write::SetCapsules { branch, expect, capsules } => capsules::used(self, *branch, expect, capsules),
+            Write::PutCapsule { session, capsule, at } => summaries::put(self, *session, capsule, *at),
+            Write::SetCapsules { branch, expect, capsules } => summaries::used(self, *branch, expect, capsules),
             Write::PutOp(operation) => journal::put_op(self, operation),
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, branch, body } => plans::put(self, *id, *branch, body),
@@ -108,9 +108,11 @@ impl<'a> Apply<'a> {
                 traces::put_output(self, *session, *run, call_id, text)
             }
             Write::PutFileText { session, text } => traces::put_file_text(self, *session, text),
-            Write::PutShelf { .. } => shelves::put(self, write),
-            Write::PutTail { session, before, keys, body } => shelves::put_tail(self, *session, *before, keys, body),
-            Write::DropShelf(session) => shelves::drop_all(self, self.session(*session)?),
+            Write::PutShelf { .. } => message_index::put(self, write),
+            Write::PutTail { session, before, keys, body } => {
+                message_index::put_tail(self, *session, *before, keys, body)
+            }
+            Write::DropShelf(session) => message_index::drop_all(self, self.session(*session)?),
             Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),
             Write::DropEmbeddings(keys) => embeddings::drop(self, keys),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),

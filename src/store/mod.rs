@@ -7,57 +7,23 @@
 //! is under way from one whose program died.
 
 mod apply;
-mod backup;
-mod branches;
-mod capsules;
-mod check;
-pub mod claims;
-mod content;
-mod copies;
-mod counts;
-pub mod damage;
-mod embeddings;
-pub mod examine;
-mod excerpt;
-mod find;
-mod journal;
-pub mod known;
-mod memory;
-mod modules;
-mod nodes;
-mod open;
-mod owners;
-mod packed;
-mod plans;
-mod pool;
-mod private;
-mod races;
-mod removal;
-mod renew;
-mod retrieval;
-mod runs;
-mod salvage;
 mod schema;
-mod search;
-mod sessions;
-mod shelves;
 mod sql;
-mod steps;
-mod tags;
-mod traces;
 pub mod types;
-mod writer;
 
+pub mod file;
+mod search;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use open::{OpenOptions, Opened};
-use owners::Owners;
-use pool::Pool;
+pub use file::open::{OpenOptions, Opened};
+use file::owners::Owners;
+use file::pool::Pool;
+use file::writer::Writer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use types::{StoreError, Write};
-use writer::Writer;
 
 /// The store. Cloning shares it; the last clone to go closes it.
 #[derive(Clone)]
@@ -69,8 +35,8 @@ struct Inner {
     /// None where the store is read-only.
     writer: Option<Writer>,
     owners: Owners,
-    check: check::Running,
-    renewing: renew::Renewing,
+    check: file::check::Running,
+    renewing: file::convert::Renewing,
 }
 
 impl Store {
@@ -105,7 +71,7 @@ impl Store {
     /// How often the calling thread has itself read from any store: a thread that draws a screen must not.
     #[must_use]
     pub fn reads_of_this_thread() -> u64 {
-        pool::reads_here()
+        file::pool::reads_here()
     }
 
     /// Whether nothing can be written.
@@ -142,7 +108,7 @@ impl Store {
     /// soon as that lets go, by whichever program has the store open then.
     #[must_use]
     pub fn purge_pending(&self) -> bool {
-        writer::purge_mark(&self.0.path).exists()
+        file::writer::purge_mark(&self.0.path).exists()
     }
 
     /// Runs a read on a connection of the pool.

@@ -2,8 +2,8 @@
 //! Not for: queries.
 
 use super::types::StoreError;
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use rusqlite::ErrorCode;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::Serialize;

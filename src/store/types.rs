@@ -1,25 +1,25 @@
 //! What goes into the store and comes out of it, beyond the nouns of `domain`.
 //! Not for: SQL.
 
-use crate::domain::activation::Touches;
-use crate::domain::branch::{Branch, Overrides, StateVersion};
-use crate::domain::capsule::Capsule;
-use crate::domain::evidence::RetrievalSet;
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
-use crate::domain::mark::{Atom, Mark};
-use crate::domain::memory::Memory;
-use crate::domain::message::{Content, Node, NodeHead};
-use crate::domain::module::ModuleCard;
-use crate::domain::op::Operation;
-use crate::domain::plan::Anchor;
-use crate::domain::race::BranchRun;
-use crate::domain::run::RunCard;
-use crate::domain::tag::Tag;
-use crate::domain::tokens::Encoding;
-use crate::domain::trace::ToolTrace;
-use crate::domain::transition::Transition;
-use crate::domain::usage::UsageReport;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
+use crate::domain::call::race::BranchRun;
+use crate::domain::call::retrieval_set::RetrievalSet;
+use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::Encoding;
+use crate::domain::call::usage::UsageReport;
+use crate::domain::conversation::activation::Touches;
+use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
+use crate::domain::conversation::mark::{Atom, Mark};
+use crate::domain::conversation::memory::Memory;
+use crate::domain::conversation::message::{Content, Node, NodeHead};
+use crate::domain::conversation::operation::Operation;
+use crate::domain::conversation::tag::Tag;
+use crate::domain::conversation::transition::Transition;
+use crate::domain::planning::plan::Anchor;
+use crate::domain::summary::accepted::Capsule;
+use crate::domain::summary::module::ModuleCard;
+use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
 /// A run that is under way, as it is written before its POST: enough to save what came if this program dies.

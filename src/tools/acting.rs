@@ -2,7 +2,7 @@
 //! Not for: doing it.
 
 #[cfg(unix)]
-use super::scratch::Scratch;
+use super::command::scratch::Scratch;
 use super::{Stop, shown};
 use cap_std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// What the tools that act may do.
 #[derive(Clone, Debug)]
 pub struct Acting {
-    /// The program that [`confined::main`](super::confined::main) is reached by; this program where it is missing.
+    /// The program that [`crate::tools::sandbox::main`](crate::tools::sandbox::main) is reached by; this program where it is missing.
     pub program: Option<PathBuf>,
     /// Commands may use the network.
     pub network: bool,
@@ -56,7 +56,7 @@ pub(super) struct Acts {
     pub(super) root: PathBuf,
     /// What this system can do to keep commands in.
     #[cfg(unix)]
-    pub(super) means: OnceLock<Result<super::confined::Means, String>>,
+    pub(super) means: OnceLock<Result<super::sandbox::Means, String>>,
     /// A folder for what commands need.
     #[cfg(unix)]
     scratch: Mutex<Option<Arc<Scratch>>>,
@@ -75,7 +75,7 @@ impl Acts {
             #[cfg(unix)]
             scratch: Mutex::new(None),
             #[cfg(unix)]
-            clearing: std::thread::Builder::new().name("scratch".into()).spawn(super::scratch::clear).ok(),
+            clearing: std::thread::Builder::new().name("scratch".into()).spawn(super::command::scratch::clear).ok(),
         }
     }
 }

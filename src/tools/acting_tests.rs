@@ -1,7 +1,7 @@
 //! Changes of files on real folders, and every way out of one that we know of.
 
 use super::*;
-use crate::domain::consent::FileChange;
+use crate::domain::tool::consent::FileChange;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -2,8 +2,8 @@
 //! by which a change is seen without reading.
 //! Not for: the model's tools (`read`, `list`), or what the texts are for.
 
-use crate::domain::hash::Hash;
-use crate::domain::sight::{READS, Sight};
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::visibility::{READS, Sight};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};

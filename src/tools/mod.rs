@@ -4,48 +4,24 @@
 //!
 //! Only the root is opened by its name. Everything beneath is opened through the root's descriptor, which the kernel
 //! keeps from leading out, so that a link swapped at the worst moment leads nowhere either. Files are written only through
-//! folders reached without any link. A command runs in a child of this program that confines itself first ([`confined`]).
+//! folders reached without any link. A command runs in a child of this program that confines itself first ([`sandbox`]).
 
 mod acting;
 mod args;
-mod attach;
-mod change;
-#[cfg(unix)]
-mod command;
-pub mod confined;
-#[cfg(unix)]
-mod credentials;
-mod diff;
-mod edit;
-#[cfg(unix)]
-mod environment;
 pub mod folder;
-mod list;
-mod place;
-#[cfg(unix)]
-mod protection;
-mod read;
-mod rules;
-#[cfg(unix)]
-mod scratch;
-mod search;
-mod seen;
 mod specs;
-#[cfg(unix)]
-mod stream;
-mod walk;
 
 pub use acting::Acting;
 
-use crate::domain::consent::{Deed, FileChange};
-use crate::domain::hash::Hash;
-use crate::domain::sight::Sight;
-use crate::domain::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::consent::{Deed, FileChange};
+use crate::domain::tool::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
+use crate::domain::tool::visibility::Sight;
 use acting::{Acts, Kept};
 use args::Args;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
-use seen::Eyes;
+use files::visible::Eyes;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -146,9 +122,9 @@ impl RunTools for Workspace {
     fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
         match deed {
             _ if watch.cancelled() => Done::said(failed(Stop::Cancelled)),
-            Deed::Change(changes) if self.acting.is_some() => change::carry_out(self, changes, hunks),
+            Deed::Change(changes) if self.acting.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]
-            Deed::Run(line) if self.acting.is_some() => command::carry_out(self, line, watch),
+            Deed::Run(line) if self.acting.is_some() => command::run::carry_out(self, line, watch),
             Deed::Look { .. } => self.look(name, args, &watch.sight(), &|| watch.cancelled()),
             Deed::Change(_) | Deed::Run(_) | Deed::Foreign { .. } => Done::said(failed(self.unknown(name))),
         }
@@ -161,8 +137,8 @@ impl RunTools for Workspace {
     fn over(&self, name: &str, args: &str, text: &str) -> Done {
         let text = in_lines(text);
         let made = match name {
-            "read_file" => Args::parse(args).and_then(|args| read::over(self.limit, &args, &text)),
-            "search" => Args::parse(args).and_then(|args| search::over(self, &args, &text)),
+            "read_file" => Args::parse(args).and_then(|args| files::read::over(self.limit, &args, &text)),
+            "search" => Args::parse(args).and_then(|args| files::search::over(self, &args, &text)),
             other => Err(Stop::Failed(format!("{other} does not read what was kept of a result."))),
         };
         done(made)
@@ -173,11 +149,11 @@ impl RunTools for Workspace {
     }
 
     fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
-        attach::files(self, most, Eyes::of_person(sight))
+        files::attach::files(self, most, Eyes::of_person(sight))
     }
 
     fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
-        attach::text(self, path, most, Eyes::of_person(sight)).map_err(|stop| match stop {
+        files::attach::text(self, path, most, Eyes::of_person(sight)).map_err(|stop| match stop {
             Stop::Refused(why) | Stop::Failed(why) => why,
             Stop::Cancelled => "It was stopped.".to_owned(),
         })
@@ -186,7 +162,7 @@ impl RunTools for Workspace {
         if self.acting.is_none() {
             return Err(format!("{path} cannot be changed: these tools only look."));
         }
-        change::put_back(self, path, expected, text).map_err(|stop| match stop {
+        files::change::put_back(self, path, expected, text).map_err(|stop| match stop {
             Stop::Refused(why) | Stop::Failed(why) => why,
             Stop::Cancelled => "Cancelled before it was done.".to_owned(),
         })
@@ -199,9 +175,9 @@ impl Workspace {
         let eyes = Eyes { sight, tool: name };
         done(match name {
             _ if cancelled() => Err(Stop::Cancelled),
-            "read_file" => Args::parse(args).and_then(|args| read::run(self, &args, eyes, cancelled)),
-            "list_dir" => Args::parse(args).and_then(|args| list::run(self, &args, eyes, cancelled)),
-            "search" => Args::parse(args).and_then(|args| search::run(self, &args, eyes, cancelled)),
+            "read_file" => Args::parse(args).and_then(|args| files::read::run(self, &args, eyes, cancelled)),
+            "list_dir" => Args::parse(args).and_then(|args| files::list::run(self, &args, eyes, cancelled)),
+            "search" => Args::parse(args).and_then(|args| files::search::run(self, &args, eyes, cancelled)),
             "edit_file" | "write_file" | "run" if self.acting.is_some() => {
                 Err(Stop::Refused(format!("{name} acts; it is carried out only as a deed that was decided on.")))
             }
@@ -218,10 +194,14 @@ impl Workspace {
                 let what: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
                 Ok(Deed::Look { what: what.join("/") })
             }
-            "edit_file" if self.acting.is_some() => Ok(Deed::Change(vec![edit::edit(self, &Args::parse(args)?)?])),
-            "write_file" if self.acting.is_some() => Ok(Deed::Change(vec![edit::write(self, &Args::parse(args)?)?])),
+            "edit_file" if self.acting.is_some() => {
+                Ok(Deed::Change(vec![files::edit::edit(self, &Args::parse(args)?)?]))
+            }
+            "write_file" if self.acting.is_some() => {
+                Ok(Deed::Change(vec![files::edit::write(self, &Args::parse(args)?)?]))
+            }
             #[cfg(unix)]
-            "run" if self.acting.is_some() => Ok(Deed::Run(command::deed(self, &Args::parse(args)?)?)),
+            "run" if self.acting.is_some() => Ok(Deed::Run(command::run::deed(self, &Args::parse(args)?)?)),
             other => Err(self.unknown(other)),
         }
     }
@@ -254,7 +234,7 @@ fn done(made: Result<Made, Stop>) -> Done {
 /// A text before and after, as the change of a file.
 #[must_use]
 pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&str>) -> FileChange {
-    let change = diff::change(path, before, after.unwrap_or_default());
+    let change = files::diff::change(path, before, after.unwrap_or_default());
     FileChange { after: after.and(change.after), ..change }
 }
 
@@ -298,5 +278,8 @@ fn stop(path: &Path, error: &io::Error) -> Stop {
 #[cfg(test)]
 #[cfg(unix)]
 mod acting_tests;
+mod command;
+mod files;
+pub mod sandbox;
 #[cfg(test)]
 mod tests;

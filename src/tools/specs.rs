@@ -2,7 +2,7 @@
 //! Not for: what they do.
 
 use super::Workspace;
-use crate::domain::trace::ToolSpec;
+use crate::domain::tool::trace::ToolSpec;
 use serde_json::{Value, json};
 
 fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {

@@ -1,7 +1,7 @@
 //! The tools on real folders, and every way out of one that we know of.
 
 use super::*;
-use crate::domain::consent::{Rule, Verdict};
+use crate::domain::tool::consent::{Rule, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 use std::fs;

@@ -1,39 +1,30 @@
 //! The workbench: a pure model, its update, its views, and the terminal beneath.
 //! Not for: anything that the engine does; it is talked to through `engine::api` only.
 
-mod clipboard;
-mod dress;
-mod editor;
-mod ground;
-pub mod highlight;
-mod input;
-mod linking;
+pub mod chat;
 pub mod model;
 pub mod msg;
-mod reading;
-mod start;
-mod system;
-mod terminal;
+pub mod screens;
+pub mod shell;
 pub mod text;
 pub mod theme;
 pub mod update;
 pub mod view;
-mod watch;
 
-use crate::config::keymap::Keymap;
+use crate::config::keys::keymap::Keymap;
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
 use model::{Facts, Key, Model, Pending};
 use msg::{Cmd, Msg};
-use reading::Reading;
-pub use start::ask_about;
+use shell::configuration::Reading;
+pub use shell::start::ask_about;
+use shell::terminal::Screen;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use terminal::Screen;
 use text::code::Job;
 use text::links::Links;
 use theme::{Theme, Themes};
@@ -114,23 +105,23 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, Tu
     if !io::IsTerminal::is_terminal(&io::stdin()) || !io::IsTerminal::is_terminal(&io::stdout()) {
         return Err(TuiError::NoTerminal);
     }
-    terminal::guard_panics();
+    shell::terminal::guard_panics();
     let _back = GiveBack;
     let (to, from) = channel();
-    system::watch(to.clone())?;
+    shell::system::watch(to.clone())?;
     let links = setup.links.then(Links::default);
     let screen = Screen::enter(links.clone())?;
-    input::read(to.clone())?;
+    shell::input::read(to.clone())?;
     let back = to.clone();
-    let mut bench = Bench::new(door, screen, &setup, (highlight::begin(back.clone())?, back));
+    let mut bench = Bench::new(door, screen, &setup, (shell::highlight::begin(back.clone())?, back));
     bench.cache.links = links;
     if let Some(reading) = &bench.reading {
-        watch::watch(reading.folders(), to.clone());
+        shell::watch::watch(reading.folders(), to.clone());
     }
     forward(events, to)?;
     match bench.start(setup, &from).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
         // Drawing may fail before the signal comes through that says why.
-        Err(TuiError::Terminal(_)) if system::gone() => Ok(Exit::Signal(1)),
+        Err(TuiError::Terminal(_)) if shell::system::gone() => Ok(Exit::Signal(1)),
         ended => ended,
     }
 }
@@ -140,7 +131,7 @@ struct GiveBack;
 
 impl Drop for GiveBack {
     fn drop(&mut self) {
-        terminal::switch_off();
+        shell::terminal::switch_off();
     }
 }
 
@@ -188,7 +179,7 @@ impl Bench {
             demo: setup.demo,
             policies: setup.policies.clone(),
             mouse: setup.screen.mouse,
-            save_to: dress::save_to(),
+            save_to: shell::style::save_to(),
         };
         let model = Model {
             size: screen.size(),
@@ -223,7 +214,7 @@ impl Bench {
         for notice in setup.notices {
             self.model.status.say(model::status::Weight::Trouble, notice, 0);
         }
-        terminal::mouse(setup.screen.mouse)?;
+        shell::terminal::mouse(setup.screen.mouse)?;
         let cmds = update::start(&mut self.model, setup.session, setup.branch);
         self.perform(cmds)?;
         if self.model.theme != AUTO || !self.ask_ground()? {
@@ -253,8 +244,8 @@ impl Bench {
         if !std::mem::take(&mut self.may_ask) {
             return Ok(false);
         }
-        ground::expect();
-        terminal::ask_ground().map(|()| true)
+        shell::background::expect();
+        shell::terminal::ask_ground().map(|()| true)
     }
 
     /// Draws, waits for something to happen, takes everything in that is there, and draws again. A person is shown what a
@@ -333,7 +324,7 @@ impl Bench {
         rehearse(&msg);
         match &msg {
             // Without an engine there is nothing to go on with; the hook gives the terminal back and says why.
-            Msg::EngineGone => panic!("the engine stopped: {}", terminal::last_panic()),
+            Msg::EngineGone => panic!("the engine stopped: {}", shell::terminal::last_panic()),
             Msg::Signal(number) => self.ended = Some(*number),
             Msg::Resize(width, height) => self.screen.resize(*width, *height)?,
             Msg::Ground(Some(light)) => {
@@ -371,13 +362,13 @@ impl Bench {
                     self.model.bodies.retry();
                     self.screen.clear()?;
                 }
-                Cmd::Mouse(on) => terminal::mouse(on)?,
-                Cmd::Notify(text) => terminal::notify(self.model.screen.notify, &text)?,
+                Cmd::Mouse(on) => shell::terminal::mouse(on)?,
+                Cmd::Notify(text) => shell::terminal::notify(self.model.screen.notify, &text)?,
                 Cmd::KeepTheme(_) | Cmd::KeepPanes | Cmd::Reload(_) | Cmd::SaveUnsaved(..) => {
                     self.perform_on_files(cmd)?;
                 }
                 Cmd::Suspend => {
-                    system::suspend()?;
+                    shell::system::suspend()?;
                     self.again()?;
                 }
                 Cmd::Compose(text) => {
@@ -393,13 +384,13 @@ impl Bench {
 
     /// Copies beside the screen where a program does it, which may take its time; else at once.
     fn copy(&mut self, text: String) -> io::Result<()> {
-        if let Some(native) = clipboard::native() {
+        if let Some(native) = shell::clipboard::native() {
             let to = self.back.clone();
-            let work = move || drop(to.send(Msg::Copied(clipboard::copy(&text, Some(native)))));
+            let work = move || drop(to.send(Msg::Copied(shell::clipboard::copy(&text, Some(native)))));
             thread::Builder::new().name("clipboard".to_owned()).spawn(work)?;
             return Ok(());
         }
-        let more = update::update(&mut self.model, Msg::Copied(clipboard::copy(&text, None)));
+        let more = update::update(&mut self.model, Msg::Copied(shell::clipboard::copy(&text, None)));
         self.perform(more)
     }
 
@@ -432,14 +423,14 @@ impl Bench {
 
 /// Lends the terminal to the person's editor. Keys are its own meanwhile.
 fn lend(text: &str) -> io::Result<Result<String, String>> {
-    let Some(_held) = input::hold() else {
+    let Some(_held) = shell::input::hold() else {
         return Ok(Err("The terminal could not be lent to an editor; the message is as it was.".to_owned()));
     };
-    terminal::switch_off();
-    let lent = system::lend();
-    let result = editor::edit(text);
+    shell::terminal::switch_off();
+    let lent = shell::system::lend();
+    let result = shell::editor::edit(text);
     drop(lent);
-    terminal::switch_on()?;
+    shell::terminal::switch_on()?;
     Ok(result)
 }
 

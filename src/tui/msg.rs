@@ -1,8 +1,8 @@
 //! What reaches the workbench, and what it wants done.
 //! Not for: doing either.
 
-use crate::config::keymap::Chord;
-use crate::domain::ids::NodeId;
+use crate::config::keys::keymap::Chord;
+use crate::domain::base::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket};
 use crate::tui::model::pointer::Mouse;
 use crate::tui::model::{Keymap, Screen};

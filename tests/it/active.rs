@@ -4,15 +4,15 @@
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
-use pleach::domain::activation::Activation;
-use pleach::domain::branch::Branch;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mark::{Actor, Mark, MarkKind};
-use pleach::domain::mode::Mode;
-use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind};
-use pleach::domain::policy::{PolicySpec, Section};
-use pleach::domain::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
-use pleach::domain::transition::Standing;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::conversation::activation::Activation;
+use pleach::domain::conversation::branch::Branch;
+use pleach::domain::conversation::mark::{Actor, Mark, MarkKind};
+use pleach::domain::conversation::transition::Standing;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
+use pleach::domain::planning::policy::{PolicySpec, Section};
+use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{Act, Answer, Event, Item, Request, TaskAct, Told};
 use std::sync::Arc;
 

@@ -2,19 +2,19 @@
 //! stars; with undo and redo, restarts, removals, and another window at the same store.
 
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, message, path, text};
-use pleach::domain::branch::{Branch, Overrides};
-use pleach::domain::compare::Comparison;
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::mark::{Mark, MarkKind};
-use pleach::domain::message::Role;
-use pleach::domain::mode::Mode;
-use pleach::domain::model::{ModelInfo, Price};
-use pleach::domain::plan::RowKind;
-use pleach::domain::race::{BranchRun, Limit, Limits};
-use pleach::domain::run::RunStatus;
-use pleach::domain::tag::Tag;
-use pleach::domain::tokens::Encoding;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::{BranchId, NodeId};
+use pleach::domain::call::model::{ModelInfo, Price};
+use pleach::domain::call::race::{BranchRun, Limit, Limits};
+use pleach::domain::call::run::RunStatus;
+use pleach::domain::call::tokens::Encoding;
+use pleach::domain::conversation::branch::{Branch, Overrides};
+use pleach::domain::conversation::compare::Comparison;
+use pleach::domain::conversation::mark::{Mark, MarkKind};
+use pleach::domain::conversation::message::Role;
+use pleach::domain::conversation::tag::Tag;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::RowKind;
 use pleach::engine::api::{Act, Answer, Event, Item, Request, SessionView, TagAct};
 use std::sync::Arc;
 
@@ -381,7 +381,7 @@ fn a_call_that_would_cost_too_much_is_not_made() {
 }
 
 /// Asks beside a branch and waits for the answer; gives the call and the answer's words.
-fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::ids::RunId, String) {
+fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::base::ids::RunId, String) {
     let from = client.seen.len();
     let run = match client.must(Request::Aside { branch: on, text: words.into() }) {
         Answer::Asked { run } => run,

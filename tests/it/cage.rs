@@ -3,8 +3,8 @@
 //! folder of its own; where the machine lacks something, what the program says before a yes is asserted instead.
 
 use crate::hands::{Place, options, runs, sleeper};
-use pleach::domain::sight::Sight;
-use pleach::domain::trace::Watch;
+use pleach::domain::tool::trace::Watch;
+use pleach::domain::tool::visibility::Sight;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,16 +3,16 @@
 
 use crate::support::bench::{Bench, Client, Dice, Model, Say, message, text};
 use crate::support::server::{Server, end, stream, words};
-use pleach::domain::branch::Overrides;
-use pleach::domain::capsule::{CapsuleKind, CapsuleSource};
-use pleach::domain::condense::{Accept, By, CapsuleDraft, Compacting, Compaction, Measure};
-use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::mark::MarkKind;
-use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind};
-use pleach::domain::policy::PolicySpec;
-use pleach::domain::provider::ProviderErrorKind;
-use pleach::domain::run::RunStatus;
-use pleach::domain::tuning::{Choose, Lanes, Levels};
+use pleach::domain::base::ids::{BranchId, NodeId};
+use pleach::domain::call::provider::ProviderErrorKind;
+use pleach::domain::call::run::RunStatus;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
+use pleach::domain::planning::policy::PolicySpec;
+use pleach::domain::planning::tuning::{Choose, Lanes, Levels};
+use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource};
+use pleach::domain::summary::draft::{Accept, By, CapsuleDraft, Compacting, Compaction, Measure};
 use pleach::engine::api::{Act, Answer, Condense, Event, Item, Request, TaskAct};
 use std::sync::Arc;
 

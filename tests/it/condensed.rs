@@ -2,16 +2,16 @@
 //! never over what a person pinned or took out.
 
 use crate::support::bench::{Bench, Client, Dice, Model, Say, message, text};
-use pleach::domain::branch::Overrides;
-use pleach::domain::capsule::{CapsuleKind, CapsuleSource, CapsuleState};
-use pleach::domain::condense::{By, CapsuleCard, CapsuleDraft, Stays};
-use pleach::domain::failure::FailureKind;
-use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::mark::MarkKind;
-use pleach::domain::mode::Mode;
-use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::policy::Section;
-use pleach::domain::run::RunStatus;
+use pleach::domain::base::failure::FailureKind;
+use pleach::domain::base::ids::{BranchId, NodeId};
+use pleach::domain::call::run::RunStatus;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
+use pleach::domain::planning::policy::Section;
+use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource, CapsuleState};
+use pleach::domain::summary::draft::{By, CapsuleCard, CapsuleDraft, Stays};
 use pleach::engine::api::{Act, Answer, Condense, Item, Request};
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use crate::support::binary::Home;
-use pleach::domain::consent::{Asking, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::BranchId;
-use pleach::domain::message::Role;
-use pleach::domain::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace, Watch};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::tool::consent::{Asking, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
+use pleach::domain::tool::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace, Watch};
 use pleach::engine::api::{Answer, Event, Item, Request, RuleAct};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,7 @@
 
 use crate::support::bench::{Bench, Client, Model};
 use crate::support::binary::Home;
-use pleach::domain::consent::{Rule, RuleScope, Verdict};
+use pleach::domain::tool::consent::{Rule, RuleScope, Verdict};
 use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct};
 use pleach::tools::{Acting, Workspace};
 use std::fs;

@@ -4,9 +4,9 @@
 use crate::support::bench::{Bench, Model, message};
 use crate::support::binary::{Home, profile};
 use crate::support::embeddings::{Elsewhere, Embeddings};
-use pleach::domain::failure::FailureKind;
+use pleach::domain::base::failure::FailureKind;
 use pleach::engine::api::{Answer, Request};
-use pleach::engine::setup::EmbedderSetup;
+use pleach::engine::startup::setup::EmbedderSetup;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ fn what_is_removed_takes_its_vectors_along() {
     talk(&home, "one");
     retrieve(&home, QUESTION);
     let before = kept(&home);
-    let text = pleach::domain::hash::Hash::of(b"The tabby had a fever on Monday.");
+    let text = pleach::domain::base::hash::Hash::of(b"The tabby had a fever on Monday.");
     assert!(before.contains(text.0.as_slice()));
     home.ok(&["message", "remove", "u4", "--yes"]);
     let after = kept(&home);
@@ -146,7 +146,7 @@ fn an_embedder_elsewhere_is_asked_when_a_message_is_sent() {
     let embedder = Arc::new(Elsewhere::default());
     let given = Arc::clone(&embedder);
     let mut client = bench.start_with(|setup| {
-        let open = Arc::new(move || Ok(Arc::clone(&given) as Arc<dyn pleach::domain::embed::Embed>));
+        let open = Arc::new(move || Ok(Arc::clone(&given) as Arc<dyn pleach::domain::call::embedding::Embed>));
         setup.embedder = Some(EmbedderSetup { what: "one elsewhere".into(), open });
     });
     let branch = client.session();

@@ -4,14 +4,14 @@
 use crate::support::bench::{Bench, Client, Model, Quarter, draft, meddle, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, json, stream, words};
-use pleach::domain::failure::FailureKind;
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mark::{Atom, MarkKind};
-use pleach::domain::plan::{ContextPlan, Reason, RowKind, Verdict};
-use pleach::domain::request;
-use pleach::domain::run::RunStatus;
-use pleach::domain::whatif::Foreseen;
+use pleach::domain::base::failure::FailureKind;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::request;
+use pleach::domain::call::run::RunStatus;
+use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
+use pleach::domain::planning::what_if::Foreseen;
 use pleach::engine::api::{
     Act, Answer, Draft, DraftKind, Event, Exact, Item, Planned, RawRequest, Replaying, Request, Weighed,
 };
@@ -31,7 +31,7 @@ fn budget(client: &mut Client, branch: BranchId, tokens: u32) {
     let found = client.open().branches.iter().find(|b| b.id == branch).unwrap().overrides.clone();
     client.must(Request::Override {
         branch,
-        overrides: pleach::domain::branch::Overrides { budget: Some(tokens), ..found },
+        overrides: pleach::domain::conversation::branch::Overrides { budget: Some(tokens), ..found },
     });
 }
 
@@ -234,7 +234,7 @@ fn what_was_edited_is_what_the_server_gets() {
     assert_eq!(card.request_digest, Hash::of(&posted[2]), "the digest is of what was posted");
     assert!(runs.iter().filter(|other| other.id != run).all(|other| !other.edited));
     let encoding = plan.encoding;
-    let counted = pleach::context::audit::count_body(&posted[2], encoding, &Quarter);
+    let counted = pleach::context::checks::count_body(&posted[2], encoding, &Quarter);
     assert_eq!(Some(card.est_total), counted, "the meter counts what was posted");
     assert_eq!(card.est_total, weighed.tokens);
 

@@ -2,16 +2,16 @@
 
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Quarter, Say, draft, message};
 use crate::support::server::{Server, Step, end, send, stream, words};
-use pleach::context::audit::count_body;
-use pleach::domain::branch::Overrides;
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::mark::MarkKind;
-use pleach::domain::message::{NodeHead, Role};
-use pleach::domain::mode::Mode;
-use pleach::domain::plan::ContextPlan;
-use pleach::domain::run::RunStatus;
-use pleach::domain::tokens::Encoding;
+use pleach::context::checks::count_body;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::{BranchId, NodeId};
+use pleach::domain::call::run::RunStatus;
+use pleach::domain::call::tokens::Encoding;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::message::{NodeHead, Role};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::ContextPlan;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Item, Planned, Request, SessionView};
 use std::sync::Arc;
 

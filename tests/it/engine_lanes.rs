@@ -2,12 +2,12 @@
 //! an answer, and windows that follow the conversation.
 
 use crate::support::bench::{Bench, Client, Model, message, path, text};
-use pleach::domain::activation::Activation;
-use pleach::domain::branch::Overrides;
-use pleach::domain::ids::{BranchId, NodeId};
-use pleach::domain::plan::{Reason, RowKind, Warning};
-use pleach::domain::policy::{PolicySpec, Section};
-use pleach::domain::tuning::{Adaptive, Choose, Levels};
+use pleach::domain::base::ids::{BranchId, NodeId};
+use pleach::domain::conversation::activation::Activation;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::planning::plan::{Reason, RowKind, Warning};
+use pleach::domain::planning::policy::{PolicySpec, Section};
+use pleach::domain::planning::tuning::{Adaptive, Choose, Levels};
 use pleach::engine::api::{Act, Item, Request};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {

@@ -2,19 +2,19 @@
 
 use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, meddle, message, path, quirky, text};
 use crate::support::server::{Server, end, send, stream, words};
-use pleach::domain::branch::Overrides;
-use pleach::domain::evidence::SkipWhy;
-use pleach::domain::failure::{Failure, FailureKind};
-use pleach::domain::ids::{BranchId, NodeId, RunId};
-use pleach::domain::mark::MarkKind;
-use pleach::domain::message::{Content, End, NodeHead, Part, Role};
-use pleach::domain::mode::SearchWish;
-use pleach::domain::model::Quirk;
-use pleach::domain::plan::{Choice, Reason, RowKind};
-use pleach::domain::policy::Section;
-use pleach::domain::provider::ProviderErrorKind;
-use pleach::domain::record::{Incoming, Piece, Pieces, Report};
-use pleach::domain::run::{RunCard, RunStatus};
+use pleach::domain::base::failure::{Failure, FailureKind};
+use pleach::domain::base::ids::{BranchId, NodeId, RunId};
+use pleach::domain::call::model::Quirk;
+use pleach::domain::call::provider::ProviderErrorKind;
+use pleach::domain::call::retrieval_set::SkipWhy;
+use pleach::domain::call::run::{RunCard, RunStatus};
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::message::{Content, End, NodeHead, Part, Role};
+use pleach::domain::conversation::record::{Incoming, Piece, Pieces, Report};
+use pleach::domain::planning::mode::SearchWish;
+use pleach::domain::planning::plan::{Choice, Reason, RowKind};
+use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, FileAct, Item, Planned, ProgramRequest, Request};
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
@@ -171,7 +171,7 @@ fn another_body_is_another_run_and_never_a_third() {
         quirky(Quirk::NoTemperature),
     ]);
     let bench = Bench::new(&model);
-    let warm = |setup: &mut pleach::engine::setup::Setup| {
+    let warm = |setup: &mut pleach::engine::startup::setup::Setup| {
         setup.profiles.values_mut().for_each(|profile| profile.temperature = Some(0.5));
     };
     let mut client = bench.start_with(warm);
@@ -467,7 +467,7 @@ fn a_dead_programs_run_is_recovered_and_never_sent_again() {
     let content = Content::text("lost question");
     let head = NodeHead {
         id: NodeId(Uuid::now_v7()),
-        key: pleach::domain::message::node_key(Some(tip.key), Role::User, Some(content.hash()), 0, None),
+        key: pleach::domain::conversation::message::node_key(Some(tip.key), Role::User, Some(content.hash()), 0, None),
         parent: Some(tip.id),
         role: Role::User,
         content: Some(content.hash()),
@@ -521,7 +521,7 @@ fn a_stale_plan_is_refused_and_an_equal_one_is_not() {
 }
 
 fn pin() -> Act {
-    Act::Set { kind: pleach::domain::mark::MarkKind::Sticky, toggle: false }
+    Act::Set { kind: pleach::domain::conversation::mark::MarkKind::Sticky, toggle: false }
 }
 
 #[test]
@@ -677,8 +677,11 @@ fn an_own_export_comes_back_as_the_same_tree() {
         other => panic!("{other:?}"),
     };
     let out = transcript(&mut client);
-    let reading =
-        pleach::domain::record::Reading { format: "jsonl".into(), transcripts: vec![out.clone()], skipped: Vec::new() };
+    let reading = pleach::domain::conversation::record::Reading {
+        format: "jsonl".into(),
+        transcripts: vec![out.clone()],
+        skipped: Vec::new(),
+    };
     let import = || Request::Import { reading: reading.clone().incoming() };
     let Answer::Imported { sessions, .. } = client.must(import()) else { panic!() };
     assert_eq!((sessions[0].added, sessions[0].known), (0, out.records.len() as u64));
@@ -690,7 +693,7 @@ fn an_own_export_comes_back_as_the_same_tree() {
     }
     fresh.open();
     let back = transcript(&mut fresh);
-    let shape = |t: &pleach::domain::record::Transcript| {
+    let shape = |t: &pleach::domain::conversation::record::Transcript| {
         t.records.iter().map(|r| (r.id.clone(), r.parent.clone(), r.content.clone())).collect::<Vec<_>>()
     };
     assert_eq!(shape(&back), shape(&out));
@@ -764,7 +767,7 @@ fn long(bench: &Bench) {
     client.stop();
 }
 
-fn searched(plan: &pleach::domain::plan::ContextPlan) -> (bool, bool) {
+fn searched(plan: &pleach::domain::planning::plan::ContextPlan) -> (bool, bool) {
     let card = plan.rows.iter().any(|row| row.section() == Some(Section::Retrieved));
     let because = |why| plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: why });
     assert!(!(card && because(SkipWhy::Indexing)));

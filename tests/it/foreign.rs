@@ -3,9 +3,9 @@
 
 use crate::support::binary::Home;
 use crate::support::foreign::{Aimock, KEY};
-use pleach::context::audit::count_body;
-use pleach::domain::tokens::Encoding;
-use pleach::llm::tokens::Tokenizers;
+use pleach::context::checks::count_body;
+use pleach::domain::call::tokens::Encoding;
+use pleach::llm::counting::tokens::Tokenizers;
 use serde_json::Value;
 
 struct Chat {

@@ -2,9 +2,9 @@
 //! Parts of the cage that this kernel lacks are said, and what depends on them is passed over.
 #![cfg(unix)]
 
-use pleach::domain::consent::{Command, Deed};
-use pleach::domain::sight::Sight;
-use pleach::domain::trace::{Done, RunTools, ToolOutput, ToolStatus, Watch};
+use pleach::domain::tool::consent::{Command, Deed};
+use pleach::domain::tool::trace::{Done, RunTools, ToolOutput, ToolStatus, Watch};
+use pleach::domain::tool::visibility::Sight;
 use pleach::tools::{Acting, Workspace};
 use serde_json::json;
 use std::fs;

@@ -3,19 +3,19 @@
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
 use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Settled, Talk};
-use pleach::context::{audit, plan, render};
-use pleach::domain::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
-use pleach::domain::hash::Hash;
-use pleach::domain::input::{Bar, Block, PlanInput};
-use pleach::domain::mark::{Atom, MarkKind};
-use pleach::domain::message::Role;
-use pleach::domain::mode::Mode;
-use pleach::domain::model::Dialect;
-use pleach::domain::plan::{ContextPlan, Form, Reason, Row, RowKind, Verdict};
-use pleach::domain::policy::{Layout, PolicySpec, Section};
-use pleach::domain::tokens::{CountTokens, Encoding};
-use pleach::domain::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
-use pleach::llm::tokens::Tokenizers;
+use pleach::context::{checks, plan, render};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::call::model::Dialect;
+use pleach::domain::call::tokens::{CountTokens, Encoding};
+use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::conversation::message::Role;
+use pleach::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
+use pleach::domain::planning::input::{Bar, Block, PlanInput};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{ContextPlan, Form, Reason, Row, RowKind, Verdict};
+use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
+use pleach::domain::planning::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
+use pleach::llm::counting::tokens::Tokenizers;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -339,7 +339,7 @@ fn talk() -> impl Strategy<Value = Talk> {
             talk.summary =
                 summary.map(|(count, text)| (unmarked(&talk, count), text)).filter(|(_, text)| !text.trim().is_empty());
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
-                pleach::domain::plan::Anchor {
+                pleach::domain::planning::plan::Anchor {
                     start: talk.key(start, 0),
                     shortened_to: (form > 0 && to < talk.turns.len()).then(|| talk.key(to, 0)),
                     form: [Form::Full, Form::Cut(300), Form::Elided][form],
@@ -387,7 +387,7 @@ fn solve_with(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> Opt
     let (input, bag) = talk::gather(talk, encoding, counter);
     let plan = plan(&input).ok()?;
     let (wire, _) = render::render(&plan, &input.shape, &bag).expect("every text is at hand");
-    let counted = audit::count_body(&wire.bytes, encoding, counter).expect("a request");
+    let counted = checks::count_body(&wire.bytes, encoding, counter).expect("a request");
     assert_eq!(
         counted,
         plan.est_total,
@@ -963,8 +963,8 @@ fn the_anchored_window_moves_only_when_it_overflows() {
                 let lost: u32 =
                     old.included().filter(|row| row.section() == Some(Section::Recent)).map(|row| row.tokens).sum();
                 assert!(lost + old.framing + solved.plan.tools > talk.budget / 2, "it moved without need");
-                let sent = |item: &&pleach::domain::plan::Item| item.form != Form::Gone;
-                let calls = |item: &pleach::domain::plan::Item| {
+                let sent = |item: &&pleach::domain::planning::plan::Item| item.form != Form::Gone;
+                let calls = |item: &pleach::domain::planning::plan::Item| {
                     if item.form == Form::Elided { 0 } else { 12 * u32::from(item.calls) }
                 };
                 let items = recent().flat_map(|row| &row.items).filter(sent);

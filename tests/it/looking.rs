@@ -2,8 +2,8 @@
 
 use crate::support::bench::{Bench, Model};
 use crate::support::live::Live;
-use pleach::domain::failure::FailureKind;
-use pleach::domain::mark::Atom;
+use pleach::domain::base::failure::FailureKind;
+use pleach::domain::conversation::mark::Atom;
 use pleach::engine::api::{Answer, Event, Item, Request, Ticket, Which};
 use pleach::store::Store;
 use pleach::tui::model::layer::Layer;

@@ -5,15 +5,17 @@ use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
 use crate::support::binary::Home;
 use crate::support::mcp::{MODE, WORK, WORKS, serve, spec};
 use crate::support::server::{Server as Http, json as answer};
-use pleach::domain::consent::{Asking, Consent, Deed, Rule, Verdict};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mcp::{FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way, offered_name};
-use pleach::domain::message::Role;
-use pleach::domain::resolved;
-use pleach::domain::sight::Sight;
-use pleach::domain::toolbox::{FileWord, ServerCard, ToolCard, Toolbox};
-use pleach::domain::trace::{ToolOutput, ToolStatus, ToolTrace, Watch, kept_path};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::tool::cards::{FileWord, ServerCard, ToolCard, Toolbox};
+use pleach::domain::tool::consent::{Asking, Consent, Deed, Rule, Verdict};
+use pleach::domain::tool::mcp::{
+    FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way, offered_name,
+};
+use pleach::domain::tool::resolution;
+use pleach::domain::tool::trace::{ToolOutput, ToolStatus, ToolTrace, Watch, kept_path};
+use pleach::domain::tool::visibility::Sight;
 use pleach::engine::api::{Answer, Event, Request, ServerAct};
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
@@ -925,7 +927,7 @@ fn a_real_task_is_done_with_a_servers_tools_alone() {
     assert_eq!(calls, [("find", ok), ("read", ok), ("check", failed), ("edit", ok), ("check", ok)]);
     assert_eq!(words, [true, true, true, false, true], "{told:?}");
     let traces: Vec<&ToolTrace> = view.traces.iter().collect();
-    let links = resolved::links(&traces, |_, _| true);
+    let links = resolution::links(&traces, |_, _| true);
     assert_eq!(links.len(), 1, "{links:?}");
     assert_eq!((links[0].failed, links[0].fixed), (2, 4));
 

@@ -4,11 +4,11 @@
 use crate::support::bench::{Bench, Model, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
-use pleach::domain::mark::MarkKind;
-use pleach::domain::memory::{Memory, MemoryKind, MemoryStatus, Scope};
-use pleach::domain::plan::{ContextPlan, Reason, RowKind};
-use pleach::domain::policy::Section;
-use pleach::domain::transition::{Standing, Subject};
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
+use pleach::domain::conversation::transition::{Standing, Subject};
+use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind};
+use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{Act, Answer, Item, MemoryAct, MemoryScope, Request};
 use pleach::export::secrets;
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ fn listed(client: &mut crate::support::bench::Client) -> Vec<Memory> {
     }
 }
 
-fn of(plan: &ContextPlan, kind: RowKind) -> Vec<&pleach::domain::plan::Row> {
+fn of(plan: &ContextPlan, kind: RowKind) -> Vec<&pleach::domain::planning::plan::Row> {
     plan.rows.iter().filter(|row| row.kind == kind).collect()
 }
 

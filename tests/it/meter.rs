@@ -3,7 +3,7 @@
 use crate::support::bench::{Bench, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
-use pleach::domain::meter::Calibration;
+use pleach::domain::call::meter::Calibration;
 use pleach::engine::api::{Draft, Planned, Request};
 use serde_json::{Value, json};
 
@@ -138,5 +138,5 @@ fn a_factor_that_moved_makes_no_drawn_plan_stale() {
     client.closed(from, branch);
     let sent = server.requests();
     let last = sent.iter().rev().find(|request| request.method == "POST").unwrap();
-    assert_eq!(pleach::domain::hash::Hash::of(&last.body), request_digest);
+    assert_eq!(pleach::domain::base::hash::Hash::of(&last.body), request_digest);
 }

@@ -3,14 +3,14 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, message};
 use crate::support::binary::Home;
-use pleach::domain::branch::Overrides;
-use pleach::domain::condense::By;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mark::{Atom, MarkKind};
-use pleach::domain::mode::Mode;
-use pleach::domain::orient::Orienting;
-use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::policy::Section;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::code::settings::Orienting;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
+use pleach::domain::planning::policy::Section;
+use pleach::domain::summary::draft::By;
 use pleach::engine::api::{Act, Answer, CodeAct, Event, Item, ModuleAct, Planned, ProjectAct, Request};
 use pleach::tools::Workspace;
 use serde_json::{Value, json};
@@ -196,13 +196,13 @@ fn a_rule_about_reading_keeps_code_out() {
     let mut client = start(&bench);
     let branch = client.session();
     set(&mut client, branch, |_| {});
-    let rule = pleach::domain::consent::Rule {
+    let rule = pleach::domain::tool::consent::Rule {
         tool: "*".into(),
         on: Some("src/net/*".into()),
-        verdict: pleach::domain::consent::Verdict::Deny,
+        verdict: pleach::domain::tool::consent::Verdict::Deny,
     };
     client.must(Request::Rule(pleach::engine::api::RuleAct::Set {
-        scope: pleach::domain::consent::RuleScope::Session,
+        scope: pleach::domain::tool::consent::RuleScope::Session,
         rule,
         on: true,
     }));

@@ -3,19 +3,19 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
-use pleach::domain::branch::Overrides;
-use pleach::domain::capsule::CapsuleSource;
-use pleach::domain::condense::By;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mark::MarkKind;
-use pleach::domain::mode::Mode;
-use pleach::domain::module::ModuleVersion;
-use pleach::domain::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::policy::Section;
-use pleach::domain::project::Stands;
-use pleach::domain::run::RunStatus;
-use pleach::domain::trace::ToolStatus;
-use pleach::domain::versions::{Editing, ThingKind};
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::run::RunStatus;
+use pleach::domain::code::workspace_rules::Stands;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
+use pleach::domain::planning::policy::Section;
+use pleach::domain::summary::accepted::CapsuleSource;
+use pleach::domain::summary::draft::By;
+use pleach::domain::summary::module::ModuleVersion;
+use pleach::domain::summary::versions::{Editing, ThingKind};
+use pleach::domain::tool::trace::ToolStatus;
 use pleach::engine::api::{Act, Answer, Draft, Event, FileAct, Item, ModuleAct, ProjectAct, Request, ThingAct};
 use pleach::tools::{Acting, Workspace};
 use serde_json::Value;
@@ -342,7 +342,7 @@ fn settings_switch_off_by_path_and_rules_never_block_a_call() {
     assert!(rules(&client.whole_plan(branch, &hello())).is_empty());
 }
 
-fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<pleach::domain::versions::Thing> {
+fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<pleach::domain::summary::versions::Thing> {
     match client.must(Request::Thing(ThingAct::Things { branch, kind })) {
         Answer::Things(_, things) => things,
         other => panic!("{other:?}"),

@@ -9,16 +9,16 @@
 //! mentions 1/4 priority 10 task debugging` (flags are those of its question).
 
 use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
-use pleach::context::{audit, plan, render};
-use pleach::domain::facts::{MessageFacts, TurnFacts};
-use pleach::domain::input::Bar;
-use pleach::domain::mark::MarkKind;
-use pleach::domain::message::Role;
-use pleach::domain::mode::Mode;
-use pleach::domain::plan::{Anchor, Blocked, ContextPlan, Form, Row, RowKind, Verdict};
-use pleach::domain::policy::{Layout, PolicySpec, Section};
-use pleach::domain::tokens::Encoding;
-use pleach::domain::tuning::{Choose, Milli};
+use pleach::context::{checks, plan, render};
+use pleach::domain::call::tokens::Encoding;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::planning::facts::{MessageFacts, TurnFacts};
+use pleach::domain::planning::input::Bar;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{Anchor, Blocked, ContextPlan, Form, Row, RowKind, Verdict};
+use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
+use pleach::domain::planning::tuning::{Choose, Milli};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -352,7 +352,7 @@ fn solve(story: &Story) -> String {
         Err(blocked) => return refused(&blocked),
     };
     let (wire, _) = render::render(&plan, &input.shape, &bag).unwrap();
-    assert_eq!(audit::count_body(&wire.bytes, Encoding::Approximate, &Quarter), Some(plan.est_total));
+    assert_eq!(checks::count_body(&wire.bytes, Encoding::Approximate, &Quarter), Some(plan.est_total));
     let body: serde_json::Value = serde_json::from_slice(&wire.bytes).unwrap();
     let roles = body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap().to_owned());
     let mut runs: Vec<(String, usize)> = Vec::new();

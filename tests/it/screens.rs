@@ -21,13 +21,13 @@ mod whatif;
 mod workshop;
 mod writing;
 
-use pleach::config::keymap::{Chord, Keymap};
-use pleach::domain::ids::NodeId;
-use pleach::domain::message::Node;
+use pleach::config::keys::keymap::{Chord, Keymap};
+use pleach::domain::base::ids::NodeId;
+use pleach::domain::conversation::message::Node;
 use pleach::engine::api::{Answer, Event, Request, Ticket};
-use pleach::tui::highlight::Painter;
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
+use pleach::tui::shell::highlight::Painter;
 use pleach::tui::theme::Theme;
 use pleach::tui::view::cache::Cache;
 use pleach::tui::{update, view};
@@ -121,7 +121,7 @@ impl Stage {
 
     pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
-            self.msg(Msg::Key(Chord::plain(pleach::config::keymap::Key::Char(c))));
+            self.msg(Msg::Key(Chord::plain(pleach::config::keys::keymap::Key::Char(c))));
         }
         self
     }

@@ -4,7 +4,7 @@
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
-use pleach::domain::ledger::Ledger;
+use pleach::domain::call::ledger::Ledger;
 use pleach::engine::api::{Answer, Event, Planned, Request};
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn figures_are_those_of_the_calls() {
     assert!(text.contains("cached       ▄???  60.0 % of all  3 unknown"), "{text}");
 }
 
-fn ledger(client: &mut Client, branch: pleach::domain::ids::BranchId, whole: bool) -> Box<Ledger> {
+fn ledger(client: &mut Client, branch: pleach::domain::base::ids::BranchId, whole: bool) -> Box<Ledger> {
     match client.must(Request::Ledger { branch, whole }) {
         Answer::Ledger(found) => found,
         other => panic!("{other:?}"),

@@ -7,20 +7,21 @@ use crate::screens::fixture::{self, MAIN, RETRY};
 use crate::screens::over;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
-use pleach::config::keymap::{Action, Chord, Keymap};
-use pleach::domain::branch::{Branch, Overrides};
-use pleach::domain::consent::{Asking, Command, Deed};
-use pleach::domain::diff::ItemHistory;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mark::{Atom, MarkKind};
-use pleach::domain::memory::{Memory, MemoryKind};
-use pleach::domain::message::NodeHead;
-use pleach::domain::mode::Mode;
+use pleach::config::keys::keymap::{Action, Chord, Keymap};
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::conversation::branch::{Branch, Overrides};
+use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::conversation::memory::{Memory, MemoryKind};
+use pleach::domain::conversation::message::NodeHead;
+use pleach::domain::planning::diff::ItemHistory;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::tool::consent::{Asking, Command, Deed};
 use pleach::engine::api::{Act, Answer, Event, Exact, Item, MemoryAct, MemoryScope, Request};
+use pleach::tui::chat::model::slash;
 use pleach::tui::model::layer::{self, Layer};
-use pleach::tui::model::picker::Choice;
-use pleach::tui::model::{Focus, When, slash};
+use pleach::tui::model::{Focus, When};
 use pleach::tui::msg::Msg;
+use pleach::tui::screens::picker::model::Choice;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -315,7 +316,7 @@ struct Stood {
     title: String,
     branches: Vec<Branch>,
     memories: Vec<Memory>,
-    request: Option<pleach::domain::hash::Hash>,
+    request: Option<pleach::domain::base::hash::Hash>,
 }
 
 fn stood(client: &mut Client, branch: BranchId) -> Stood {
@@ -399,7 +400,7 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
         Request::Race {
             branch: main,
             arms: vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2],
-            limits: pleach::domain::race::Limits::default(),
+            limits: pleach::domain::call::race::Limits::default(),
         },
         Request::Fork { branch: main, at: Some(nodes[1].id), name: None, switch: true },
     ]

@@ -2,8 +2,8 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use pleach::config::settings::Titles;
-use pleach::domain::ids::BranchId;
-use pleach::domain::provider::ProviderErrorKind;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::provider::ProviderErrorKind;
 use pleach::engine::api::{Answer, Event, Item, Request};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn title(client: &mut Client) -> String {
     client.open().card.title.clone()
 }
 
-fn retitle(client: &mut Client) -> Result<Answer, pleach::domain::failure::Failure> {
+fn retitle(client: &mut Client) -> Result<Answer, pleach::domain::base::failure::Failure> {
     client.ask(Request::RenameSession { session: None, title: None })
 }
 

@@ -2,12 +2,12 @@
 //! a later success resolves, a call that a person runs again, marks on results, and that a removed turn takes all of it along.
 
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
-use pleach::domain::again::{AgainState, AgainView};
-use pleach::domain::consent::{Consent, Rule, Verdict};
-use pleach::domain::ids::BranchId;
-use pleach::domain::mark::{Atom, MarkKind};
-use pleach::domain::resolved;
-use pleach::domain::trace::{ToolStatus, ToolTrace, kept_path};
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::tool::consent::{Consent, Rule, Verdict};
+use pleach::domain::tool::rerun::{AgainState, AgainView};
+use pleach::domain::tool::resolution;
+use pleach::domain::tool::trace::{ToolStatus, ToolTrace, kept_path};
 use pleach::engine::api::{Act, Answer, Event, Item, Request, TraceAct, TraceWhole};
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
@@ -136,7 +136,8 @@ fn a_long_output_is_kept_and_read_in_parts_and_goes_with_its_turn() {
 
     assert!(scene.holds("xyzzy2000plugh") > 0);
     let nodes = scene.client.open().nodes.clone();
-    let asked: Vec<_> = nodes.iter().filter(|node| node.role == pleach::domain::message::Role::User).collect();
+    let asked: Vec<_> =
+        nodes.iter().filter(|node| node.role == pleach::domain::conversation::message::Role::User).collect();
     for node in asked.into_iter().rev() {
         let item = Item::TurnOf(node.id);
         scene.client.must(Request::RemoveMessage { branch: scene.branch, item });
@@ -169,8 +170,8 @@ fn a_failure_is_linked_to_its_fix_and_a_call_is_run_again_beside_the_conversatio
     let [failed, wrote, read] = &all[..] else { panic!("{all:?}") };
     assert_eq!((failed.status, read.status), (Some(ToolStatus::Failed), Some(ToolStatus::Ok)));
     assert!(failed.more.error.as_ref().unwrap().contains("No such file"), "{failed:?}");
-    let links = resolved::links(&all.iter().collect::<Vec<_>>(), |_, _| true);
-    assert_eq!(links, [resolved::Link { failed: 0, fixed: 2, between: vec!["notes.txt".into()] }]);
+    let links = resolution::links(&all.iter().collect::<Vec<_>>(), |_, _| true);
+    assert_eq!(links, [resolution::Link { failed: 0, fixed: 2, between: vec!["notes.txt".into()] }]);
     let whole = scene.show(wrote);
     assert_eq!(whole.files[0].unified(3), "--- /dev/null\n+++ notes.txt\n@@ -1,0 +1,1 @@\n+first\n");
     assert_eq!(wrote.word.as_deref(), Some("you"));

@@ -2,12 +2,12 @@
 //! taken back.
 
 use crate::support::bench::{Bench, Client, Model, message, text};
-use pleach::domain::branch::Overrides;
-use pleach::domain::capsule::{CapsuleKind, CapsuleSource};
-use pleach::domain::condense::{By, CapsuleCard};
-use pleach::domain::ids::BranchId;
-use pleach::domain::memory::MemoryKind;
-use pleach::domain::versions::{Editing, Thing, ThingKind, Version};
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::memory::MemoryKind;
+use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource};
+use pleach::domain::summary::draft::{By, CapsuleCard};
+use pleach::domain::summary::versions::{Editing, Thing, ThingKind, Version};
 use pleach::engine::api::{Answer, Condense, MemoryAct, MemoryScope, Request, ThingAct};
 
 fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<Thing> {
@@ -110,7 +110,7 @@ fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
     let goes = plan
         .included()
         .any(|row| row.title.contains("Ports 8000") || row.text.is_some_and(|_| row.title.contains("turns")));
-    assert!(goes || plan.included().any(|row| row.kind == pleach::domain::plan::RowKind::Summary));
+    assert!(goes || plan.included().any(|row| row.kind == pleach::domain::planning::plan::RowKind::Summary));
     let refused = client.ask(rewrite(now.capsule.id, "  ")).unwrap_err();
     assert!(refused.kept.contains("Nothing was changed"), "{refused}");
     assert!(client.ask(rewrite(first.capsule.id, "x")).is_err(), "only what is in use");

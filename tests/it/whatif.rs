@@ -1,15 +1,15 @@
 //! Calls made otherwise: the next call under other settings, stored calls made again, races. Through the whole engine.
 
 use crate::support::bench::{Bench, Client, Model, Say, draft, message, text};
-use pleach::domain::arm;
-use pleach::domain::branch::{Branch, Overrides};
-use pleach::domain::failure::FailureKind;
-use pleach::domain::ids::BranchId;
-use pleach::domain::mark::MarkKind;
-use pleach::domain::plan::Reason;
-use pleach::domain::race::Limits;
-use pleach::domain::run::RunStatus;
-use pleach::domain::whatif::WhatIf;
+use pleach::domain::base::failure::FailureKind;
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::race::Limits;
+use pleach::domain::call::run::RunStatus;
+use pleach::domain::conversation::branch::{Branch, Overrides};
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::variant;
+use pleach::domain::planning::what_if::WhatIf;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Replaying, Request};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn talk(client: &mut Client, turns: usize) -> BranchId {
 }
 
 fn what_if(client: &mut Client, branch: BranchId, draft: &Draft, arms: &[&str]) -> Arc<WhatIf> {
-    let arms = arms.iter().map(|words| arm::read(words).unwrap()).collect();
+    let arms = arms.iter().map(|words| variant::read(words).unwrap()).collect();
     match client.must(Request::WhatIf { branch, draft: draft.clone(), arms }) {
         Answer::WhatIf(found) => found,
         other => panic!("{other:?}"),
@@ -59,7 +59,7 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
             continue;
         };
         let before = branch_of(&mut client, branch).overrides;
-        client.must(Request::Override { branch, overrides: arm::over(&before, &way.arm) });
+        client.must(Request::Override { branch, overrides: variant::over(&before, &way.arm) });
         let Ok(Planned::Plan { plan, .. }) = client.plan(branch, &asked) else { panic!("{}", way.title) };
         assert_eq!((plan.id, plan.est_total), (figures.plan, figures.est), "{}", way.title);
         let kept = present.items - figures.sums[1].0 + figures.sums[0].0;
@@ -146,7 +146,7 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
         let card = calls.iter().find(|card| card.id == made.run).unwrap().clone();
         assert_eq!((card.status, card.user, card.branch), (RunStatus::Complete, run.user, made.branch.id));
         assert_eq!(client.replay(&card).unwrap(), card.request_digest, "it can be made again itself");
-        let tokens = pleach::context::audit::count_body(
+        let tokens = pleach::context::checks::count_body(
             &model.bodies()[calls.iter().position(|c| c.id == card.id).unwrap()],
             plan.encoding,
             &crate::support::bench::Quarter,
@@ -157,7 +157,7 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
 
 #[test]
 fn what_cannot_be_made_again_is_refused_with_nothing_sent() {
-    let model = Model::new([text("one"), vec![Say::Fail(pleach::domain::provider::ProviderErrorKind::Auth)]]);
+    let model = Model::new([text("one"), vec![Say::Fail(pleach::domain::call::provider::ProviderErrorKind::Auth)]]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
@@ -203,7 +203,7 @@ fn what_mattered_is_suggested_as_a_pin_until_it_is_decided() {
 }
 
 fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
-    let arms: Vec<Overrides> = arms.iter().map(|words| arm::read(words).unwrap()).collect();
+    let arms: Vec<Overrides> = arms.iter().map(|words| variant::read(words).unwrap()).collect();
     match client.must(Request::Race { branch, arms, limits: Limits::default() }) {
         Answer::Race(branches) => branches,
         other => panic!("{other:?}"),
@@ -243,7 +243,10 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     }
     let runs = client.runs();
     let of = |arm: &Branch| runs.iter().find(|run| run.branch == arm.id).unwrap();
-    assert_eq!((of(&arms[0]).mode, of(&arms[1]).policy.as_str()), (pleach::domain::mode::Mode::Off, "window"));
+    assert_eq!(
+        (of(&arms[0]).mode, of(&arms[1]).policy.as_str()),
+        (pleach::domain::planning::mode::Mode::Off, "window")
+    );
     assert_eq!(of(&arms[1]).model, "other-model");
     assert_eq!(branch_of(&mut client, branch).head, before.head, "the branch itself did not move");
     client.must(Request::PutAway { branches: vec![arms[1].id] });

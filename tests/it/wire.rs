@@ -1,9 +1,9 @@
 //! Calls over real sockets: what is sent, what is made of what comes back, and how it ends when servers misbehave.
 
 use crate::support::server::{Request, Server, Step, end, head, json, send, stream, words};
-use pleach::domain::ids::RunId;
-use pleach::domain::model::{Profile, Quirk};
-use pleach::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
+use pleach::domain::base::ids::RunId;
+use pleach::domain::call::model::{Profile, Quirk};
+use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
 use pleach::llm::models;
 use pleach::llm::openai::{OpenAi, Timing};
 use secrecy::SecretString;

@@ -2,9 +2,9 @@
 //! announced by a warning of the plan.
 //! Not for: what fills the window (`relevance`); the target is soft and never above the hard budget.
 
-use crate::domain::facts::{Flag, MessageFacts, Task, TurnFacts};
-use crate::domain::message::Role;
-use crate::domain::tuning::{Adaptive, Milli};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::facts::{Flag, MessageFacts, Task, TurnFacts};
+use crate::domain::planning::tuning::{Adaptive, Milli};
 
 /// The size is replayed over so many of the last turns, from the base: enough to walk from one bound to the other.
 const REPLAYED: usize = 48;
@@ -94,7 +94,7 @@ pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> Size {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::plan::Warning;
+    use crate::domain::planning::plan::Warning;
     use proptest::prelude::*;
 
     fn found(found: u32, most: u32) -> Complexity {

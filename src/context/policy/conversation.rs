@@ -1,9 +1,9 @@
 //! Reads from words what a message holds and what a conversation is about, by whole words and with regard to "no".
 //! Not for: meaning; these are cheap hints that only shift weights, and each is shown with the score that it gave.
 
-use crate::domain::facts::{Flag, Task};
-use crate::domain::message::Role;
-use crate::domain::tuning::Adaptive;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::facts::{Flag, Task};
+use crate::domain::planning::tuning::Adaptive;
 
 /// Words before an error word that take it back.
 const NOT: &[&str] = &["no", "not", "without", "zero", "0", "never", "none", "nothing", "cannot"];

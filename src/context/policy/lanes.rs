@@ -1,8 +1,8 @@
 //! Lanes (S001-8 to 22, 34 to 38, 54, 55): which of a lane's turns are recent, when a summary is due and what it covers,
 //! what a message answers, and the question that waits for an answer of a type.
-//! Not for: making summaries or the lane of a new message (`domain::lane`).
+//! Not for: making summaries or the lane of a new message (`domain::conversation::lane`).
 
-use crate::domain::tuning::Lanes;
+use crate::domain::planning::tuning::Lanes;
 
 /// A turn of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

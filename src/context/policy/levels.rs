@@ -3,9 +3,9 @@
 
 use super::{Costs, Score};
 use crate::context::window::CLOSED_RESULT;
-use crate::domain::facts::{Part, TurnFacts};
-use crate::domain::plan::Form;
-use crate::domain::tuning::Levels;
+use crate::domain::planning::facts::{Part, TurnFacts};
+use crate::domain::planning::plan::Form;
+use crate::domain::planning::tuning::Levels;
 
 /// Recency in thousandths: 1 / (1 + minutes), by seconds, rounded to the nearest.
 #[must_use]

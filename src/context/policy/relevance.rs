@@ -4,10 +4,10 @@
 
 use super::{Costs, Score};
 use crate::context::window::CLOSED_RESULT;
-use crate::domain::facts::{Flag, MessageFacts, TurnFacts};
-use crate::domain::message::Role;
-use crate::domain::plan::Form;
-use crate::domain::tuning::Relevance;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::facts::{Flag, MessageFacts, TurnFacts};
+use crate::domain::planning::plan::Form;
+use crate::domain::planning::tuning::Relevance;
 
 /// Beyond so many half lives (or time constants) recency is nothing.
 const LONG_AGO: u64 = 64;
@@ -156,7 +156,7 @@ fn fitting(costs: &Costs, free: u32, shorten: bool) -> Option<(Form, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::tuning::Milli;
+    use crate::domain::planning::tuning::Milli;
     use proptest::prelude::*;
 
     const HOUR: u64 = 3_600;

@@ -2,14 +2,14 @@
 //! Not for: requests themselves (`request`), drafts and how to name items (`draft`).
 
 use super::draft::Draft;
-use crate::domain::capsule::CapsuleKind;
-use crate::domain::code::Named;
-use crate::domain::condense::By;
-use crate::domain::consent::{Rule, RuleScope};
-use crate::domain::hash::Hash;
-use crate::domain::ids::BranchId;
-use crate::domain::mark::MarkKind;
-use crate::domain::versions::ThingKind;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::code::symbols::Named;
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::summary::accepted::CapsuleKind;
+use crate::domain::summary::draft::By;
+use crate::domain::summary::versions::ThingKind;
+use crate::domain::tool::consent::{Rule, RuleScope};
 use std::sync::Arc;
 
 /// What to do to an item.
@@ -58,7 +58,7 @@ pub enum FolderAct {
     /// What a person says to its settings.
     Say {
         /// Which: the digest that was shown.
-        digest: crate::domain::hash::Hash,
+        digest: crate::domain::base::hash::Hash,
         /// They may be used.
         yes: bool,
     },

@@ -1,9 +1,9 @@
 //! What is about to be asked, and how items and sessions are named.
 //! Not for: requests themselves (`request`).
 
-use crate::domain::ids::NodeId;
-use crate::domain::mark::Atom;
-use crate::domain::mode::SearchWish;
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::mode::SearchWish;
 use std::sync::Arc;
 
 /// Ties an answer to its request.

@@ -7,18 +7,18 @@
 use super::draft::{Draft, Ticket};
 use super::request::Request;
 use super::view::{Answer, AsideView, Planned, Settings};
-use crate::domain::again::AgainView;
-use crate::domain::branch::{Branch, SessionCard, StateVersion};
-use crate::domain::condense::{By, CapsuleDraft};
-use crate::domain::consent::Asking;
-use crate::domain::failure::Failure;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::message::NodeHead;
-use crate::domain::race::BranchRun;
-use crate::domain::run::RunCard;
-use crate::domain::tag::Tag;
-use crate::domain::tokens::Certainty;
-use crate::domain::trace::ToolTrace;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::race::BranchRun;
+use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::Certainty;
+use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::tag::Tag;
+use crate::domain::summary::draft::{By, CapsuleDraft};
+use crate::domain::tool::consent::Asking;
+use crate::domain::tool::rerun::AgainView;
+use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
 /// Something that happened.

@@ -1,8 +1,8 @@
 //! What is asked about the program itself: its settings, its servers, its store.
 //! Not for: sessions and what they hold (`request`).
 
-use crate::domain::damage::BackupAct;
-use crate::domain::model::Quirk;
+use crate::domain::base::damage::BackupAct;
+use crate::domain::call::model::Quirk;
 
 /// A request about the program itself.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,9 +1,9 @@
 //! What is asked about what a project says of itself: its rules and skills.
-//! Not for: what comes back (`domain::project`) or files that go with a message (`acts`).
+//! Not for: what comes back (`domain::code::workspace_rules`) or files that go with a message (`acts`).
 
-use crate::domain::condense::By;
-use crate::domain::hash::Hash;
-use crate::domain::ids::BranchId;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::summary::draft::By;
 
 /// What is asked about rules and skills.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,15 +9,15 @@ use super::draft::{Draft, Item, Named};
 use super::program::ProgramRequest;
 use super::project::ProjectAct;
 use super::traces::TraceAct;
-use crate::domain::branch::Overrides;
-use crate::domain::consent::{Consent, Rule, RuleScope};
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::mark::Atom;
-use crate::domain::memory::MemoryKind;
-use crate::domain::message::Role;
-use crate::domain::race::Limits;
-use crate::domain::record::Incoming;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::race::Limits;
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::memory::MemoryKind;
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::record::Incoming;
+use crate::domain::tool::consent::{Consent, Rule, RuleScope};
 use std::sync::Arc;
 
 /// What a person asks of the engine.
@@ -56,7 +56,7 @@ pub enum Request {
         /// The words.
         words: String,
     },
-    /// Messages of all sessions by words and filters, as [`Find`](crate::domain::find::Find) reads them. Looked for beside
+    /// Messages of all sessions by words and filters, as [`Find`](crate::domain::conversation::search::Find) reads them. Looked for beside
     /// everything else; a newer one takes the place of one that is under way, which is answered as stale.
     Find {
         /// What was typed.

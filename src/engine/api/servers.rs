@@ -1,7 +1,7 @@
 //! What is wanted of tools and their servers.
-//! Not for: rules about calls (`request`), or how servers stand (`domain::toolbox`).
+//! Not for: rules about calls (`request`), or how servers stand (`domain::tool::cards`).
 
-use crate::domain::hash::Hash;
+use crate::domain::base::hash::Hash;
 
 /// See the module. All but the first three are answered by [`Answer::Done`](super::Answer::Done).
 #[derive(Clone, PartialEq, Eq, Debug)]

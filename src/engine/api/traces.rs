@@ -1,9 +1,9 @@
 //! Calls to tools at the door: all of them, one whole, one run again by a person.
 //! Not for: calls that a model asks for (`event`, `Request::Consent`).
 
-use crate::domain::consent::{Consent, FileChange, Rule, RuleScope};
-use crate::domain::ids::BranchId;
-use crate::domain::trace::ToolTrace;
+use crate::domain::base::ids::BranchId;
+use crate::domain::tool::consent::{Consent, FileChange, Rule, RuleScope};
+use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
 /// What is asked about calls to tools of the open session.

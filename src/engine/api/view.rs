@@ -2,36 +2,36 @@
 //! Not for: what happens by itself (`event`).
 
 use super::traces::TraceWhole;
-use crate::domain::branch::{Branch, SessionCard};
-use crate::domain::code::{CodeFound, IndexStatus, Named, Scaffold, Sourced};
-use crate::domain::compare::Comparison;
-use crate::domain::condense::{CapsuleCard, CapsuleDraft, Stats};
-use crate::domain::consent::{Rule, RuleScope};
-use crate::domain::damage::Holding;
-use crate::domain::diff::{ItemHistory, PlanDiff};
-use crate::domain::evidence::RetrievalSet;
-use crate::domain::failure::Failure;
-use crate::domain::find::FoundMessages;
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId};
-use crate::domain::ledger::Ledger;
-use crate::domain::mark::{Actor, Atom};
-use crate::domain::memory::Memory;
-use crate::domain::message::{Node, NodeHead};
-use crate::domain::meter::{Calibration, Learned, PromptCost};
-use crate::domain::mode::Mode;
-use crate::domain::model::ModelInfo;
-use crate::domain::module::ModuleVersion;
-use crate::domain::plan::{Blocked, ContextPlan};
-use crate::domain::project::ProjectList;
-use crate::domain::race::BranchRun;
-use crate::domain::record::{Imported, Skipped, Transcript};
-use crate::domain::run::RunCard;
-use crate::domain::tag::Tag;
-use crate::domain::trace::ToolTrace;
-use crate::domain::transition::{Standing, Transition};
-use crate::domain::versions::{Fault, Thing, ThingKind};
-use crate::domain::whatif::{Foreseen, WhatIf};
+use crate::domain::base::damage::Holding;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::call::ledger::Ledger;
+use crate::domain::call::meter::{Calibration, Learned, PromptCost};
+use crate::domain::call::model::ModelInfo;
+use crate::domain::call::race::BranchRun;
+use crate::domain::call::retrieval_set::RetrievalSet;
+use crate::domain::call::run::RunCard;
+use crate::domain::code::symbols::{CodeFound, IndexStatus, Named, Scaffold, Sourced};
+use crate::domain::code::workspace_rules::ProjectList;
+use crate::domain::conversation::branch::{Branch, SessionCard};
+use crate::domain::conversation::compare::Comparison;
+use crate::domain::conversation::mark::{Actor, Atom};
+use crate::domain::conversation::memory::Memory;
+use crate::domain::conversation::message::{Node, NodeHead};
+use crate::domain::conversation::record::{Imported, Skipped, Transcript};
+use crate::domain::conversation::search::FoundMessages;
+use crate::domain::conversation::tag::Tag;
+use crate::domain::conversation::transition::{Standing, Transition};
+use crate::domain::planning::diff::{ItemHistory, PlanDiff};
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::{Blocked, ContextPlan};
+use crate::domain::planning::what_if::{Foreseen, WhatIf};
+use crate::domain::summary::draft::{CapsuleCard, CapsuleDraft, Stats};
+use crate::domain::summary::module::ModuleVersion;
+use crate::domain::summary::versions::{Fault, Thing, ThingKind};
+use crate::domain::tool::consent::{Rule, RuleScope};
+use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
 /// Names of files of the workspace.
@@ -47,9 +47,9 @@ pub struct FileList {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// The folder's own settings file, where there is one.
-    FolderSettings(Option<Box<crate::domain::folder::FolderSettings>>),
+    FolderSettings(Option<Box<crate::domain::tool::folder_settings::FolderSettings>>),
     /// All tools.
-    Toolbox(Box<crate::domain::toolbox::Toolbox>),
+    Toolbox(Box<crate::domain::tool::cards::Toolbox>),
     /// Rules about calls to tools, with where each stands.
     Rules(Vec<(RuleScope, Rule)>),
     /// Summaries of parts of the program, all versions.

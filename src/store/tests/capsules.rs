@@ -1,8 +1,8 @@
 //! Capsules come back as they were, the views speak the seeds' names, and removal takes their texts.
 
 use super::{Place, Scene, number, on_writer, scene, sound};
-use crate::domain::capsule::{Capsule, CapsuleKind, CapsuleSource, Cover, Kept};
-use crate::domain::hash::Hash;
+use crate::domain::base::hash::Hash;
+use crate::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, Cover, Kept};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 

@@ -1,9 +1,9 @@
 //! Damage: what is said of it, what is moved when a person agreed, what can still be read; checks after an unclean end.
 
 use super::{Place, node, open, scene};
-use crate::domain::damage::StartWith;
-use crate::domain::message::{Content, Role};
-use crate::store::damage::{keep_salvaged, look, salvage, set_aside};
+use crate::domain::base::damage::StartWith;
+use crate::domain::conversation::message::{Content, Role};
+use crate::store::file::damage::{keep_salvaged, look, salvage, set_aside};
 use crate::store::types::{StoreError, Write};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};

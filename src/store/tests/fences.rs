@@ -1,9 +1,9 @@
 //! Two windows on one store: compare-and-swap, fences, owners, the number that says that another wrote.
 
 use super::{Place, Scene, card, node, scene};
-use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::message::{Content, Role};
-use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::message::{Content, Role};
 use crate::store::Store;
 use crate::store::types::{OpenRun, StoreError, Write};
 
@@ -127,7 +127,7 @@ fn a_post_that_never_can_be_written_does_not_hold_up_the_rest() {
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let title = |text: &str| vec![Write::Title { session: scene.session, title: text.into() }];
-    let nowhere = crate::domain::ids::BranchId(uuid::Uuid::now_v7());
+    let nowhere = crate::domain::base::ids::BranchId(uuid::Uuid::now_v7());
     store.post(title("first"));
     store.post(vec![Write::UseBranch(nowhere)]);
     store.post(title("last"));

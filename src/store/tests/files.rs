@@ -1,8 +1,8 @@
 //! Files: modes, strangers, damage, full disks, places that cannot be written.
 
 use super::{Place, card, open, scene};
-use crate::domain::run::RunStatus;
-use crate::store::open::{beside, open_with, without_writing};
+use crate::domain::call::run::RunStatus;
+use crate::store::file::open::{beside, open_with, without_writing};
 use crate::store::types::{OpenRun, StoreError, Write};
 use crate::store::{OpenOptions, Store};
 use rusqlite::Connection;
@@ -146,7 +146,7 @@ fn a_file_nobody_writes_is_read_as_it_stands() {
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     store.close();
-    let pool = crate::store::pool::Pool::new(place.path(), true);
+    let pool = crate::store::file::pool::Pool::new(place.path(), true);
     let count = pool.with(|conn| Ok(conn.query_row("SELECT count(*) FROM node", [], |row| row.get::<_, i64>(0))?));
     assert_eq!(count.unwrap(), 3);
     assert_eq!(store.heads(scene.session).unwrap().len(), 3);

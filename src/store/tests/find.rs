@@ -1,8 +1,8 @@
 //! Finding messages over all sessions.
 
 use super::{Place, branch, node, scene};
-use crate::domain::find::Find;
-use crate::domain::message::{Content, Part, Role};
+use crate::domain::conversation::message::{Content, Part, Role};
+use crate::domain::conversation::search::Find;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::cell::Cell;

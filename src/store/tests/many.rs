@@ -1,8 +1,8 @@
 //! Many at once, other processes, and queries that do not scan.
 
 use super::{Place, node, on_writer, scene};
-use crate::domain::message::{Content, Role};
-use crate::domain::tokens::Encoding;
+use crate::domain::call::tokens::Encoding;
+use crate::domain::conversation::message::{Content, Role};
 use crate::store::types::Write;
 use std::io::{BufRead, Write as _};
 

@@ -1,12 +1,12 @@
 //! Memories and steps: they come back as they were, and go with what they were made from.
 
 use super::{Place, Scene, number, scene};
-use crate::domain::hash::Hash;
-use crate::domain::ids::{MemoryId, SessionId};
-use crate::domain::mark::{Actor, Atom};
-use crate::domain::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
-use crate::domain::op::{Change, Operation};
-use crate::domain::transition::{Standing, Subject, Transition};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{MemoryId, SessionId};
+use crate::domain::conversation::mark::{Actor, Atom};
+use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::transition::{Standing, Subject, Transition};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 use uuid::Uuid;

@@ -1,7 +1,7 @@
 //! Migrations: a golden store of every released schema, a backup first, all or nothing under kill -9.
 
 use super::{Place, number, open, scene, sound};
-use crate::store::open::open_with;
+use crate::store::file::open::open_with;
 use crate::store::schema::{STEPS, known};
 use crate::store::types::StoreError;
 use crate::store::{OpenOptions, Opened, Store};

@@ -14,13 +14,13 @@ mod roundtrip;
 
 use super::types::Write;
 use super::{OpenOptions, Opened, Store};
-use crate::domain::branch::{Branch, Overrides};
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::message::{Content, End, Node, NodeHead, Role, node_key};
-use crate::domain::mode::Mode;
-use crate::domain::run::{RunCard, RunStatus};
-use crate::domain::usage::Usage;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::usage::Usage;
+use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::planning::mode::Mode;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 

@@ -1,11 +1,11 @@
 //! Stored plans: small, read as they were written, through removals, deleted sessions and older versions; and the backups.
 
 use super::{Place, Scene, card, number, on_writer, open, scene, sound};
-use crate::domain::damage::BackupAct;
-use crate::domain::hash::Hash;
-use crate::domain::run::{RunCard, RunStatus};
+use crate::domain::base::damage::BackupAct;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::run::{RunCard, RunStatus};
 use crate::store::Store;
-use crate::store::open::beside;
+use crate::store::file::open::beside;
 use crate::store::types::Write;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,11 @@ fn id(turn: u64) -> Hash {
 
 /// Stores a call with its plan.
 fn call(store: &Store, scene: &Scene, id: Hash, body: String) {
-    let run =
-        RunCard { id: crate::domain::ids::RunId(uuid::Uuid::now_v7()), plan: id, ..card(scene, RunStatus::Complete) };
+    let run = RunCard {
+        id: crate::domain::base::ids::RunId(uuid::Uuid::now_v7()),
+        plan: id,
+        ..card(scene, RunStatus::Complete)
+    };
     let put = Write::PutPlan { id, branch: scene.branch, body };
     store.write(vec![put, Write::PutRun(Box::new(run))]).unwrap();
 }

@@ -1,13 +1,13 @@
 //! What is deleted is gone from every byte of the file and its log.
 
 use super::{Place, Scene, card, node, number, on_writer, scene, sound};
-use crate::domain::branch::StateVersion;
-use crate::domain::hash::Hash;
-use crate::domain::ids::RunId;
-use crate::domain::message::{Content, End, NodeHead, Part, Role};
-use crate::domain::run::RunStatus;
-use crate::domain::tokens::Encoding;
-use crate::domain::trace::ToolTrace;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::run::RunStatus;
+use crate::domain::call::tokens::Encoding;
+use crate::domain::conversation::branch::StateVersion;
+use crate::domain::conversation::message::{Content, End, NodeHead, Part, Role};
+use crate::domain::tool::trace::ToolTrace;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn trace(run: RunId) -> ToolTrace {
         word: None,
         exit: None,
         changed: Vec::new(),
-        more: crate::domain::trace::More::default(),
+        more: crate::domain::tool::trace::More::default(),
     }
 }
 

@@ -1,19 +1,19 @@
 //! Every write comes back as it was.
 
 use super::{Place, branch, card, node, number, scene};
-use crate::domain::asks::SuggestedPin;
-use crate::domain::branch::{Overrides, StateVersion};
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::message::{Content, End, Node, Part, Role};
-use crate::domain::mode::Mode;
-use crate::domain::op::{Change, Operation};
-use crate::domain::plan::{Anchor, Form};
-use crate::domain::run::{RunCard, RunStatus};
-use crate::domain::tokens::Encoding;
-use crate::domain::trace::{ToolStatus, ToolTrace};
-use crate::domain::usage::{Usage, UsageReport};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::tokens::Encoding;
+use crate::domain::call::usage::{Usage, UsageReport};
+use crate::domain::conversation::branch::{Overrides, StateVersion};
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::message::{Content, End, Node, Part, Role};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::state_suggestions::SuggestedPin;
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::{Anchor, Form};
+use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::store::types::{OpenRun, StoreError, Write};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -322,7 +322,7 @@ fn plans_traces_usage_counts_settings() {
         word: None,
         exit: None,
         changed: Vec::new(),
-        more: crate::domain::trace::More::default(),
+        more: crate::domain::tool::trace::More::default(),
     };
     let report = report(&run, plan);
     let (key, other) = (Hash::of(b"k"), Hash::of(b"o"));

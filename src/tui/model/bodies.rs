@@ -1,8 +1,8 @@
 //! Contents of nodes that were loaded, the least recently shown dropped when there are too many bytes of them.
 //! Not for: deciding what is loaded (the view says what it lacks).
 
-use crate::domain::ids::NodeId;
-use crate::domain::message::Node;
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::message::Node;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Fuzzy matching: how well some words fit a text, and at which letters.
-//! Not for: lists (`picker`).
+//! Not for: lists (`screens::picker::model`).
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};

@@ -1,29 +1,29 @@
 //! What lies over the chat: overlay, reader, tool traces, pickers, questions, editors, summaries.
-//! Not for: the overlay's own rows (`overlay`), lists (`picker`), drafts (`drafts`), calls
-//! (`calls`) or things with their versions (`workshop`).
+//! Not for: the overlay's own rows (`screens::request`), lists (`screens::picker`), drafts (`screens::summaries`), calls
+//! (`screens::calls::model`) or things with their versions (`screens::editor::model`).
 
-use super::arena::Arena;
-use super::aside::AsidePane;
-use super::calls::{Calls, DiffView, Tale};
-use super::compare::CompareView;
-use super::composer::Draft;
-use super::consent::Ask;
-use super::drafts::{Desk, Shelf};
-use super::find::Finder;
-use super::ledger::Sheet;
-use super::overlay::Overlay;
-use super::picker::Picker;
-use super::raw::Raw;
-use super::toolbox::Rack;
-use super::traces::Traces;
-use super::tree::Grove;
-use super::whatif::Strip;
-use super::workshop::Workshop;
 use super::{Action, When};
-use crate::domain::consent::{Rule, RuleScope};
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
-use crate::domain::mark::Atom;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::tool::consent::{Rule, RuleScope};
+use crate::tui::chat::model::composer::Draft;
+use crate::tui::screens::approval::model::Ask;
+use crate::tui::screens::aside::model::AsidePane;
+use crate::tui::screens::calls::model::{Calls, DiffView, Tale};
+use crate::tui::screens::compare::model::CompareView;
+use crate::tui::screens::editor::model::Workshop;
+use crate::tui::screens::picker::model::Picker;
+use crate::tui::screens::race::model::Arena;
+use crate::tui::screens::raw_request::model::Raw;
+use crate::tui::screens::request::model::Overlay;
+use crate::tui::screens::search::model::Finder;
+use crate::tui::screens::summaries::model::{Desk, Shelf};
+use crate::tui::screens::tools::model::Rack;
+use crate::tui::screens::traces::model::Traces;
+use crate::tui::screens::tree::model::Grove;
+use crate::tui::screens::usage::model::Sheet;
+use crate::tui::screens::what_if::model::Strip;
 use std::fmt;
 use std::sync::Arc;
 use tui_textarea::TextArea;

@@ -1,49 +1,22 @@
 //! What the workbench knows: plain data and what was worked out from it. One file a part of the screen.
 //! Not for: how it changes (`update`) or looks (`view`).
 
-pub mod ahead;
-pub mod arena;
-pub mod aside;
 pub mod bodies;
-pub mod calls;
-pub mod compare;
-pub mod complete;
-pub mod composer;
-pub mod consent;
-pub mod conversation;
-pub mod drafts;
-pub mod excerpts;
-pub mod find;
-pub mod forest;
 pub mod fuzzy;
 pub mod layer;
-pub mod ledger;
-pub mod live;
-pub mod overlay;
-pub mod panel;
 pub mod panes;
-pub mod picker;
-pub mod plan;
 pub mod pointer;
-pub mod queue;
-pub mod raw;
 pub mod session;
-pub mod sift;
-pub mod slash;
 pub mod status;
 pub mod title;
-pub mod toolbox;
-pub mod traces;
-pub mod tree;
-pub mod whatif;
-pub mod workshop;
 
-use crate::config::{keymap, settings};
-use crate::domain::again::AgainView;
-use crate::domain::branch::Overrides;
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::mark::Atom;
+use crate::config::keys::keymap;
+use crate::config::settings;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::tool::rerun::AgainView;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -100,7 +73,7 @@ pub enum Pending {
         /// On which branch.
         branch: BranchId,
         /// What was asked.
-        draft: composer::Draft,
+        draft: super::chat::model::composer::Draft,
         /// When, in milliseconds.
         since: u64,
         /// It was said that it waits.
@@ -119,7 +92,7 @@ pub enum Pending {
         /// Of which branch.
         branch: BranchId,
         /// For which draft.
-        draft: composer::Draft,
+        draft: super::chat::model::composer::Draft,
         /// To be edited: as JSON or not.
         edit: Option<bool>,
     },
@@ -130,7 +103,7 @@ pub enum Pending {
         /// On which branch.
         branch: BranchId,
         /// What it answers.
-        draft: composer::Draft,
+        draft: super::chat::model::composer::Draft,
         /// Its digest.
         digest: Hash,
     },
@@ -141,7 +114,7 @@ pub enum Pending {
     /// Opening a session to go to a message, or to the end.
     OpenAt(Option<NodeId>),
     /// Opening a session to go back to where the person was.
-    Back(find::Spot),
+    Back(super::screens::search::model::Spot),
     /// Another version of the message at this place of the path.
     Sibling(usize),
     /// A side question.
@@ -157,7 +130,7 @@ pub enum Pending {
     /// What servers there are.
     Doctor,
     /// A fork; afterwards this draft is sent on it.
-    Fork(Option<composer::Draft>),
+    Fork(Option<super::chat::model::composer::Draft>),
     /// Standing on another branch.
     Switch,
     /// Opens the text of a message for editing.
@@ -208,7 +181,7 @@ pub enum Pending {
     /// Reading the configuration again; whether a person asked for it.
     Reload(bool),
     /// Names for the one that is being typed.
-    Complete(complete::Source),
+    Complete(super::chat::model::complete::Source),
     /// Whether what was typed behind an `@`, to its end, is a name.
     Typed(String),
     /// The text of a file or symbol that goes with the message.
@@ -298,19 +271,19 @@ pub struct Model {
     /// The open session.
     pub session: Option<session::Session>,
     /// The messages on the screen.
-    pub conversation: conversation::Conversation,
+    pub conversation: super::chat::model::conversation::Conversation,
     /// Contents that were loaded.
     pub bodies: bodies::Bodies,
     /// Turns under way.
-    pub live: HashMap<BranchId, live::Live>,
+    pub live: HashMap<BranchId, super::chat::model::live::Live>,
     /// The message being written.
-    pub composer: composer::Composer,
+    pub composer: super::chat::model::composer::Composer,
     /// The plan of the next call.
-    pub plan: plan::PlanState,
+    pub plan: super::chat::model::plan::PlanState,
     /// Drafts of summaries.
-    pub drafts: drafts::Drafts,
+    pub drafts: super::screens::summaries::model::Drafts,
     /// The branch tree.
-    pub panel: panel::Panel,
+    pub panel: super::chat::model::branches::Panel,
     /// The selected tool call, counted from the newest.
     pub tool: usize,
     /// A call that the person runs again.
@@ -336,21 +309,21 @@ pub struct Model {
     /// When Ctrl+C was last pressed with nothing to clear.
     pub clear_at: Option<u64>,
     /// Messages to send when the open turn of their branch has ended.
-    pub queue: queue::Queue,
+    pub queue: super::chat::model::queue::Queue,
     /// Names that may be put in while one is typed.
-    pub popup: Option<complete::Popup>,
+    pub popup: Option<super::chat::model::complete::Popup>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
     /// The message to go to once a branch was made for it.
     pub land_on: Option<NodeId>,
     /// When the draft is to be stored.
-    pub keep: composer::Keep,
+    pub keep: super::chat::model::composer::Keep,
     /// Where the person was before each jump, the last one last.
-    pub places_before: Vec<find::Spot>,
+    pub places_before: Vec<super::screens::search::model::Spot>,
     /// How the overlay's list was arranged last.
-    pub arranged: sift::Arranged,
+    pub arranged: super::screens::request::model_filter::Arranged,
     /// A request that was edited by hand and left unsent.
-    pub unsent: Option<Box<raw::Raw>>,
+    pub unsent: Option<Box<super::screens::raw_request::model::Raw>>,
     /// What was written into a request and left before it was saved.
     pub unwritten: Option<Box<layer::Editor>>,
     /// The store cannot be written now.
@@ -362,13 +335,13 @@ pub struct Model {
 impl Model {
     /// The branch stood on.
     #[must_use]
-    pub fn branch(&self) -> Option<&crate::domain::branch::Branch> {
+    pub fn branch(&self) -> Option<&crate::domain::conversation::branch::Branch> {
         self.session.as_ref().and_then(session::Session::branch)
     }
 
     /// The open turn of the branch stood on.
     #[must_use]
-    pub fn live_here(&self) -> Option<&live::Live> {
+    pub fn live_here(&self) -> Option<&super::chat::model::live::Live> {
         self.branch().and_then(|branch| self.live.get(&branch.id))
     }
 
@@ -403,11 +376,13 @@ impl Model {
     #[must_use]
     pub fn shown_theme(&self) -> &str {
         let tried = self.layers.iter().find_map(|layer| match layer {
-            layer::Layer::Picker(picker) if picker.kind == picker::Kind::Themes => picker.selected(),
+            layer::Layer::Picker(picker) if picker.kind == super::screens::picker::model::Kind::Themes => {
+                picker.selected()
+            }
             _ => None,
         });
         match tried.map(|entry| &entry.choice) {
-            Some(picker::Choice::Theme(name)) => name,
+            Some(super::screens::picker::model::Choice::Theme(name)) => name,
             _ => &self.theme,
         }
     }
@@ -435,7 +410,7 @@ impl Model {
     /// Works out again which failures of tools were resolved by what.
     pub fn relink(&mut self) {
         if let Some(session) = &self.session {
-            self.fixes = traces::told(session, &self.conversation);
+            self.fixes = super::screens::traces::model::told(session, &self.conversation);
         }
     }
 

@@ -1,21 +1,21 @@
 //! The open session as the screen keeps it: the tree of heads, branches, calls, tool traces, settings.
-//! Not for: contents (`bodies`) or what is drawn (`conversation`, `panel`).
+//! Not for: contents (`bodies`) or what is drawn (`conversation`, `chat::model::branches`).
 
-use super::forest::Forest;
-use crate::domain::branch::{self, Branch, SessionCard};
-use crate::domain::failure::Failure;
-use crate::domain::hash::Hash;
-use crate::domain::ids::{BranchId, NodeId};
-use crate::domain::lane::Lane;
-use crate::domain::message::NodeHead;
-use crate::domain::mode::Mode;
-use crate::domain::model::ModelInfo;
-use crate::domain::race::BranchRun;
-use crate::domain::run::RunCard;
-use crate::domain::tag::Tag;
-use crate::domain::task;
-use crate::domain::trace::ToolTrace;
-use crate::domain::tree::Tree;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::model::ModelInfo;
+use crate::domain::call::race::BranchRun;
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::branch::{self, Branch, SessionCard};
+use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::tag::Tag;
+use crate::domain::conversation::task;
+use crate::domain::conversation::tree::Tree;
+use crate::domain::planning::mode::Mode;
+use crate::domain::tool::trace::ToolTrace;
+use crate::tui::screens::tree::model_rows::Forest;
 use std::collections::{HashMap, HashSet};
 
 /// How many tool traces are kept for the list.

@@ -3,7 +3,7 @@
 //! Not for: writing them to the terminal.
 
 use super::Model;
-use crate::domain::safe::Safe;
+use crate::domain::base::safe_text::Safe;
 
 /// Most characters of one name in a title.
 const ROOM: usize = 48;

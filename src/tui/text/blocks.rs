@@ -5,7 +5,7 @@ use super::code::{CodeAt, Fence};
 use super::rich::{Rich, safe_address};
 use super::table::{Signs, Table};
 use super::{Line, fit, width, wrap};
-use crate::domain::safe::Safe;
+use crate::domain::base::safe_text::Safe;
 use crate::tui::theme::{Glyphs, Ink};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! Code in a text: its lines with a key each, and the colours that were worked out for lines by their keys.
-//! Not for: working colours out (`tui::highlight`), or which style an ink has (`theme`).
+//! Not for: working colours out (`tui::shell::highlight`), or which style an ink has (`theme`).
 //!
 //! A line's key is a hash of its language, of all lines of its block before it, and of itself; so the colours of a block
 //! that grows stay, and the same block in another place or another width has them at once.

@@ -1,5 +1,5 @@
 //! Addresses on the screen: which cells stand for which address.
-//! Not for: which addresses may be given to a terminal (`rich`), or giving them to it (`tui::linking`).
+//! Not for: which addresses may be given to a terminal (`rich`), or giving them to it (`tui::shell::links`).
 //!
 //! A cell has no place for an address. Its underline colour, which nothing else here uses, holds a number, and this table
 //! says which address that is; so a cell whose address changed counts as changed and is drawn again.

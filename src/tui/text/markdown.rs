@@ -5,7 +5,7 @@ pub use super::blocks::Look;
 use super::blocks::{Blocks, blank_before, code_rows, options};
 use super::code::Fence;
 use super::{Line, wrap};
-use crate::domain::safe::Safe;
+use crate::domain::base::safe_text::Safe;
 use crate::tui::theme::Ink;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;

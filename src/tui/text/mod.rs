@@ -9,7 +9,7 @@ mod rich;
 mod table;
 pub mod wrap;
 
-use crate::domain::safe::Safe;
+use crate::domain::base::safe_text::Safe;
 use crate::tui::theme::Ink;
 use std::rc::Rc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -127,7 +127,7 @@ pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
 /// A number with thousands separated: `1,204`.
 #[must_use]
 pub fn number(n: u64) -> String {
-    crate::domain::tokens::grouped(n)
+    crate::domain::call::tokens::grouped(n)
 }
 
 /// Thousandths with two digits behind the point: `16.30`.
@@ -163,7 +163,7 @@ pub fn duration(ms: u64) -> String {
 /// `1 message`, `2 messages`.
 #[must_use]
 pub fn counted(n: u64, one: &str) -> String {
-    crate::domain::tokens::counted(n, one)
+    crate::domain::call::tokens::counted(n, one)
 }
 
 #[cfg(test)]

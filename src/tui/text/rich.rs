@@ -2,7 +2,7 @@
 //! Not for: where the words come from (`blocks`).
 
 use super::{Line, Piece, wrap};
-use crate::domain::safe::Safe;
+use crate::domain::base::safe_text::Safe;
 use crate::tui::theme::Ink;
 use std::ops::Range;
 use std::rc::Rc;

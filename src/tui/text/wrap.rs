@@ -106,7 +106,7 @@ impl Filler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::safe::Safe;
+    use crate::domain::base::safe_text::Safe;
     use proptest::prelude::*;
 
     #[test]

@@ -2,35 +2,38 @@
 //! Not for: events that come by themselves (`engine`).
 
 use super::engine::{show, solved};
-use super::{
-    ask, calls, completing, composing, drafts, find, lists, memories, open, overlay, queueing, raw, send, toolbox,
-    traces, trials, trouble, workshop,
-};
-use crate::domain::branch::Branch;
-use crate::domain::failure::{Failure, FailureKind};
-use crate::domain::ids::{BranchId, NodeId};
-use crate::domain::mark::Atom;
-use crate::domain::message::Node;
-use crate::domain::safe::Safe;
+use super::{open, send, trouble};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::safe_text::Safe;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::Node;
 use crate::engine::api::{Answer, Finding, ProgramRequest, Request, SessionView, Ticket, Told};
-use crate::tui::model::composer::Draft;
+use crate::tui::chat::model::composer::Draft;
+use crate::tui::chat::model::plan::Shown;
+use crate::tui::chat::update::{ask, completing, composing, queueing};
 use crate::tui::model::layer::{Found, Layer};
-use crate::tui::model::plan::Shown;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::{WAITING, Weight};
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens;
 use std::sync::Arc;
 
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(what_for) = model.pending.remove(&ticket.0) else { return };
     if what_for == Pending::Ahead {
-        return overlay::ahead(model, ticket.0, result);
+        return screens::request::update::ahead(model, ticket.0, result);
     }
-    let Some((what_for, result)) = calls::answer(model, ticket.0, what_for, result) else { return };
-    let Some((what_for, result)) = workshop::answer(model, ticket.0, what_for, result, out) else { return };
-    let Some((what_for, result)) = toolbox::answer(model, ticket.0, what_for, result, out) else { return };
-    let Some((what_for, result)) = raw::answer(model, what_for, result) else { return };
+    let Some((what_for, result)) = screens::calls::update::answer(model, ticket.0, what_for, result) else { return };
+    let Some((what_for, result)) = screens::editor::update::answer(model, ticket.0, what_for, result, out) else {
+        return;
+    };
+    let Some((what_for, result)) = screens::tools::update::answer(model, ticket.0, what_for, result, out) else {
+        return;
+    };
+    let Some((what_for, result)) = screens::raw_request::update::answer(model, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
@@ -41,7 +44,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::Turn(branch), result) => queueing::turn_came(model, branch, result, out),
         (Pending::Bodies(_), result) => bodies(model, result),
         (Pending::Attach { name, place }, result) => completing::attached(model, &name, place, result),
-        (Pending::Trial(trial), result) => trials::answered(model, trial, result, out),
+        (Pending::Trial(trial), result) => screens::race::update::answered(model, trial, result, out),
         (Pending::Replan, Ok(Answer::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
                 let generation = model.plan.generation;
@@ -54,11 +57,11 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             }
         }
         (Pending::Sessions | Pending::Models | Pending::Memories, Err(failure)) => {
-            lists::failed(model, ticket.0);
+            screens::picker::update::failed(model, ticket.0);
             trouble(model, &failure);
         }
-        (Pending::Find, Err(failure)) => find::came(model, ticket.0, Err(failure)),
-        (Pending::Aside, result) => super::aside::asked(model, ticket.0, result, out),
+        (Pending::Find, Err(failure)) => screens::search::update::came(model, ticket.0, Err(failure)),
+        (Pending::Aside, result) => crate::tui::screens::aside::update::asked(model, ticket.0, result, out),
         (Pending::OpenAt(_) | Pending::Back(_), Err(failure)) => {
             // A sentence is not seen under a full screen.
             model.layers.clear();
@@ -73,11 +76,11 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (Pending::Kept, Ok(_)) | (Pending::Steps(_) | Pending::Typed(_), Err(_)) => {}
         (Pending::Kept, Err(failure)) => composing::unkept(model, &failure),
         (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
-        (Pending::Draft(branch), Err(failure)) => drafts::failed(model, branch, &failure),
+        (Pending::Draft(branch), Err(failure)) => screens::summaries::update::failed(model, branch, &failure),
         (Pending::EditDraft { branch, number, text }, Err(failure)) => {
-            drafts::refused(model, branch, number, &text, &failure);
+            screens::summaries::update::refused(model, branch, number, &text, &failure);
         }
-        (Pending::Capsules, Err(failure)) => drafts::unlisted(model, &failure),
+        (Pending::Capsules, Err(failure)) => screens::summaries::update::unlisted(model, &failure),
         (_, Err(failure)) => trouble(model, &failure),
         (what_for, Ok(answer)) => came(model, ticket, what_for, answer, out),
     }
@@ -88,33 +91,39 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
     match (what_for, answer) {
         (Pending::Typed(name), answer) => completing::known(model, name, answer, out),
         (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
-        (Pending::Trace(id, copy), Answer::Trace(whole)) => traces::came(model, &id, *whole, copy, out),
+        (Pending::Trace(id, copy), Answer::Trace(whole)) => {
+            screens::traces::update::came(model, &id, *whole, copy, out)
+        }
         (Pending::Complete(_), Answer::Symbols(list)) => completing::symbols_came(model, ticket.0, list),
-        (Pending::Find, Answer::Found(found)) => find::came(model, ticket.0, Ok(*found)),
+        (Pending::Find, Answer::Found(found)) => screens::search::update::came(model, ticket.0, Ok(*found)),
         (Pending::OpenAt(node), Answer::Opened(view)) => {
             opened(model, &view, out);
-            find::arrive(model, node);
+            screens::search::update::arrive(model, node);
         }
         (Pending::Back(spot), Answer::Opened(view)) => {
             opened(model, &view, out);
-            find::stand(model, spot);
+            screens::search::update::stand(model, spot);
         }
-        (Pending::Sibling(at), Answer::Branch(_)) => super::acts::version(model, at),
+        (Pending::Sibling(at), Answer::Branch(_)) => crate::tui::chat::update::acts::version(model, at),
         (Pending::Earlier(id), Answer::Bodies(nodes)) => {
             if model.session.as_ref().is_some_and(|session| session.card.id == id) {
                 composing::earlier(model, &nodes);
             }
         }
         (Pending::Steps(atom), Answer::Steps(steps)) => item_steps(model, atom, &steps),
-        (Pending::Capsules, Answer::Capsules(cards)) => drafts::listed(model, cards),
-        (Pending::CapsuleAct, answer) => drafts::acted(model, &answer, out),
+        (Pending::Capsules, Answer::Capsules(cards)) => screens::summaries::update::listed(model, cards),
+        (Pending::CapsuleAct, answer) => screens::summaries::update::acted(model, &answer, out),
         (Pending::Open, Answer::Opened(view)) => opened(model, &view, out),
-        (Pending::Sessions, Answer::Sessions(cards)) => lists::sessions_came(model, ticket.0, &cards),
-        (Pending::Models, Answer::Models(by_profile)) => lists::models_came(model, ticket.0, by_profile),
-        (Pending::Memories, Answer::Memories(all)) => memories::came(model, ticket.0, &all),
-        (Pending::Rules, Answer::Rules(rules)) => super::consent::listed(model, rules),
-        (Pending::FolderSettings, Answer::FolderSettings(card)) => super::folder::came(model, card.as_deref()),
-        (Pending::MemoryAct, answer) => memories::acted(model, &answer, out),
+        (Pending::Sessions, Answer::Sessions(cards)) => screens::picker::update::sessions_came(model, ticket.0, &cards),
+        (Pending::Models, Answer::Models(by_profile)) => {
+            screens::picker::update::models_came(model, ticket.0, by_profile)
+        }
+        (Pending::Memories, Answer::Memories(all)) => screens::memories::update::came(model, ticket.0, &all),
+        (Pending::Rules, Answer::Rules(rules)) => crate::tui::screens::approval::update::listed(model, rules),
+        (Pending::FolderSettings, Answer::FolderSettings(card)) => {
+            crate::tui::chat::update::folder::came(model, card.as_deref())
+        }
+        (Pending::MemoryAct, answer) => screens::memories::update::acted(model, &answer, out),
         (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
         (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),
         (Pending::Fork(draft), Answer::Branch(branch)) => forked(model, *branch, draft, out),
@@ -132,11 +141,11 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
         }
         (Pending::CopyMenu(id), Answer::Bodies(nodes)) => {
             if let Some(node) = nodes.into_iter().find(|node| node.head.id == id) {
-                super::copying::show(model, &node);
+                crate::tui::chat::update::copying::show(model, &node);
             }
         }
         (Pending::CopyTurn(order), Answer::Bodies(nodes)) => {
-            out.push(Cmd::Copy(super::copying::joined(&order, &nodes)));
+            out.push(Cmd::Copy(crate::tui::chat::update::copying::joined(&order, &nodes)));
         }
         (Pending::CopyAll, Answer::Text(text)) => out.push(Cmd::Copy(text)),
         (_, Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
@@ -169,11 +178,11 @@ fn looked(model: &mut Model, findings: Vec<Finding>) {
 
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
-    super::branches::stand_on(model, branch);
+    crate::tui::chat::update::branches::stand_on(model, branch);
     let node = model.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
-        find::land(model, node);
+        screens::search::update::land(model, node);
     }
     if let Some(draft) = draft {
         ask::ask(model, id, draft, None, out);
@@ -220,7 +229,7 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     }
 }
 
-pub(super) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
+pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
     let Err(failure) = result else {
         let here = model.session.as_ref().is_some_and(|session| session.current == branch);
         let now = model.composer.draft();

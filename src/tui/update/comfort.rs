@@ -2,13 +2,13 @@
 //! Not for: how the screen is arranged (`panes`).
 
 use super::{keys, send};
-use crate::domain::ids::BranchId;
+use crate::domain::base::ids::BranchId;
 use crate::engine::api::{ProgramRequest, Request};
 use crate::tui::model::layer::Layer;
-use crate::tui::model::picker::{Choice, Entry, Kind, Picker};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Chord, Key, Model, Pending, Step, title};
 use crate::tui::msg::{Cmd, Fresh};
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 
 /// Takes a key that leads, or follows one. False when it is no matter of several keys.
 pub(super) fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool {
@@ -38,7 +38,7 @@ pub(super) fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool 
 }
 
 /// The list of themes; what is selected is shown.
-pub(super) fn themes(model: &mut Model) {
+pub(crate) fn themes(model: &mut Model) {
     let wide = model.themes.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let entry = |(name, about): &(String, String)| Entry {
         label: format!("{name:<wide$}  {about}"),
@@ -52,7 +52,7 @@ pub(super) fn themes(model: &mut Model) {
 }
 
 /// Keeps a theme for good.
-pub(super) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
+pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.themes.iter().any(|(known, _)| known == name) {
         let known: Vec<&str> = model.themes.iter().map(|(name, _)| name.as_str()).collect();
         let text = format!("There is no theme {name:?}; there are {}.", known.join(", "));
@@ -128,7 +128,7 @@ pub(super) fn start_race(model: &mut Model) {
         return model.status.say(Weight::Notice, text, model.now);
     }
     let line = format!("/race mode:off mode:heavy {text}");
-    model.composer.set(&line, crate::tui::model::composer::DraftKind::Message);
+    model.composer.set(&line, crate::tui::chat::model::composer::DraftKind::Message);
     let text =
         "A race: settings like mode:off or model:NAME, one for each branch, then the question; Enter asks them all.";
     model.status.report("race", text, model.now);

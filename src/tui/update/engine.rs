@@ -1,27 +1,30 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, ask, branches, calls, comfort, consent, drafts, leaving, parts, queueing, toolbox};
-use crate::domain::branch::Branch;
-use crate::domain::failure::Failure;
-use crate::domain::ids::{BranchId, NodeId, SessionId};
-use crate::domain::message::{NodeHead, Role};
-use crate::domain::plan::Warning;
-use crate::domain::race::BranchRun;
-use crate::domain::run::{RunCard, RunStatus};
-use crate::domain::tag::Tag;
-use crate::domain::tokens::grouped;
-use crate::domain::trace::ToolTrace;
+use super::{answers, comfort};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::call::race::BranchRun;
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::tokens::grouped;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::conversation::tag::Tag;
+use crate::domain::planning::plan::Warning;
+use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{self, Event, Planned};
-use crate::tui::model::composer::DraftKind;
-use crate::tui::model::drafts::Making;
-use crate::tui::model::live::{Live, Retry};
-use crate::tui::model::overlay::Content;
-use crate::tui::model::plan::{Shown, Solved};
+use crate::tui::chat::model::composer::DraftKind;
+use crate::tui::chat::model::live::{Live, Retry};
+use crate::tui::chat::model::plan::{Shown, Solved};
+use crate::tui::chat::update::{ask, branches, queueing, quit};
 use crate::tui::model::session::Settings;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, layer::Layer};
 use crate::tui::msg::Cmd;
+use crate::tui::screens;
+use crate::tui::screens::request::model::Content;
+use crate::tui::screens::summaries::model::Making;
+use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
 pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
@@ -35,12 +38,12 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         }
         Event::Branch(branch) => {
             branch_came(model, *branch, out);
-            toolbox::changed(model, out);
+            screens::tools::update::changed(model, out);
         }
         Event::Tags { session, tags } => tagged(model, session, tags),
         Event::BranchRun(record) => raced(model, *record),
-        Event::Aside(view) => super::aside::came(model, *view),
-        Event::Again(view) => super::traces::again_came(model, *view),
+        Event::Aside(view) => crate::tui::screens::aside::update::came(model, *view),
+        Event::Again(view) => crate::tui::screens::traces::update::again_came(model, *view),
         Event::Card(card) => {
             if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
                 session.card = card;
@@ -61,24 +64,26 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             }
         }
         Event::Trace(trace) => trace_came(model, *trace),
-        Event::ToolSaid { branch, run, text, .. } => consent::said(model, branch, run, &text),
-        Event::Asks { branch, asking } => consent::came(model, branch, asking),
+        Event::ToolSaid { branch, run, text, .. } => screens::approval::update::said(model, branch, run, &text),
+        Event::Asks { branch, asking } => screens::approval::update::came(model, branch, asking),
         Event::TurnClosed { branch, draft, failure } => closed(model, branch, draft, failure, out),
         Event::State { branch, version, missing } => state(model, branch, version, missing),
         Event::Settings { branch, settings } => settings_came(model, branch, *settings),
         Event::Condensing { branch, turns, by, done, of, tokens } => {
-            drafts::making(model, branch, Making { turns, by, parts: (done, of), tokens });
+            screens::summaries::update::making(model, branch, Making { turns, by, parts: (done, of), tokens });
         }
-        Event::Moduling { branch, path, files, tokens, .. } => parts::goes_on(model, branch, &path, files, tokens),
-        Event::Draft { branch, draft } => drafts::came(model, branch, draft),
+        Event::Moduling { branch, path, files, tokens, .. } => {
+            update_modules::goes_on(model, branch, &path, files, tokens)
+        }
+        Event::Draft { branch, draft } => screens::summaries::update::came(model, branch, draft),
         Event::Embedding { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
         }
         Event::Coding { done, files, .. } => coding(model, done as u64, files as u64),
         Event::Indexing { done, total } => ask::indexing(model, done, total),
-        Event::Servers => toolbox::changed(model, out),
+        Event::Servers => screens::tools::update::changed(model, out),
         Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
-        Event::Room(why) => leaving::room(model, why),
+        Event::Room(why) => quit::room(model, why),
         Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
     }
 }
@@ -213,7 +218,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     }
     model.refresh();
     if other {
-        drafts::list(model, out);
+        screens::summaries::update::list(model, out);
     }
     if is_current(model, id) {
         model.plan.touch(model.now);
@@ -249,7 +254,7 @@ fn seen_now(model: &Model, id: BranchId) -> bool {
 }
 
 fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
-    calls::changed(model, &card, out);
+    screens::calls::update::changed(model, &card, out);
     if card.status != RunStatus::Open
         && card.answer.is_some()
         && let Some(live) = model.live.get_mut(&card.branch).filter(|live| live.run == Some(card.id))
@@ -310,7 +315,12 @@ fn closed(
     queueing::turn_ended(model, branch, !failed && !stopped, out);
 }
 
-fn state(model: &mut Model, branch: BranchId, version: Option<crate::domain::branch::StateVersion>, missing: bool) {
+fn state(
+    model: &mut Model,
+    branch: BranchId,
+    version: Option<crate::domain::conversation::branch::StateVersion>,
+    missing: bool,
+) {
     let Some(session) = &mut model.session else { return };
     let current = session.current == branch;
     if let Some(known) = session.branches.iter_mut().find(|known| known.id == branch) {

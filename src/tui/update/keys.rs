@@ -1,16 +1,15 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
-//! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `lists`, `open`).
+//! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `screens::picker::update`, `open`).
 
-use super::{
-    acts, aside, ask, branches, calls, comfort, compare, completing, composing, consent, drafts, find, leaving, ledger,
-    lists, memories, open, overlay, queueing, raw, send, traces, tree, workshop,
-};
-use crate::domain::mark::MarkKind;
+use super::{comfort, open, send};
+use crate::domain::conversation::mark::MarkKind;
 use crate::engine::api::Request;
+use crate::tui::chat::update::{acts, ask, branches, completing, composing, queueing, quit};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Chord, Focus, Key, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens;
 use tui_textarea::{CursorMove, Input, Key as AreaKey};
 
 /// Two presses within this time belong together, in milliseconds.
@@ -48,7 +47,7 @@ pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     };
     match model.layers.last_mut() {
         Some(Layer::Editor(editor)) => {
-            let clean = crate::tui::model::composer::line_ends(text);
+            let clean = crate::tui::chat::model::composer::line_ends(text);
             editor.area.insert_str(clean.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>());
         }
         Some(Layer::Prompt(prompt)) => prompt.text.push_str(&line()),
@@ -58,7 +57,7 @@ pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
         }
         Some(Layer::Find(finder)) => {
             finder.line.push_str(&line());
-            find::changed(model, out);
+            screens::search::update::changed(model, out);
         }
         Some(Layer::Raw(raw)) if raw.searching => {
             raw.search.push_str(&line());
@@ -98,14 +97,14 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
             if picker.filter != before {
                 picker.cursor = 0;
                 picker.sift();
-                lists::filter_changed(model, out);
+                screens::picker::update::filter_changed(model, out);
             }
         }
         Some(Layer::Find(finder)) => {
             let before = finder.line.clone();
             type_line(&mut finder.line, chord);
             if finder.line != before {
-                find::changed(model, out);
+                screens::search::update::changed(model, out);
             }
         }
         Some(Layer::Raw(raw)) if raw.searching => {
@@ -115,7 +114,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
         Some(Layer::Traces(screen)) if screen.filtering => type_line(&mut screen.filter, chord),
         Some(Layer::Tree(grove)) if grove.filtering => {
             type_line(&mut grove.filter, chord);
-            tree::filtered(model);
+            screens::tree::update::filtered(model);
         }
         Some(Layer::Question(question)) => {
             let wanted = chord.typed().map(|c| c.to_ascii_lowercase());
@@ -161,7 +160,7 @@ fn input(chord: Chord) -> Input {
 }
 
 /// Runs an action, whether by its key, the palette or a command.
-pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
+pub(crate) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     if run != Action::Clear {
         model.clear_at = None;
     }
@@ -177,14 +176,14 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
             composing(model, run, chord, out);
         }
         Action::Up | Action::Down | Action::Top | Action::Bottom | Action::ScrollUp | Action::ScrollDown => {
-            lists::travel(model, run, out);
+            screens::picker::update::travel(model, run, out);
         }
         Action::Leave => leave(model, out),
         Action::Interrupt => interrupt(model, out),
-        Action::Clear if aside::leave(model, out) => {}
+        Action::Clear if screens::aside::update::leave(model, out) => {}
         Action::Clear => clear(model),
-        Action::Quit => leaving::quit(model),
-        Action::QuitIfEmpty if model.composer.is_empty() => leaving::quit(model),
+        Action::Quit => quit::quit(model),
+        Action::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
         Action::QuitIfEmpty => {}
         Action::Redraw => out.push(Cmd::Redraw),
         Action::Suspend => out.push(Cmd::Suspend),
@@ -205,7 +204,7 @@ pub(super) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
             model.layers.clear();
             model.focus = Focus::Branches;
         }
-        Action::Undo | Action::Redo if workshop::undo(model, run == Action::Redo, out) => {}
+        Action::Undo | Action::Redo if screens::editor::update::undo(model, run == Action::Redo, out) => {}
         Action::Undo => drop(send(model, Request::Undo, Pending::Act, out)),
         Action::Redo => drop(send(model, Request::Redo, Pending::Act, out)),
         _ => act(model, run, out),
@@ -228,7 +227,7 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::NextSibling => acts::sibling(model, 1, out),
         Action::PrevSibling => acts::sibling(model, -1, out),
         Action::Copy => acts::copy(model, out),
-        Action::CopyPart => super::copying::menu(model, out),
+        Action::CopyPart => crate::tui::chat::update::copying::menu(model, out),
         Action::FoldMessage => open::fold(model),
         Action::CycleMode => branches::cycle_mode(model, out),
         Action::BudgetUp => branches::step_budget(model, true, out),
@@ -236,18 +235,18 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::UseOffline => branches::use_offline(model, out),
         Action::Archive => branches::archive(model, out),
         Action::RenameSession => branches::title_prompt(model),
-        Action::Sessions => lists::sessions(model, String::new(), out),
-        Action::Find => find::open(model, String::new(), out),
-        Action::Back => find::back(model, out),
-        Action::Tree => tree::open(model),
-        Action::Fold | Action::Unfold => tree::action(model, run),
-        Action::Label | Action::Favourite | Action::Labels => super::tags::action(model, run, out),
-        Action::KeepAside => aside::keep(model, out),
-        Action::Models => lists::models(model, out),
-        Action::Memories => memories::open(model, out),
+        Action::Sessions => screens::picker::update::sessions(model, String::new(), out),
+        Action::Find => screens::search::update::open(model, String::new(), out),
+        Action::Back => screens::search::update::back(model, out),
+        Action::Tree => screens::tree::update::open(model),
+        Action::Fold | Action::Unfold => screens::tree::update::action(model, run),
+        Action::Label | Action::Favourite | Action::Labels => crate::tui::chat::update::tags::action(model, run, out),
+        Action::KeepAside => screens::aside::update::keep(model, out),
+        Action::Models => screens::picker::update::models(model, out),
+        Action::Memories => screens::memories::update::open(model, out),
         Action::Themes => comfort::themes(model),
         Action::StartRace => comfort::start_race(model),
-        Action::Focus => super::focus::prompt(model),
+        Action::Focus => crate::tui::chat::update::focus::prompt(model),
         Action::Reload => out.push(Cmd::Reload(true)),
         Action::NextLayout
         | Action::Zen
@@ -257,39 +256,43 @@ fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         | Action::Narrower
         | Action::Wider
         | Action::EvenPanels => super::panes::action(model, run, out),
-        Action::Dismiss => memories::dismiss(model, out),
+        Action::Dismiss => screens::memories::update::dismiss(model, out),
         _ => on_screen(model, run, out),
     }
 }
 
 /// The actions of one screen each.
 fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    if traces::action(model, run, out) {
+    if screens::traces::update::action(model, run, out) {
         return;
     }
     match run {
         Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
-            compare::action(model, run, out);
+            screens::compare::update::action(model, run, out);
         }
-        Action::TakeRow | Action::TakeAll | Action::Order | Action::Group => overlay::action(model, run),
+        Action::TakeRow | Action::TakeAll | Action::Order | Action::Group => {
+            screens::request::update::action(model, run)
+        }
         Action::RawRequest
         | Action::EditRequest
         | Action::EditJson
         | Action::SendEdited
         | Action::FoldAll
         | Action::NextHit
-        | Action::PrevHit => raw::action(model, run, out),
+        | Action::PrevHit => screens::raw_request::update::action(model, run, out),
         Action::AnswerTool
         | Action::AllowTool
         | Action::RefuseTool
         | Action::RefuseWhy
         | Action::AllowAlways
         | Action::TakeHunk
-        | Action::Rules => consent::action(model, run, out),
-        Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => calls::action(model, run, out),
-        _ if workshop::owns(run) => workshop::action(model, run, out),
+        | Action::Rules => screens::approval::update::action(model, run, out),
+        Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => {
+            screens::calls::update::action(model, run, out)
+        }
+        _ if screens::editor::update::owns(run) => screens::editor::update::action(model, run, out),
         Action::Stats | Action::CallBefore | Action::CallAfter | Action::WholeSession => {
-            ledger::action(model, run, out);
+            screens::usage::update::action(model, run, out);
         }
         _ => open::action(model, run, out),
     }
@@ -324,7 +327,7 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec
             return;
         }
         _ if model.composer.commanding() => {
-            let count = crate::tui::model::slash::completions(model.composer.first_line()).len();
+            let count = crate::tui::chat::model::slash::completions(model.composer.first_line()).len();
             let at = model.composer.choice;
             model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
             return;
@@ -345,7 +348,7 @@ fn composing(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec
 /// Moves the focus round the panes.
 fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     if let Some(Layer::Workshop(_)) = model.layers.last() {
-        return workshop::turn(model, step, out);
+        return screens::editor::update::turn(model, step, out);
     }
     if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
         return desk.turn(step);
@@ -371,25 +374,25 @@ fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
 
 /// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) opens the tree.
 fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    if overlay::leave(model) {
+    if screens::request::update::leave(model) {
         return;
     }
-    if raw::leave_editor(model) {
+    if screens::raw_request::update::leave_editor(model) {
         return;
     }
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
-        return raw::leave(model);
+        return screens::raw_request::update::leave(model);
     }
-    if tree::leave_filter(model) || traces::leave(model) {
+    if screens::tree::update::leave_filter(model) || screens::traces::update::leave(model) {
         return;
     }
     if matches!(model.layers.last(), Some(Layer::Draft(_))) {
-        return drafts::leave(model, out);
+        return screens::summaries::update::leave(model, out);
     }
-    if aside::leave(model, out) || workshop::stops(model, out) {
+    if screens::aside::update::leave(model, out) || screens::editor::update::stops(model, out) {
         return;
     }
-    if workshop::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
+    if screens::editor::update::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
         return;
     }
     if model.focus != Focus::Composer {
@@ -416,7 +419,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
             interrupt(model, out);
             return;
         }
-        if super::parts::stop(model, out) {
+        if crate::tui::screens::summaries::update_modules::stop(model, out) {
             return;
         }
         if model.status.dismiss() || model.conversation.failed.remove(&branch).is_some() {
@@ -426,7 +429,7 @@ fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let again = model.esc_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE);
     if again && model.composer.is_empty() {
         model.esc_at = None;
-        tree::open(model);
+        screens::tree::update::open(model);
     } else {
         model.esc_at = Some(model.now);
     }
@@ -452,13 +455,13 @@ fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn clear(model: &mut Model) {
-    if raw::leave_editor(model) {
+    if screens::raw_request::update::leave_editor(model) {
         return;
     }
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
-        return raw::leave(model);
+        return screens::raw_request::update::leave(model);
     }
-    if workshop::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
+    if screens::editor::update::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
         return;
     }
     if !model.composer.is_empty() {
@@ -470,7 +473,7 @@ fn clear(model: &mut Model) {
         return;
     }
     if model.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
-        return leaving::quit(model);
+        return quit::quit(model);
     }
     model.clear_at = Some(model.now);
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();

@@ -1,45 +1,16 @@
 //! How the workbench changes: a message in, commands out, nothing else touched.
 //! Not for: looks (`view`) or doing the commands (the run loop).
 
-mod acts;
-mod answers;
-mod aside;
-mod ask;
-mod branches;
-mod calls;
-mod comfort;
-mod compare;
-mod completing;
-mod composing;
-mod consent;
-mod copying;
-mod drafts;
+pub(crate) mod answers;
+pub(crate) mod comfort;
 mod engine;
-mod find;
-mod focus;
-mod folder;
-mod keys;
-mod leaving;
-mod ledger;
-mod lists;
-mod memories;
+pub(crate) mod keys;
 mod mouse;
-mod open;
-mod overlay;
-mod panes;
-mod parts;
-mod queueing;
-mod raw;
-mod tags;
-mod toolbox;
-mod traces;
-mod tree;
-mod trials;
-mod whatif;
-mod workshop;
+pub(crate) mod open;
+pub(crate) mod panes;
 
+use super::chat::model::composer::{Draft, DraftKind};
 use crate::engine::api::{self, ProgramRequest, Request, Ticket};
-use crate::tui::model::composer::{Draft, DraftKind};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::{Cmd, Msg};
@@ -51,8 +22,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Tick(now) => {
             model.now = model.now.max(now);
             model.status.pass(model.now);
-            ask::tell_that_it_waits(model);
-            tree::sift(model);
+            super::chat::update::ask::tell_that_it_waits(model);
+            super::screens::tree::update::sift(model);
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
         Msg::Paste(text) => keys::paste(model, &text, &mut out),
@@ -70,19 +41,19 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
         // Taken in by the view and its cache.
         Msg::Ground(_) | Msg::Coloured(_) => {}
-        Msg::Unsaved(path, result) => leaving::saved(model, path, result),
+        Msg::Unsaved(path, result) => super::chat::update::quit::saved(model, path, result),
         Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),
         Msg::Suspend => out.push(Cmd::Suspend),
-        Msg::Composed(result) => composing::edited(model, result),
+        Msg::Composed(result) => super::chat::update::composing::edited(model, result),
     }
-    completing::follow(model, &mut out);
-    composing::keep(model, &mut out);
-    ask::replan_when_due(model, &mut out);
+    super::chat::update::completing::follow(model, &mut out);
+    super::chat::update::composing::keep(model, &mut out);
+    super::chat::update::ask::replan_when_due(model, &mut out);
     open::row_text(model, &mut out);
-    overlay::look_ahead(model, &mut out);
-    traces::want(model, &mut out);
+    super::screens::request::update::look_ahead(model, &mut out);
+    super::screens::traces::update::want(model, &mut out);
     out
 }
 
@@ -100,14 +71,14 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
 }
 
 /// Hands a request in and remembers what for.
-fn send(model: &mut Model, request: Request, what_for: Pending, out: &mut Vec<Cmd>) -> u64 {
+pub(crate) fn send(model: &mut Model, request: Request, what_for: Pending, out: &mut Vec<Cmd>) -> u64 {
     model.tickets += 1;
     model.pending.insert(model.tickets, what_for);
     out.push(Cmd::Send(Ticket(model.tickets), request));
     model.tickets
 }
 
-fn want(model: &mut Model, nodes: &[crate::domain::ids::NodeId], out: &mut Vec<Cmd>) {
+fn want(model: &mut Model, nodes: &[crate::domain::base::ids::NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {
         send(model, Request::Bodies { nodes: nodes.clone() }, Pending::Bodies(nodes), out);
@@ -115,7 +86,7 @@ fn want(model: &mut Model, nodes: &[crate::domain::ids::NodeId], out: &mut Vec<C
 }
 
 /// A draft as the engine takes it.
-fn wire(draft: &Draft) -> api::Draft {
+pub(crate) fn wire(draft: &Draft) -> api::Draft {
     let kind = match draft.kind {
         DraftKind::Message => api::DraftKind::Message,
         DraftKind::Regenerate(node) => api::DraftKind::Regenerate(node),
@@ -126,6 +97,6 @@ fn wire(draft: &Draft) -> api::Draft {
 }
 
 /// Says a failure in one sentence.
-fn trouble(model: &mut Model, failure: &crate::domain::failure::Failure) {
+pub(crate) fn trouble(model: &mut Model, failure: &crate::domain::base::failure::Failure) {
     model.status.say(Weight::Trouble, failure.to_string(), model.now);
 }

@@ -1,11 +1,12 @@
 //! The mouse: a click gives the focus and selects, a second one opens, the wheel scrolls what lies beneath, borders are
 //! dragged. Not for: what lies where (the view notes it).
 
-use super::{keys, lists, open, panes};
+use super::{keys, open, panes};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::pointer::{self, Border, Did, Mouse, Target};
 use crate::tui::model::{Action, Focus, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::screens;
 
 /// Two clicks within this time are one double click, in milliseconds.
 const DOUBLE: u64 = 400;
@@ -113,9 +114,9 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64, out: &mut Vec<Cmd
         match model.layers.last() {
             // In a list that has nothing to scroll but its rows, the wheel goes through them.
             Some(Layer::Picker(_) | Layer::Find(_) | Layer::Question(_) | Layer::Traces(_)) => {
-                lists::travel(model, if rows < 0 { Action::Up } else { Action::Down }, out);
+                screens::picker::update::travel(model, if rows < 0 { Action::Up } else { Action::Down }, out);
             }
-            _ => lists::scroll(model, rows),
+            _ => screens::picker::update::scroll(model, rows),
         }
         return;
     }
@@ -126,11 +127,11 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64, out: &mut Vec<Cmd
                 _ => None,
             });
             let from = model.panel.wheeled.or(first).unwrap_or(0);
-            model.panel.wheeled = Some(lists::shift(from, rows, model.panel.len().saturating_sub(1)));
+            model.panel.wheeled = Some(screens::picker::update::shift(from, rows, model.panel.len().saturating_sub(1)));
         }
         Some(Target::Row(Focus::Tools, _) | Target::Pane(Focus::Tools)) => {
             let last = model.session.as_ref().map_or(0, |session| session.traces.len()).saturating_sub(1);
-            model.tool = lists::shift(model.tool, rows.signum(), last);
+            model.tool = screens::picker::update::shift(model.tool, rows.signum(), last);
         }
         Some(Target::Pane(Focus::Context)) => {}
         _ => model.conversation.scroll += rows,

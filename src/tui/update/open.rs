@@ -1,28 +1,30 @@
 //! Opening and closing what lies over the chat: overlay, readers, questions, prompts, editors; and their choices.
-//! Not for: moving about in them (`lists`).
+//! Not for: moving about in them (`screens::picker::update`).
 
-use super::{acts, branches, calls, compare, drafts, find, lists, queueing, send, tree};
-use crate::domain::branch::Overrides;
-use crate::domain::consent::Consent;
-use crate::domain::failure::Failure;
-use crate::domain::ids::BranchId;
-use crate::domain::mark::Atom;
-use crate::domain::plan::{Blocked, Choice, RowKind};
+use super::send;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::plan::{Blocked, Choice, RowKind};
+use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, Item, ProgramRequest, Request};
-use crate::tui::model::composer::{self, Draft};
+use crate::tui::chat::model::composer::{self, Draft};
+use crate::tui::chat::update::{acts, branches, queueing};
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question, Reader};
-use crate::tui::model::overlay::{Content, Overlay, turns_of_range};
-use crate::tui::model::picker::Picker;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens;
+use crate::tui::screens::picker::model::Picker;
+use crate::tui::screens::request::model::{Content, Overlay, turns_of_range};
 
 /// The actions that open something, or act on what is open.
 pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::Context => overlay(model, out),
-        Action::Traces => super::traces::open(model),
+        Action::Traces => crate::tui::screens::traces::update::open(model),
         Action::Palette => model.layers.push(Layer::Picker(Picker::palette(&model.keys))),
         Action::Help => model.layers.push(Layer::Help { scroll: 0 }),
         Action::Open => open(model, out),
@@ -39,7 +41,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             }
         }
         Action::NewSession => drop(send(model, Request::NewSession { title: String::new() }, Pending::Open, out)),
-        Action::New | Action::Delete => lists::manage(model, run, out),
+        Action::New | Action::Delete => screens::picker::update::manage(model, run, out),
         Action::Rename => match (model.layers.last(), model.panel.selected()) {
             (None, Some(id)) => branches::rename_prompt(model, id),
             (Some(Layer::Tree(grove)), _) => {
@@ -50,7 +52,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
                     branches::rename_prompt(model, id);
                 }
             }
-            (Some(_), _) => lists::manage(model, run, out),
+            (Some(_), _) => screens::picker::update::manage(model, run, out),
             (None, None) => {}
         },
         Action::ShowArchived => {
@@ -58,15 +60,15 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             model.refresh();
         }
         Action::Trust => trust(model),
-        Action::FolderSettings => super::folder::open(model, out),
+        Action::FolderSettings => crate::tui::chat::update::folder::open(model, out),
         Action::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
         Action::Save => save(model, out),
         Action::DetailDown => scroll_detail(model, 1),
         Action::DetailUp => scroll_detail(model, -1),
         Action::Mcp | Action::ToggleTool | Action::RestartServer | Action::ApproveTool => {
-            super::toolbox::action(model, run, out);
+            crate::tui::screens::tools::update::action(model, run, out);
         }
-        _ => super::trials::action(model, run, out),
+        _ => crate::tui::screens::race::update::action(model, run, out),
     }
 }
 
@@ -121,7 +123,7 @@ fn scroll_detail(model: &mut Model, way: isize) {
 }
 
 /// Asks for the full text of the selected row, once a plan.
-pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(Layer::Overlay(overlay)) = model.layers.last() else { return };
     let Some(atom) = overlay.selected_atom() else { return };
@@ -137,7 +139,7 @@ pub(super) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     // Given up when the next row is asked about, and then asked again once this one is selected again.
     if untold {
         let item = Item::Atom(atom);
-        send(model, Request::Why { branch, item, most: Some(calls::FEW) }, Pending::Lately(atom), out);
+        send(model, Request::Why { branch, item, most: Some(screens::calls::update::FEW) }, Pending::Lately(atom), out);
     }
 }
 
@@ -147,21 +149,21 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
             if overlay.filtering {
                 overlay.filtering = false;
             } else if !unfold(overlay, model.session.as_ref()) {
-                super::overlay::read(model, out);
+                crate::tui::screens::request::update::read(model, out);
             }
             row_text(model, out);
         }
-        Some(Layer::Draft(_) | Layer::Capsules(_)) => drafts::enter(model),
-        Some(Layer::WhatIf(_)) => super::whatif::take(model, out),
-        Some(Layer::Arena(_)) => super::trials::keep(model, out),
-        Some(Layer::Compare(_)) => compare::enter(model),
-        Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => calls::enter(model, out),
-        Some(Layer::Ledger(_)) => super::ledger::enter(model, out),
-        Some(Layer::Workshop(_)) => super::workshop::action(model, Action::EditThing, out),
-        Some(Layer::Toolbox(_)) => super::toolbox::enter(model, out),
-        Some(Layer::Picker(_)) => lists::choose(model, out),
-        Some(Layer::Find(_)) => find::choose(model, out),
-        Some(Layer::Tree(_)) => tree::choose(model, out),
+        Some(Layer::Draft(_) | Layer::Capsules(_)) => screens::summaries::update::enter(model),
+        Some(Layer::WhatIf(_)) => crate::tui::screens::what_if::update::take(model, out),
+        Some(Layer::Arena(_)) => crate::tui::screens::race::update::keep(model, out),
+        Some(Layer::Compare(_)) => screens::compare::update::enter(model),
+        Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => screens::calls::update::enter(model, out),
+        Some(Layer::Ledger(_)) => crate::tui::screens::usage::update::enter(model, out),
+        Some(Layer::Workshop(_)) => crate::tui::screens::editor::update::action(model, Action::EditThing, out),
+        Some(Layer::Toolbox(_)) => crate::tui::screens::tools::update::enter(model, out),
+        Some(Layer::Picker(_)) => screens::picker::update::choose(model, out),
+        Some(Layer::Find(_)) => screens::search::update::choose(model, out),
+        Some(Layer::Tree(_)) => screens::tree::update::choose(model, out),
         Some(Layer::Question(_)) => choose(model, out),
         Some(Layer::Prompt(_)) => submit(model, out),
         Some(Layer::Raw(raw)) if raw.searching => raw.searching = false,
@@ -171,13 +173,13 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         None => match model.focus {
             Focus::Branches => {
                 if let Some(id) = model.panel.selected() {
-                    find::leave_here(model);
+                    screens::search::update::leave_here(model);
                     branches::switch(model, id, out);
                 } else {
                     acts::fork(model, out);
                 }
             }
-            Focus::Tools => super::traces::open(model),
+            Focus::Tools => crate::tui::screens::traces::update::open(model),
             Focus::Context => overlay(model, out),
             Focus::Conversation => fold(model),
             Focus::Composer => {}
@@ -236,7 +238,7 @@ fn filter(model: &mut Model) {
 }
 
 /// The state block, to read and edit.
-pub(super) fn state(model: &mut Model) {
+pub(crate) fn state(model: &mut Model) {
     let Some(branch) = model.branch() else { return };
     let text = branch.state.as_ref().map_or("", |state| state.text.as_str());
     let version = branch.state.as_ref().map_or_else(
@@ -272,7 +274,7 @@ pub(super) fn asks_to_save(model: &mut Model) -> bool {
 fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Editor(editor)) = model.layers.last() else { return };
     if matches!(editor.what, Edited::Request { .. }) {
-        return super::raw::saved(model, out);
+        return crate::tui::screens::raw_request::update::saved(model, out);
     }
     let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
     let below = model.layers.len().checked_sub(2).and_then(|at| model.layers.get(at));
@@ -284,9 +286,9 @@ fn save(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Edited::Draft { branch, number } => {
             model.layers.pop();
-            drafts::save(model, branch, number, text, out);
+            screens::summaries::update::save(model, branch, number, text, out);
         }
-        what => return super::workshop::save(model, what, text, out),
+        what => return crate::tui::screens::editor::update::save(model, what, text, out),
     }
     model.plan.hurry(model.now);
 }
@@ -335,7 +337,7 @@ pub(super) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
 }
 
 /// What must go does not fit, as the screen knows already.
-pub(super) fn blocked_here(model: &mut Model, branch: BranchId) {
+pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
     let sentence = model.plan.blocked(branch).map(|blocked| blocked.sentence()).unwrap_or_default();
     blocked(model, branch, &Failure::user(sentence));
 }
@@ -385,7 +387,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
                 queueing::wait_for_others(model, branch, draft, out);
             }
         }
-        Act::SaveUnsaved => super::leaving::save(model),
+        Act::SaveUnsaved => crate::tui::chat::update::quit::save(model),
         Act::Leave => model.quit = true,
         Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
         Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
@@ -397,16 +399,16 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
                 model.plan.hurry(model.now);
             }
         }
-        Act::Models => lists::models(model, out),
-        Act::Replay(run) => super::trials::replay(model, run, None, None, out),
-        Act::ReplayModel(run) => super::trials::models(model, run, out),
-        Act::ReplayWithout(run) => super::trials::without(model, run, out),
+        Act::Models => screens::picker::update::models(model, out),
+        Act::Replay(run) => crate::tui::screens::race::update::replay(model, run, None, None, out),
+        Act::ReplayModel(run) => crate::tui::screens::race::update::models(model, run, out),
+        Act::ReplayWithout(run) => crate::tui::screens::race::update::without(model, run, out),
         Act::DeleteSession(id) => {
             send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
-            lists::filter_changed(model, out);
+            screens::picker::update::filter_changed(model, out);
         }
-        Act::RejectDraft(branch) => drafts::reject(model, branch, out),
-        Act::Redraft => drafts::redraft(model, out),
+        Act::RejectDraft(branch) => screens::summaries::update::reject(model, branch, out),
+        Act::Redraft => screens::summaries::update::redraft(model, out),
         Act::Forget => drop(model.layers.pop()),
         Act::Always(branch, index, scope, rule) => {
             let hunks = model.layers.iter().rev().find_map(|layer| match layer {
@@ -414,10 +416,10 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
                 _ => None,
             });
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
-            super::consent::give(model, (branch, index), yes, Some((scope, rule)), out);
+            crate::tui::screens::approval::update::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
-        Act::FolderServers(digest, yes) => super::toolbox::say_to_file(model, digest, yes, out),
-        Act::FolderSettings(digest, yes) => super::folder::say(model, digest, yes, out),
+        Act::FolderServers(digest, yes) => crate::tui::screens::tools::update::say_to_file(model, digest, yes, out),
+        Act::FolderSettings(digest, yes) => crate::tui::chat::update::folder::say(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
 }
@@ -452,16 +454,24 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
         Purpose::RenameSession(id) => {
             let session = id.map(|id| id.to_string());
             send(model, Request::RenameSession { session, title: Some(text) }, Pending::Act, out);
-            lists::filter_changed(model, out);
+            screens::picker::update::filter_changed(model, out);
         }
-        Purpose::SaveUnsaved => super::leaving::named(model, text, out),
-        Purpose::CopyPolicy(preset) => super::workshop::named(model, &preset, text),
-        Purpose::Focus => super::focus::set(model, &text, out),
-        Purpose::Label(node) => super::tags::put(model, node, api::TagAct::Label(text), out),
-        Purpose::Remember => super::memories::remember(model, &text, out),
-        Purpose::EditMemory(id) => super::memories::act(model, id, api::MemoryAct::Edit(Some(text), None), out),
+        Purpose::SaveUnsaved => crate::tui::chat::update::quit::named(model, text, out),
+        Purpose::CopyPolicy(preset) => crate::tui::screens::editor::update::named(model, &preset, text),
+        Purpose::Focus => crate::tui::chat::update::focus::set(model, &text, out),
+        Purpose::Label(node) => crate::tui::chat::update::tags::put(model, node, api::TagAct::Label(text), out),
+        Purpose::Remember => crate::tui::screens::memories::update::remember(model, &text, out),
+        Purpose::EditMemory(id) => {
+            crate::tui::screens::memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out)
+        }
         Purpose::Refuse(branch, index) => {
-            super::consent::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
+            crate::tui::screens::approval::update::give(
+                model,
+                (branch, index),
+                Consent::No { why: Some(text) },
+                None,
+                out,
+            );
         }
         Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),
     }

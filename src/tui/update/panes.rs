@@ -13,7 +13,7 @@ const STEP: u16 = 2;
 const TOPIC: &str = "panes";
 
 /// The actions on the arrangement.
-pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let now = model.arrangement();
     match run {
         Action::NextLayout => {
@@ -34,7 +34,7 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
 }
 
 /// Takes a layout.
-pub(super) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
+pub(crate) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
     let words = match shape {
         Shape::Wide => "panels beside the conversation where there is room",
         Shape::Narrow => "one pane at a time",

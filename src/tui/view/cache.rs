@@ -1,8 +1,8 @@
 //! Wrapped rows that were worked out before, the longest unseen dropped when there are too many.
 //! Not for: deciding what is drawn.
 
-use crate::domain::hash::Hash;
-use crate::domain::ids::{NodeId, RunId};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{NodeId, RunId};
 use crate::tui::text::Line;
 use crate::tui::text::code::Colours;
 use crate::tui::text::links::Links;
@@ -26,10 +26,10 @@ pub enum Of {
 
 /// The words that come, as rows as far as their blocks are closed.
 #[derive(Debug)]
-pub(super) struct Growing {
-    pub(super) run: Option<RunId>,
-    pub(super) width: u16,
-    pub(super) rows: Grown,
+pub(crate) struct Growing {
+    pub(crate) run: Option<RunId>,
+    pub(crate) width: u16,
+    pub(crate) rows: Grown,
 }
 
 /// Rows, and the frame in which they were last drawn.
@@ -41,7 +41,7 @@ pub struct Cache {
     held: HashMap<(Of, u16), Held>,
     rows: usize,
     frame: u64,
-    pub(super) growing: Option<Growing>,
+    pub(crate) growing: Option<Growing>,
     /// Colours of code.
     pub colours: Colours,
     /// Addresses that are given to the terminal, where it takes them.
@@ -56,7 +56,7 @@ impl Cache {
     }
 
     /// The rows, worked out now if they are not held.
-    pub(super) fn rows(&mut self, of: Of, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
+    pub(crate) fn rows(&mut self, of: Of, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
         let frame = self.frame;
         let key = (of, width);
         if let Some((rows, at)) = self.held.get_mut(&key) {

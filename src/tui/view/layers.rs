@@ -3,13 +3,14 @@
 //! Not for: the chat itself.
 
 use super::cache::{Cache, Of};
-use super::{
-    Look, arena, aside, calls, capsules, compare, composer, consent, diff, drafts, find, help, ledger, overlay, paint,
-    picker, raw, toolbox, traces, tree, whatif, workshop,
-};
-use crate::domain::ids::NodeId;
+use super::{Look, paint};
+use crate::domain::base::ids::NodeId;
+use crate::tui::chat::view::composer;
 use crate::tui::model::layer::{Edited, Editor, Layer, Prompt, Question, Reader};
 use crate::tui::model::{Action, Model, When};
+use crate::tui::screens;
+use crate::tui::screens::calls::view_diff;
+use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::{Ink, Theme};
@@ -20,10 +21,10 @@ use ratatui::widgets::Widget;
 /// Notes sizes that moving about needs.
 pub(super) fn settle(layer: &mut Layer, area: Rect) {
     match layer {
-        Layer::Overlay(overlay) => overlay.page = overlay::list_rows(area),
-        Layer::Diff(view) => view.page = diff::list_rows(area),
-        Layer::Ledger(sheet) => sheet.settle(ledger::page(sheet, area)),
-        Layer::Raw(it) => raw::settle(it, area),
+        Layer::Overlay(overlay) => overlay.page = screens::request::view::list_rows(area),
+        Layer::Diff(view) => view.page = view_diff::list_rows(area),
+        Layer::Ledger(sheet) => sheet.settle(screens::usage::view::page(sheet, area)),
+        Layer::Raw(it) => screens::raw_request::view::settle(it, area),
         _ => {}
     }
 }
@@ -45,33 +46,33 @@ pub(super) fn draw(
     {
         let look = Look { theme, model };
         match &model.layers[at] {
-            Layer::Overlay(it) => overlay::draw(&look, it, cache, area, buf),
+            Layer::Overlay(it) => screens::request::view::draw(&look, it, cache, area, buf),
             Layer::Reader(it) => seen = Some(reader(&look, it, cache, area, buf)),
-            Layer::Raw(it) => raw::draw(&look, it, area, buf),
-            Layer::Traces(it) => listed = Some(traces::draw(&look, it, cache, area, buf)),
-            Layer::Picker(it) => picker::draw(&look, it, area, buf),
+            Layer::Raw(it) => screens::raw_request::view::draw(&look, it, area, buf),
+            Layer::Traces(it) => listed = Some(screens::traces::view::draw(&look, it, cache, area, buf)),
+            Layer::Picker(it) => screens::picker::view::draw(&look, it, area, buf),
             Layer::Question(it) => question(&look, it, area, buf),
             Layer::Prompt(it) => prompt(&look, it, area, buf),
             Layer::Editor(it) => editor(&look, it, area, buf),
-            Layer::Draft(it) => landed = Some(drafts::draw(&look, it, cache, area, buf)),
-            Layer::WhatIf(it) => whatif::draw(&look, it, area, buf),
+            Layer::Draft(it) => landed = Some(screens::summaries::view::draw(&look, it, cache, area, buf)),
+            Layer::WhatIf(it) => screens::what_if::view::draw(&look, it, area, buf),
             Layer::Arena(it) => {
-                let (lacking, sizes) = arena::draw(&look, it, cache, area, buf);
+                let (lacking, sizes) = screens::race::view::draw(&look, it, cache, area, buf);
                 (wanted, seen) = (lacking, Some(sizes));
             }
-            Layer::Aside(it) => seen = Some(aside::draw(&look, it, cache, area, buf)),
-            Layer::Capsules(it) => capsules::draw(&look, it, area, buf),
-            Layer::Calls(it) => calls::draw(&look, it, area, buf),
-            Layer::Workshop(it) => seen = Some(workshop::draw(&look, it, area, buf)),
-            Layer::Toolbox(it) => seen = Some(toolbox::draw(&look, it, area, buf)),
-            Layer::Ledger(it) => ledger::draw(&look, it, area, buf),
-            Layer::Compare(it) => compare::draw(&look, it, area, buf),
-            Layer::Diff(it) => diff::draw(&look, it, area, buf),
-            Layer::History(it) => seen = Some(diff::tale(&look, it, area, buf)),
-            Layer::Find(it) => seen = Some((find::draw(&look, it, area, buf), 0)),
-            Layer::Consent(it) => asked = Some(consent::draw(&look, it, cache, area, buf)),
-            Layer::Tree(it) => seen = Some((tree::draw(&look, it, area, buf), 0)),
-            Layer::Help { scroll } => seen = Some((help::draw(&look, *scroll, area, buf), 0)),
+            Layer::Aside(it) => seen = Some(screens::aside::view::draw(&look, it, cache, area, buf)),
+            Layer::Capsules(it) => view_accepted::draw(&look, it, area, buf),
+            Layer::Calls(it) => screens::calls::view::draw(&look, it, area, buf),
+            Layer::Workshop(it) => seen = Some(screens::editor::view::draw(&look, it, area, buf)),
+            Layer::Toolbox(it) => seen = Some(screens::tools::view::draw(&look, it, area, buf)),
+            Layer::Ledger(it) => screens::usage::view::draw(&look, it, area, buf),
+            Layer::Compare(it) => screens::compare::view::draw(&look, it, area, buf),
+            Layer::Diff(it) => view_diff::draw(&look, it, area, buf),
+            Layer::History(it) => seen = Some(view_diff::tale(&look, it, area, buf)),
+            Layer::Find(it) => seen = Some((screens::search::view::draw(&look, it, area, buf), 0)),
+            Layer::Consent(it) => asked = Some(screens::approval::view::draw(&look, it, cache, area, buf)),
+            Layer::Tree(it) => seen = Some((screens::tree::view::draw(&look, it, area, buf), 0)),
+            Layer::Help { scroll } => seen = Some((screens::help::view::draw(&look, *scroll, area, buf), 0)),
         }
     }
     if let (Layer::Draft(desk), Some(landed)) = (&mut model.layers[at], landed) {
@@ -109,7 +110,7 @@ fn reader(look: &Look<'_>, reader: &Reader, cache: &mut Cache, area: Rect, buf: 
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let words = [(Action::ScrollDown, "on"), (Action::Copy, "copy"), (Action::Leave, "leave")];
-        let line = capsules::hint_line(look, When::Panel, &words, usize::from(area.width));
+        let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
         paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     let width = inside.width.saturating_sub(1).max(1);
@@ -161,7 +162,7 @@ fn prompt(look: &Look<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
     paint::wipe(place, buf);
     let title = paint::cut(look.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
     let inside = look.frame(title, true, place, buf);
-    let shown = crate::domain::safe::Safe::line(&prompt.text);
+    let shown = crate::domain::base::safe_text::Safe::line(&prompt.text);
     let mut line = Line::of(Ink::Text, shown.as_str()).with(Ink::Accent, "_");
     let over = line.width().saturating_sub(usize::from(inside.width));
     if over > 0 {

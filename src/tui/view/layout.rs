@@ -1,7 +1,8 @@
 //! Where the panes stand, for every size of the terminal.
 //! Not for: what is in them.
 
-use super::{Look, composer, paint};
+use super::{Look, paint};
+use crate::tui::chat::view::composer;
 use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
 use crate::tui::model::{Focus, Model};
@@ -26,7 +27,7 @@ pub(super) struct Areas {
 }
 
 /// The room inside a frame.
-pub(super) fn inside(area: Rect) -> Rect {
+pub(crate) fn inside(area: Rect) -> Rect {
     if area.width < 3 || area.height < 2 {
         return area;
     }

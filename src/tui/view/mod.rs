@@ -16,41 +16,12 @@
 //! layout `zen` only conversation and composer are seen.
 //! Not for: colours (`theme`) or changing anything a person decided (`update`).
 
-mod arena;
-mod aside;
-mod block;
-mod branches;
 pub mod cache;
-mod calls;
-mod capsules;
-mod compare;
-mod composer;
-mod consent;
-mod context;
-mod conversation;
-mod detail;
-mod diff;
-mod drafts;
-mod empty;
-mod find;
-mod help;
 mod layers;
-mod layout;
-mod ledger;
-mod meter;
-mod overlay;
-mod paint;
-mod picker;
-mod raw;
-mod toolbox;
-mod tools;
-mod traces;
-mod tree;
-mod whatif;
-mod which;
-mod workshop;
+pub(crate) mod layout;
+pub(crate) mod paint;
 
-use crate::domain::ids::NodeId;
+use crate::domain::base::ids::NodeId;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::pointer::{Hit, Target};
 use crate::tui::model::{Action, Focus, Model, When};
@@ -60,9 +31,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// What every view is given.
-struct Look<'a> {
-    theme: &'a Theme,
-    model: &'a Model,
+pub(crate) struct Look<'a> {
+    pub(crate) theme: &'a Theme,
+    pub(crate) model: &'a Model,
 }
 
 /// Draws one frame. First it settles what hangs on heights (scrolling, sizes of pages), then it paints. Returns the nodes
@@ -79,11 +50,11 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
     let full = model.layers.iter().rposition(Layer::full);
     let mut wanted = Vec::new();
     if full.is_none() {
-        let rows = composer::rows(model, area);
+        let rows = super::chat::view::composer::rows(model, area);
         let areas = layout::areas(model, area, rows);
         if let Some(pane) = areas.conversation {
             let inner = layout::inside(pane);
-            wanted = conversation::settle(model, cache, theme, inner);
+            wanted = super::chat::view::conversation::settle(model, cache, theme, inner);
         }
         chat(model, cache, theme, &areas, buf);
     }
@@ -91,7 +62,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
         layers::settle(&mut model.layers[at], area);
         wanted.extend(layers::draw(model, at, cache, theme, area, buf));
     }
-    which::draw(&Look { theme, model }, area, buf);
+    super::screens::help::view_next_keys::draw(&Look { theme, model }, area, buf);
     paint::ground(theme, buf);
     model.bodies.begin_frame();
     for id in &wanted {
@@ -117,22 +88,22 @@ fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, 
         layout::tabs(&look, area, buf);
     }
     if let Some(area) = areas.branches {
-        branches::draw(&look, area, buf);
+        super::chat::view::branches::draw(&look, area, buf);
     }
     if let Some(area) = areas.tools {
-        tools::panel(&look, area, buf);
+        super::chat::view::tools::panel(&look, area, buf);
     }
     if let Some(area) = areas.context {
-        context::draw(&look, area, buf);
+        super::chat::view::next_request::draw(&look, area, buf);
     }
     if let Some(area) = areas.conversation {
-        conversation::draw(&look, cache, area, buf);
+        super::chat::view::conversation::draw(&look, cache, area, buf);
     }
     if let Some(area) = areas.notice {
-        composer::notice(&look, area, buf);
+        super::chat::view::composer::notice(&look, area, buf);
     }
     if let Some(area) = areas.composer {
-        composer::draw(&look, area, buf);
+        super::chat::view::composer::draw(&look, area, buf);
     }
 }
 
@@ -148,38 +119,38 @@ impl Look<'_> {
         self.hit(area, Target::Pane(pane));
     }
 
-    fn row(&self, pane: Focus, area: Rect, at: usize) {
+    pub(crate) fn row(&self, pane: Focus, area: Rect, at: usize) {
         self.hit(area, Target::Row(pane, at));
     }
 
     /// A row of the topmost layer.
-    fn item(&self, area: Rect, at: usize) {
+    pub(crate) fn item(&self, area: Rect, at: usize) {
         if !self.model.layers.is_empty() {
             self.hit(area, Target::Item(at));
         }
     }
 
-    fn focused(&self, focus: Focus) -> bool {
+    pub(crate) fn focused(&self, focus: Focus) -> bool {
         self.model.focus == focus && self.model.layers.is_empty()
     }
 
-    fn key(&self, action: Action) -> String {
+    pub(crate) fn key(&self, action: Action) -> String {
         self.model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()))
     }
 
-    fn key_in(&self, action: Action, when: When) -> String {
+    pub(crate) fn key_in(&self, action: Action, when: When) -> String {
         let bound = self.model.keys.bindings().iter().find(|b| b.run == action && b.when == when);
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
     /// Whether a result was brought back from a branch that went on since.
-    fn stale(&self, origin: &crate::domain::mark::Origin) -> bool {
+    pub(crate) fn stale(&self, origin: &crate::domain::conversation::mark::Origin) -> bool {
         let Some(session) = &self.model.session else { return false };
         let head = session.find(origin.branch).and_then(|branch| branch.head).and_then(|id| session.tree.get(id));
         origin.stale(head.map(|head| head.key))
     }
 
-    fn frame(&self, title: crate::tui::text::Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+    pub(crate) fn frame(&self, title: crate::tui::text::Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
         paint::frame(self.theme, title, focus, area, buf)
     }
 }

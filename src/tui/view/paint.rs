@@ -2,7 +2,7 @@
 //! Not for: what is written.
 
 use super::cache::Cache;
-use crate::domain::tag::Tag;
+use crate::domain::conversation::tag::Tag;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
@@ -11,7 +11,7 @@ use ratatui::style::{Color, Style};
 use ratatui::widgets::{Block, Borders, Clear, Widget};
 
 /// Writes one line at the top of `area`, cut at its right edge.
-pub(super) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
+pub(crate) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
     let area = area.intersection(buf.area);
     if area.is_empty() {
         return;
@@ -28,7 +28,7 @@ pub(super) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
 }
 
 /// Writes one line, its code in colours where they are known, and its links as such.
-pub(super) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+pub(crate) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let tinted = cache.colours.tinted(row);
     line(theme, tinted.as_ref().unwrap_or(row), area, buf);
     let Some(links) = &cache.links else { return };
@@ -45,21 +45,21 @@ pub(super) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect,
 }
 
 /// Writes lines from the top of `area` down.
-pub(super) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, area: Rect, buf: &mut Buffer) {
     for (line_, row) in all.into_iter().zip(area.rows()) {
         line(theme, line_, row, buf);
     }
 }
 
 /// Writes a line at the right edge.
-pub(super) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
+pub(crate) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(text.width()).unwrap_or(u16::MAX).min(area.width);
     let area = Rect { x: area.right() - wide, width: wide, ..area };
     line(theme, text, area, buf);
 }
 
 /// A message's star and name.
-pub(super) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
+pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
     if tag.favourite {
         line.push(Ink::Warn, &format!("{} ", theme.glyphs.star));
     }
@@ -69,7 +69,7 @@ pub(super) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
 }
 
 /// Gives a row the look of the selected one, across its whole width.
-pub(super) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
+pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
 }
 
@@ -88,7 +88,7 @@ pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &m
 }
 
 /// Words on a frame's upper or lower edge, with a space at both ends.
-pub(super) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
+pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     if title.pieces.is_empty() || edge.width < 5 {
         return;
     }
@@ -104,12 +104,12 @@ pub(super) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
 }
 
 /// Empties an area.
-pub(super) fn wipe(area: Rect, buf: &mut Buffer) {
+pub(crate) fn wipe(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
 }
 
 /// A line down the left of a pane, with a column between.
-pub(super) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
+pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     for row in pane.rows() {
         let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
         line(theme, &Line::of(Ink::Border, theme.glyphs.pipe.trim_end()), edge, buf);
@@ -130,7 +130,7 @@ pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
 }
 
 /// A label at the left and a value at the right of one row; the label gives way.
-pub(super) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
+pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
     let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };
     line(theme, label, room, buf);
@@ -138,7 +138,7 @@ pub(super) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &
 }
 
 /// A scroll thumb on the right edge of a frame.
-pub(super) fn thumb(theme: &Theme, at: u64, of: u64, page: u64, area: Rect, buf: &mut Buffer) {
+pub(crate) fn thumb(theme: &Theme, at: u64, of: u64, page: u64, area: Rect, buf: &mut Buffer) {
     let rows = u64::from(area.height);
     if of <= page || rows == 0 || area.width == 0 {
         return;
@@ -153,12 +153,12 @@ pub(super) fn thumb(theme: &Theme, at: u64, of: u64, page: u64, area: Rect, buf:
 }
 
 /// A text cut to a width, as a line.
-pub(super) fn cut(theme: &Theme, ink: Ink, raw: &str, room: usize) -> Line {
+pub(crate) fn cut(theme: &Theme, ink: Ink, raw: &str, room: usize) -> Line {
     Line::of(ink, &text::fit(raw, room, theme.glyphs.ellipsis))
 }
 
 /// A box in the middle, of at most this size.
-pub(super) fn middle(area: Rect, width: u16, height: u16) -> Rect {
+pub(crate) fn middle(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }

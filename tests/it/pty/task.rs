@@ -49,7 +49,7 @@ impl Task {
         }
     }
 
-    /// This repository with a wrong operator in `domain::chart::eighths`: a column twice as high is no longer twice as high.
+    /// This repository with a wrong operator in `domain::base::chart::eighths`: a column twice as high is no longer twice as high.
     fn planted(folder: PathBuf) -> Self {
         Self {
             folder,

@@ -3,17 +3,17 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, SESSION, node_id};
 use super::pictures::pictures;
-use pleach::domain::branch::{Branch, Overrides};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::{BranchId, RaceId, RunId};
-use pleach::domain::message::{Node, Role};
-use pleach::domain::mode::Mode;
-use pleach::domain::race::{BranchRun, Config, Limit, Limits, Spent};
-use pleach::domain::run::{RunCard, RunStatus};
-use pleach::domain::tag::Tag;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::{BranchId, RaceId, RunId};
+use pleach::domain::call::race::{BranchRun, Config, Limit, Limits, Spent};
+use pleach::domain::call::run::{RunCard, RunStatus};
+use pleach::domain::conversation::branch::{Branch, Overrides};
+use pleach::domain::conversation::message::{Node, Role};
+use pleach::domain::conversation::tag::Tag;
+use pleach::domain::planning::mode::Mode;
 use pleach::engine::api::{Answer, AsideView, Event, Item, Request, TagAct};
+use pleach::tui::chat::model::conversation::Place;
 use pleach::tui::model::Focus;
-use pleach::tui::model::conversation::Place;
 use pleach::tui::model::layer::Layer;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -42,7 +42,7 @@ pub(super) fn beside(words: &str, over: bool) -> Event {
     }
 }
 
-fn grove(stage: &Stage) -> &pleach::tui::model::tree::Grove {
+fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::Grove {
     match stage.model.layers.last() {
         Some(Layer::Tree(grove)) => grove,
         other => panic!("{other:?}"),
@@ -379,7 +379,7 @@ fn a_race_says_its_limits() {
 
 #[test]
 fn a_range_of_turns_is_taken() {
-    use pleach::tui::model::compare::CompareView;
+    use pleach::tui::screens::compare::model::CompareView;
     let mut view = CompareView { compared: Some(super::calls::compared("words")), ..CompareView::default() };
     let turns = view.compared.as_ref().unwrap().sides[0].turns[0].clone();
     view.compared.as_mut().unwrap().sides[0].turns = vec![turns; 5];

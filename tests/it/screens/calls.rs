@@ -4,15 +4,15 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
 use super::pictures::pictures;
-use pleach::domain::compare::{Ancestor, Comparison, Said, Side, Turn};
-use pleach::domain::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Setting, Stay, Told};
-use pleach::domain::failure::Failure;
-use pleach::domain::hash::Hash;
-use pleach::domain::mark::Atom;
-use pleach::domain::message::Role;
-use pleach::domain::plan::{Form, Reason, RowKind};
-use pleach::domain::policy::Section;
-use pleach::domain::transition::Standing;
+use pleach::domain::base::failure::Failure;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::conversation::compare::{Ancestor, Comparison, Said, Side, Turn};
+use pleach::domain::conversation::mark::Atom;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::conversation::transition::Standing;
+use pleach::domain::planning::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Setting, Stay, Told};
+use pleach::domain::planning::plan::{Form, Reason, RowKind};
+use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{Answer, Event, Item, Request, Which};
 
 fn turn(n: u8) -> Atom {
@@ -139,7 +139,7 @@ fn the_next_call_goes_against_the_last_one() {
     assert_eq!(diffs(&stage), [(Some(Which::Last(MAIN)), Which::Next(MAIN))]);
 }
 
-fn side(branch: pleach::domain::ids::BranchId, name: &str, words: &[&str]) -> Side {
+fn side(branch: pleach::domain::base::ids::BranchId, name: &str, words: &[&str]) -> Side {
     let said = |n: usize, text: &str| Turn {
         number: u32::try_from(n).unwrap() + 3,
         atom: turn(u8::try_from(n).unwrap() + 3),

@@ -3,16 +3,16 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
-use pleach::config::keymap::Keymap;
+use pleach::config::keys::keymap::Keymap;
 use pleach::config::themes::BUILT_IN;
-use pleach::domain::failure::Failure;
+use pleach::domain::base::failure::Failure;
 use pleach::engine::api::{Answer, Event, ProgramRequest, Request};
 use pleach::tui::model::layer::Layer;
 use pleach::tui::model::panes::{Arrangement, Shape};
-use pleach::tui::model::picker::{Choice, Kind};
 use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::model::{Focus, Screen};
 use pleach::tui::msg::{Fresh, Msg};
+use pleach::tui::screens::picker::model::{Choice, Kind};
 use pleach::tui::theme::{Ink, Theme, Themes};
 
 fn opened() -> Stage {

@@ -3,7 +3,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
-use pleach::domain::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
+use pleach::domain::tool::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
 use pleach::engine::api::{Answer, Event, Request, RuleAct};
 use std::sync::Arc;
 

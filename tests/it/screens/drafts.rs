@@ -3,14 +3,14 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id};
 use super::pictures::pictures;
-use pleach::domain::branch::Overrides;
-use pleach::domain::capsule::{Capsule, CapsuleKind, CapsuleSource, CapsuleState, Cover, Kept};
-use pleach::domain::condense::{
+use pleach::domain::base::failure::Failure;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, CapsuleState, Cover, Kept};
+use pleach::domain::summary::draft::{
     AnchorKind, By, CapsuleCard, CapsuleDraft, Compacting, Dropped, SourceMessage, SourceTurn, Stays,
 };
-use pleach::domain::failure::Failure;
-use pleach::domain::hash::Hash;
-use pleach::domain::message::Role;
 use pleach::engine::api::{Answer, Condense, Event, Request};
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, SESSION};
-use pleach::domain::find::{FoundMessage, FoundMessages};
-use pleach::domain::ids::SessionId;
-use pleach::domain::message::Role;
+use pleach::domain::base::ids::SessionId;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::conversation::search::{FoundMessage, FoundMessages};
 use pleach::engine::api::{Answer, Request};
 use pleach::tui::model::Focus;
 use pleach::tui::model::layer::Layer;
@@ -90,7 +90,7 @@ fn enter_goes_there_and_back_comes_back() {
     );
 }
 
-fn grove(stage: &Stage) -> &pleach::tui::model::tree::Grove {
+fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::Grove {
     match stage.model.layers.last() {
         Some(Layer::Tree(grove)) => grove,
         other => panic!("no tree: {other:?}"),
@@ -157,7 +157,7 @@ fn the_tree_folds_filters_and_goes_there() {
 
 #[test]
 fn a_hundred_thousand_nodes_are_a_tree_of_turnings() {
-    let mut nodes: Vec<pleach::domain::message::Node> = Vec::new();
+    let mut nodes: Vec<pleach::domain::conversation::message::Node> = Vec::new();
     for n in 1..=100_000_usize {
         let parent = if n % 3 == 0 { n - 3 } else { n.saturating_sub(2) };
         let node = fixture::said(n as u128, (n > 1).then(|| &nodes[parent]), Role::User, "words");

@@ -1,22 +1,22 @@
 //! A session as the engine would hand it over, and its plan.
 
 use super::Stage;
-use pleach::domain::branch::{Branch, Overrides, SessionCard, StateVersion};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use pleach::domain::mark::{Actor, Atom, Mark, MarkKind};
-use pleach::domain::message::{Content, End, Node, NodeHead, Part, Role, node_key};
-use pleach::domain::meter::{Calibration, PromptCost};
-use pleach::domain::mode::Mode;
-use pleach::domain::model::ModelInfo;
-use pleach::domain::plan::{
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use pleach::domain::call::meter::{Calibration, PromptCost};
+use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::run::{RunCard, RunStatus};
+use pleach::domain::call::tokens::{Certainty, Encoding};
+use pleach::domain::call::usage::Usage;
+use pleach::domain::conversation::branch::{Branch, Overrides, SessionCard, StateVersion};
+use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role, node_key};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{
     Basis, Budget, ContextPlan, Form, Item, Reason, Remedy, Row, RowKind, Source, Verdict, Warning,
 };
-use pleach::domain::policy::{Layout, Section};
-use pleach::domain::run::{RunCard, RunStatus};
-use pleach::domain::tokens::{Certainty, Encoding};
-use pleach::domain::trace::{ToolStatus, ToolTrace};
-use pleach::domain::usage::Usage;
+use pleach::domain::planning::policy::{Layout, Section};
+use pleach::domain::tool::trace::{ToolStatus, ToolTrace};
 use pleach::engine::api::{Answer, Event, Planned, Request, SessionView, Settings};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -190,7 +190,7 @@ pub(crate) fn row(atom: &[u8], section: Section, tokens: u32, title: &str, reaso
         tokens,
         title: title.into(),
         text: None,
-        scores: pleach::domain::plan::Scores::default(),
+        scores: pleach::domain::planning::plan::Scores::default(),
         source: Source::default(),
         pin: None,
         items: Vec::new(),
@@ -218,7 +218,7 @@ pub(crate) fn turn_row(nodes: &[Node], turn: u32, tokens: u32, verdict: Verdict,
         tokens,
         title: first.head.preview.clone(),
         text: None,
-        scores: pleach::domain::plan::Scores::default(),
+        scores: pleach::domain::planning::plan::Scores::default(),
         source: Source { turn: Some(turn), message: Some(first.head.id), at: Some(first.head.at), ..Source::default() },
         pin: None,
         items: nodes.iter().map(item).collect(),
@@ -372,7 +372,7 @@ pub(crate) fn trace(node: &Node, status: Option<ToolStatus>) -> ToolTrace {
         word: None,
         exit: None,
         changed: Vec::new(),
-        more: pleach::domain::trace::More::default(),
+        more: pleach::domain::tool::trace::More::default(),
     }
 }
 

@@ -2,19 +2,19 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, node_id, run_id};
-use pleach::config::keymap::{Action, Keymap};
-use pleach::domain::facts::Task;
-use pleach::domain::failure::{Failure, FailureKind};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::RunId;
-use pleach::domain::mark::MarkKind;
-use pleach::domain::message::Role;
-use pleach::domain::meter::PromptCost;
-use pleach::domain::mode::Mode;
-use pleach::domain::mode::SearchWish;
-use pleach::domain::plan::{ContextPlan, Warning};
-use pleach::domain::tokens::Certainty;
-use pleach::domain::tuning::Milli;
+use pleach::config::keys::keymap::{Action, Keymap};
+use pleach::domain::base::failure::{Failure, FailureKind};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::RunId;
+use pleach::domain::call::meter::PromptCost;
+use pleach::domain::call::tokens::Certainty;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::planning::facts::Task;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::mode::SearchWish;
+use pleach::domain::planning::plan::{ContextPlan, Warning};
+use pleach::domain::planning::tuning::Milli;
 use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Request};
 use pleach::tui::msg::Msg;
 
@@ -176,7 +176,7 @@ fn the_overlay_acts_on_rows_and_on_messages_in_them() {
     assert_eq!(marks(&stage), Some(vec![Item::Atom(rows[3].atom)]));
     stage.press("enter j j j x");
     let tool = fixture::story()[2].head.key;
-    assert_eq!(marks(&stage), Some(vec![Item::Atom(pleach::domain::mark::Atom::Message { node: tool })]));
+    assert_eq!(marks(&stage), Some(vec![Item::Atom(pleach::domain::conversation::mark::Atom::Message { node: tool })]));
     stage.press("]");
     let raised = stage.sent.iter().rev().find_map(|(_, r)| match r {
         Request::Override { overrides, .. } => overrides.budget,
@@ -423,13 +423,15 @@ fn every_action_can_be_reached() {
     let mut stage = fixture::opened();
     stage.press("ctrl-p");
     let keys = Keymap::built_in();
-    let palette = pleach::tui::model::picker::Picker::palette(&keys);
+    let palette = pleach::tui::screens::picker::model::Picker::palette(&keys);
     assert_eq!(palette.entries.len(), Action::ALL.len());
     let bare: Vec<&str> = Action::ALL
         .iter()
         .filter(|action| keys.key_of(**action).is_none())
         .map(|action| action.name())
-        .filter(|name| pleach::tui::model::slash::completions(&format!("/{name}")).iter().all(|c| c.name != *name))
+        .filter(|name| {
+            pleach::tui::chat::model::slash::completions(&format!("/{name}")).iter().all(|c| c.name != *name)
+        })
         .collect();
     assert!(bare.is_empty(), "{bare:?}");
 }

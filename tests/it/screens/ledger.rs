@@ -3,10 +3,10 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
 use super::pictures::{picture, pictures};
-use pleach::domain::blocked::Blocked;
-use pleach::domain::ledger::{Ledger, Spent, Totals};
-use pleach::domain::run::{RunCard, RunStatus};
-use pleach::domain::usage::Usage;
+use pleach::domain::call::ledger::{Ledger, Spent, Totals};
+use pleach::domain::call::run::{RunCard, RunStatus};
+use pleach::domain::call::usage::Usage;
+use pleach::domain::planning::blocked::Blocked;
 use pleach::engine::api::{Answer, Event, Planned, Request};
 use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::msg::Msg;

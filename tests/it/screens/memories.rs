@@ -2,9 +2,9 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
-use pleach::domain::ids::MemoryId;
-use pleach::domain::mark::{Actor, Atom};
-use pleach::domain::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use pleach::domain::base::ids::MemoryId;
+use pleach::domain::conversation::mark::{Actor, Atom};
+use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
 use pleach::engine::api::{Answer, Item, MemoryAct, MemoryScope, Request};
 use uuid::Uuid;
 
@@ -95,6 +95,6 @@ fn a_suggested_pin_is_turned_down_with_one_key() {
             stage.press("j d");
         }
     }
-    let atom = Atom::Section { text: pleach::domain::hash::Hash::of(b"sug") };
+    let atom = Atom::Section { text: pleach::domain::base::hash::Hash::of(b"sug") };
     assert_eq!(dismissed(&stage), Some((MAIN, Item::Atom(atom))));
 }

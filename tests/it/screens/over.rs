@@ -4,18 +4,18 @@
 use super::Stage;
 use super::fixture::{self, MAIN};
 use super::pictures::pictures;
-use pleach::domain::failure::{Failure, FailureKind};
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::RunId;
-use pleach::domain::mark::{Atom, MarkKind};
-use pleach::domain::plan::{ContextPlan, RowKind, Verdict};
-use pleach::domain::tokens::Certainty;
-use pleach::domain::toolbox::ToolCost;
-use pleach::domain::whatif::{Figures, Foreseen, Moved};
+use pleach::domain::base::failure::{Failure, FailureKind};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::RunId;
+use pleach::domain::call::tokens::Certainty;
+use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
+use pleach::domain::planning::what_if::{Figures, Foreseen, Moved};
+use pleach::domain::tool::cards::ToolCost;
 use pleach::engine::api::{Act, Answer, Event, Exact, Item, RawPart, RawRequest, Request, ServerAct, Weighed};
 use pleach::tui::model::layer::Layer;
-use pleach::tui::model::overlay::Overlay;
 use pleach::tui::msg::Msg;
+use pleach::tui::screens::request::model::Overlay;
 use uuid::Uuid;
 
 fn plan() -> ContextPlan {

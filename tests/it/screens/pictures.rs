@@ -2,9 +2,9 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, run_id};
-use pleach::domain::failure::{Failure, FailureKind};
-use pleach::domain::run::RunCard;
-use pleach::domain::tokens::Certainty;
+use pleach::domain::base::failure::{Failure, FailureKind};
+use pleach::domain::call::run::RunCard;
+use pleach::domain::call::tokens::Certainty;
 use pleach::engine::api::{Answer, Event, Finding, ProgramRequest, Request};
 
 /// From the smallest that shows anything to more than a full screen.
@@ -129,7 +129,7 @@ fn failed_turn_and_notice() {
 fn short_read() {
     let mut stage = fixture::opened();
     let story = fixture::story();
-    let short = pleach::domain::meter::ShortRead { read: 4_096, expected: 9_801 };
+    let short = pleach::domain::call::meter::ShortRead { read: 4_096, expected: 9_801 };
     let run = fixture::run(1, &story[0], &story[3]);
     stage.event(Event::Run(Box::new(RunCard { short_read: Some(short), ..run })));
     pictures("short_read", &mut stage);

@@ -3,10 +3,10 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON};
-use pleach::domain::condense::By;
-use pleach::domain::failure::Failure;
-use pleach::domain::hash::Hash;
-use pleach::domain::versions::{Editing, Thing, ThingKind, Version};
+use pleach::domain::base::failure::Failure;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::summary::draft::By;
+use pleach::domain::summary::versions::{Editing, Thing, ThingKind, Version};
 use pleach::engine::api::{Answer, Event, FileAct, ModuleAct, ProjectAct, Request, ThingAct};
 use pleach::tui::model::status::Weight;
 

@@ -2,11 +2,11 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, SESSION, node_id, run_id};
-use pleach::config::keymap::{Chord, Key};
-use pleach::domain::condense::By;
-use pleach::domain::failure::{Failure, FailureKind};
-use pleach::domain::message::Role;
-use pleach::domain::tokens::Certainty;
+use pleach::config::keys::keymap::{Chord, Key};
+use pleach::domain::base::failure::{Failure, FailureKind};
+use pleach::domain::call::tokens::Certainty;
+use pleach::domain::conversation::message::Role;
+use pleach::domain::summary::draft::By;
 use pleach::engine::api::{Answer, Condense, Draft, Event, Request, Ticket};
 use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::msg::Msg;
@@ -26,7 +26,7 @@ enum Step {
 }
 
 fn chord() -> impl Strategy<Value = Chord> {
-    let bound: Vec<Chord> = pleach::config::keymap::Keymap::built_in()
+    let bound: Vec<Chord> = pleach::config::keys::keymap::Keymap::built_in()
         .bindings()
         .iter()
         .flat_map(|binding| binding.on.chords().collect::<Vec<_>>())
@@ -148,7 +148,7 @@ fn escapes_are_shown_in_every_field() {
         node.head.name = Some(HOSTILE.into());
         node.head.model = Some(HOSTILE.into());
         for part in &mut node.content.parts {
-            use pleach::domain::message::Part;
+            use pleach::domain::conversation::message::Part;
             match part {
                 Part::Text { text } | Part::Reasoning { text } => *text = HOSTILE.into(),
                 Part::Call { name, args, .. } => (*name, *args) = (HOSTILE.into(), HOSTILE.into()),

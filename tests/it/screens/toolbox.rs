@@ -2,9 +2,9 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
-use pleach::domain::hash::Hash;
-use pleach::domain::mcp::{Hints, Origin, ServerState, offered_name, switch};
-use pleach::domain::toolbox::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::tool::cards::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
+use pleach::domain::tool::mcp::{Hints, Origin, ServerState, offered_name, switch};
 use pleach::engine::api::{Answer, Event, Request, ServerAct};
 use pleach::tui::model::layer::Layer;
 use pleach::tui::theme::Theme;

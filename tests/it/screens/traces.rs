@@ -2,10 +2,10 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
-use pleach::domain::again::{AgainState, AgainView};
-use pleach::domain::consent::{Asking, BESIDE, Command, Consent, Deed, FileChange, Hunk};
-use pleach::domain::mark::MarkKind;
-use pleach::domain::trace::{Texts, ToolStatus, ToolTrace};
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::tool::consent::{Asking, BESIDE, Command, Consent, Deed, FileChange, Hunk};
+use pleach::domain::tool::rerun::{AgainState, AgainView};
+use pleach::domain::tool::trace::{Texts, ToolStatus, ToolTrace};
 use pleach::engine::api::{Act, Answer, Event, Item, Request, TraceAct, TraceWhole};
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use super::fixture::{self, MAIN, NOON};
 use super::pictures::pictures;
 use super::whatif::found;
 use pleach::config::policies;
-use pleach::domain::branch::Overrides;
-use pleach::domain::failure::Failure;
-use pleach::domain::versions::{Editing, Fault, Thing, ThingKind, Version};
+use pleach::domain::base::failure::Failure;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::summary::versions::{Editing, Fault, Thing, ThingKind, Version};
 use pleach::engine::api::{Answer, Event, MemoryAct, Request, ThingAct};
 use pleach::tui::msg::Msg;
 

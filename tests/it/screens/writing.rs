@@ -3,12 +3,12 @@
 use super::Stage;
 use super::fixture::{self, MAIN, run_id, said};
 use super::pictures::pictures;
-use pleach::domain::code::{Kind, Named, Sourced};
-use pleach::domain::failure::{Failure, FailureKind};
-use pleach::domain::message::Role;
-use pleach::domain::tokens::Certainty;
+use pleach::domain::base::failure::{Failure, FailureKind};
+use pleach::domain::call::tokens::Certainty;
+use pleach::domain::code::symbols::{Kind, Named, Sourced};
+use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{Answer, CodeAct, Event, FileAct, FileList, Request};
-use pleach::tui::model::queue::Standing;
+use pleach::tui::chat::model::queue::Standing;
 use pleach::tui::msg::Msg;
 use pleach::tui::theme::{Ink, Theme};
 

@@ -3,20 +3,20 @@
 //! Not for: judging; each test says what must hold.
 
 use crate::support::server::Server;
-use pleach::domain::failure::Failure;
-use pleach::domain::hash::Hash;
-use pleach::domain::ids::{BranchId, NodeId, RunId, SessionId};
-use pleach::domain::model::{ModelInfo, Profile, Quirk};
-use pleach::domain::orient::Orienting;
-use pleach::domain::plan::ContextPlan;
-use pleach::domain::policy::PolicySpec;
-use pleach::domain::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
-use pleach::domain::run::RunCard;
-use pleach::domain::tokens::{CountTokens, Encoding, approximate};
-use pleach::domain::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
-use pleach::domain::usage::Usage;
+use pleach::domain::base::failure::Failure;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use pleach::domain::call::model::{ModelInfo, Profile, Quirk};
+use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
+use pleach::domain::call::run::RunCard;
+use pleach::domain::call::tokens::{CountTokens, Encoding, approximate};
+use pleach::domain::call::usage::Usage;
+use pleach::domain::code::settings::Orienting;
+use pleach::domain::planning::plan::ContextPlan;
+use pleach::domain::planning::policy::PolicySpec;
+use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{Answer, Door, Draft, DraftKind, Event, Events, Planned, Request, SessionView, Ticket};
-use pleach::engine::setup::{ProjectSetup, Prompts, Servers, Setup};
+use pleach::engine::startup::setup::{ProjectSetup, Prompts, Servers, Setup};
 use pleach::engine::{Engine, EngineDoor};
 use pleach::llm::openai::{OpenAi, Timing};
 use pleach::store::{OpenOptions, Store};
@@ -318,8 +318,8 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         model: None,
         policies: [("layered".to_owned(), layered), ("window".to_owned(), window)].into(),
         policies_dir: Some(bench.folder.path().join("policies")),
-        defaults: pleach::domain::branch::Overrides::default(),
-        call: pleach::domain::branch::Overrides::default(),
+        defaults: pleach::domain::conversation::branch::Overrides::default(),
+        call: pleach::domain::conversation::branch::Overrides::default(),
         state_block: None,
         prompts: Arc::new(prompts),
         tools: bench.tools.clone(),
@@ -328,7 +328,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         output_limit: 100_000,
         tool_rules: Vec::new(),
         rounds: bench.rounds,
-        race: pleach::domain::race::Limits::default(),
+        race: pleach::domain::call::race::Limits::default(),
         project: ProjectSetup { rules: true, skills: true, limit: 32_768, ..ProjectSetup::default() },
         titles: pleach::config::settings::Titles::default(),
         workspace: bench.workspace.display().to_string(),
@@ -536,7 +536,11 @@ pub(crate) fn draft(words: &str, kind: DraftKind) -> Draft {
 }
 
 /// The path of a branch as the store has it: ids from the root down.
-pub(crate) fn path(store: &Store, session: SessionId, branch: BranchId) -> Vec<pleach::domain::message::Node> {
+pub(crate) fn path(
+    store: &Store,
+    session: SessionId,
+    branch: BranchId,
+) -> Vec<pleach::domain::conversation::message::Node> {
     let heads = store.heads(session).unwrap();
     let branches = store.branches(session).unwrap();
     let mut at = branches.iter().find(|b| b.id == branch).unwrap().head;

@@ -2,7 +2,7 @@
 //! Not for: being good at it.
 
 use super::server::{Request, read_request};
-use pleach::domain::embed::{Embed, EmbedError, Purpose, normalise};
+use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalise};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};

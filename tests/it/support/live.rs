@@ -2,7 +2,7 @@
 //! Not for: judging; each test and bench says what must hold.
 
 use super::bench::Client;
-use pleach::config::keymap::{Chord, Key, Keymap};
+use pleach::config::keys::keymap::{Chord, Key, Keymap};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
 use pleach::tui::theme::Theme;

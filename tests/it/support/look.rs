@@ -4,14 +4,14 @@
 
 use super::talk::{Bag, On, Talk, memory_atom};
 use pleach::context;
-use pleach::context::project;
-use pleach::domain::hash::Hash;
-use pleach::domain::input::{Block, Near, PlanInput};
-use pleach::domain::mark::{Atom, MarkKind};
-use pleach::domain::mode::Mode;
-use pleach::domain::plan::{Reason, RowKind, Scores, Source};
-use pleach::domain::policy::Section;
-use pleach::domain::tokens::{CountTokens, Encoding};
+use pleach::context::render_forms;
+use pleach::domain::base::hash::Hash;
+use pleach::domain::call::tokens::{CountTokens, Encoding};
+use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::planning::input::{Block, Near, PlanInput};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use pleach::domain::planning::policy::Section;
 use std::collections::HashSet;
 
 /// Tokens that the frame around the cards takes at most.
@@ -85,7 +85,7 @@ impl Look<'_> {
         let marked = |text: &String| self.talk.marks.iter().any(|(on, _)| *on == On::Memory(text.clone()));
         let free: Vec<&String> = self.talk.looked.memories.iter().filter(|text| !marked(text)).collect();
         for text in free {
-            let body = project::fenced("Remembered, confirmed by the user", text);
+            let body = render_forms::fenced("Remembered, confirmed by the user", text);
             let block = self.block(RowKind::Memory, Reason::Memory { standing: false }, memory_atom(text), body);
             let settled = self.talk.looked.settled.as_ref();
             if settled.map_or(block.tokens > room, |settled| !settled.memories.contains(text)) {
@@ -152,7 +152,7 @@ impl Look<'_> {
     fn cards(&mut self, cards: &[(usize, usize)]) -> Vec<Block> {
         let Some(last) = cards.len().checked_sub(1) else { return Vec::new() };
         let all: String = cards.iter().map(|card| self.told(*card)).collect();
-        let mark = project::delimiter(&all);
+        let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
         let mut blocks = vec![self.block(RowKind::Search, Reason::Searched { among: 9 }, search(), heading)];
         for (place, card) in cards.iter().enumerate() {

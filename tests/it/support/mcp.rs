@@ -2,7 +2,7 @@
 //! Not for: the protocol as a whole; only what a client must live with.
 #![allow(clippy::print_stderr, reason = "a server speaks there beside the protocol")]
 
-use pleach::domain::mcp::{Hidden, Origin, ServerSpec, Way};
+use pleach::domain::tool::mcp::{Hidden, Origin, ServerSpec, Way};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;

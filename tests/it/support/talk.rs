@@ -2,22 +2,22 @@
 //! input from it, with texts projected and counted as they will be sent. Knows nothing of the engine's gatherer.
 
 use super::look;
-use pleach::context::project::{self, Standing};
 use pleach::context::render::{Texts, tools_json};
-use pleach::domain::facts::TurnFacts;
-use pleach::domain::hash::{Fields, Hash};
-use pleach::domain::input::{
+use pleach::context::render_forms::{self, Standing};
+use pleach::domain::base::hash::{Fields, Hash};
+use pleach::domain::call::model::Dialect;
+use pleach::domain::call::tokens::{Certainty, CountTokens, Encoding, approximate};
+use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
+use pleach::domain::conversation::message::{Content, Part, Role};
+use pleach::domain::conversation::state;
+use pleach::domain::planning::facts::TurnFacts;
+use pleach::domain::planning::input::{
     Bar, Block, Covered, Gap, MessageInput, PartInput, PlanInput, RequestShape, Sleeper, TurnInput,
 };
-use pleach::domain::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
-use pleach::domain::message::{Content, Part, Role};
-use pleach::domain::mode::Mode;
-use pleach::domain::model::Dialect;
-use pleach::domain::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source};
-use pleach::domain::policy::{Layout, PolicySpec, Section};
-use pleach::domain::state;
-use pleach::domain::tokens::{Certainty, CountTokens, Encoding, approximate};
-use pleach::domain::trace::ToolSpec;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source};
+use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
+use pleach::domain::tool::trace::ToolSpec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -419,8 +419,8 @@ impl Gatherer<'_> {
             !out(key) && messages.iter().any(|message| message.key == key && message.bar.is_none())
         });
         let contents: Vec<(Role, Content)> = told.map(|(_, one)| (one.role, one.content())).collect();
-        let body = project::card_body(contents.iter().map(|(role, content)| (*role, content)));
-        self.text(project::fenced(&format!("Turn {} of this conversation", talk.number(turn)), &body))
+        let body = render_forms::card_body(contents.iter().map(|(role, content)| (*role, content)));
+        self.text(render_forms::fenced(&format!("Turn {} of this conversation", talk.number(turn)), &body))
     }
 
     fn make(&mut self, messages: &mut Vec<MessageInput>, turn: usize, waiting: &mut Vec<String>) {
@@ -433,8 +433,8 @@ impl Gatherer<'_> {
     fn message(&mut self, key: Hash, said: &Said, orphan: bool) -> MessageInput {
         let content = said.content();
         let standing = Standing { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
-        let text = |form: Form| project::wire_text(key, said.role, &content, form, standing);
-        let stateful = said.role == Role::Assistant && state::find(&project::plain(&content), true).is_some();
+        let text = |form: Form| render_forms::wire_text(key, said.role, &content, form, standing);
+        let stateful = said.role == Role::Assistant && state::find(&render_forms::plain(&content), true).is_some();
         let whole = if stateful { Form::NoState } else { Form::Full };
         let called: u32 = said.calls.iter().map(|_| self.count("look") + self.count("{}")).sum();
         let long = |limit: u32| said.role == Role::Tool && !orphan && said.text.chars().count() > limit as usize;
@@ -479,7 +479,7 @@ impl Gatherer<'_> {
         };
         let standing = Standing { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
         let content = &self.bag.contents[&asks.key];
-        self.count(&project::wire_text(asks.key, Role::User, content, Form::Full, standing)) - asks.tokens
+        self.count(&render_forms::wire_text(asks.key, Role::User, content, Form::Full, standing)) - asks.tokens
     }
 
     fn blocks(&mut self) -> Vec<Block> {
@@ -488,32 +488,34 @@ impl Gatherer<'_> {
         for own in &talk.own {
             let (kind, reason, text) = match own.section {
                 Section::QuotedReply => {
-                    (RowKind::Quote, Reason::Replied, project::fenced("The user replies to", &own.text))
+                    (RowKind::Quote, Reason::Replied, render_forms::fenced("The user replies to", &own.text))
                 }
-                Section::State => (RowKind::State, Reason::CurrentState, project::block("State", &own.text)),
-                Section::UserMessage => (RowKind::Text, Reason::GoOn, project::joinable(own.text.trim())),
-                Section::System => (RowKind::Text, Reason::Instructions, project::block("Instructions", &own.text)),
+                Section::State => (RowKind::State, Reason::CurrentState, render_forms::block("State", &own.text)),
+                Section::UserMessage => (RowKind::Text, Reason::GoOn, render_forms::joinable(own.text.trim())),
+                Section::System => {
+                    (RowKind::Text, Reason::Instructions, render_forms::block("Instructions", &own.text))
+                }
                 Section::Orientation if own.text.starts_with("map") => {
-                    (RowKind::Code, Reason::Oriented, project::fenced("Map of the code", &own.text))
+                    (RowKind::Code, Reason::Oriented, render_forms::fenced("Map of the code", &own.text))
                 }
                 Section::Orientation => {
                     let reason = Reason::ProjectRules { folder: "the workspace".into(), changed: false, left: 0 };
-                    (RowKind::Rules, reason, project::fenced("Rules of this project", &own.text))
+                    (RowKind::Rules, reason, render_forms::fenced("Rules of this project", &own.text))
                 }
                 Section::Guidelines if own.text.starts_with("own-rules") => {
                     let reason = Reason::OwnRules { changed: false, left: 0 };
-                    (RowKind::Rules, reason, project::fenced("The user's own rules", &own.text))
+                    (RowKind::Rules, reason, render_forms::fenced("The user's own rules", &own.text))
                 }
                 Section::Retrieved => {
                     let reason = Reason::Touchpoint { rank: 1, because: "it is named".into() };
-                    (RowKind::Code, reason, project::fenced("Code that may bear on this", &own.text))
+                    (RowKind::Code, reason, render_forms::fenced("Code that may bear on this", &own.text))
                 }
-                other => (RowKind::Text, Reason::Configured, project::block(other.title(), &own.text)),
+                other => (RowKind::Text, Reason::Configured, render_forms::block(other.title(), &own.text)),
             };
             blocks.push(self.block(own.section, kind, reason, text, None));
         }
         if let Some((turns, text)) = &talk.summary {
-            let text = project::block(&format!("Summary of {} turns", turns.len()), text);
+            let text = render_forms::block(&format!("Summary of {} turns", turns.len()), text);
             blocks.push(self.block(Section::LaneSummary, RowKind::Summary, Reason::Summary, text, None));
         }
         for (on, kind) in &talk.marks {
@@ -527,10 +529,10 @@ impl Gatherer<'_> {
             };
             let (row, text) = match on {
                 On::Note(note) if section == Section::StickyPins => {
-                    (RowKind::Note, project::block("Note pinned by the user", note))
+                    (RowKind::Note, render_forms::block("Note pinned by the user", note))
                 }
-                On::Note(note) => (RowKind::Card, project::fenced("Note kept for some turns", note)),
-                On::Memory(memory) => (RowKind::Memory, project::fenced("Remembered", memory)),
+                On::Note(note) => (RowKind::Card, render_forms::fenced("Note kept for some turns", note)),
+                On::Memory(memory) => (RowKind::Memory, render_forms::fenced("Remembered", memory)),
                 On::Turn(_) | On::Message(..) | On::Episode(..) | On::Open(_) => continue,
             };
             let atom = Some(talk.mark(&(on.clone(), *kind)).target);

@@ -1,0 +1,228 @@
+//! `index` and `retrieve --code`: a workspace's symbols, and those that a question is about.
+//! Not for: how they are found (`code`).
+
+use super::retrieve::batch_text;
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::number;
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
+use crate::domain::code::symbols::{CodeFound, Fate, IndexStatus, NearWhy, Scaffold, Touchpoint};
+use crate::engine::api::{Answer, CodeAct, Request};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Tokens of what is found, where the command line names none.
+const BUDGET: u32 = 4_000;
+/// Tokens of the map, where the command line names none.
+const MAP: u32 = 200;
+/// Central symbols beside the map.
+const ANCHORS: usize = 6;
+
+/// One line of a batch.
+#[derive(Deserialize)]
+struct Line {
+    id: Value,
+    query: String,
+}
+
+/// `index`.
+pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
+    let request = Request::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Index };
+    let status = match run.client.call(request, &mut run.io)? {
+        Answer::Indexed(status) => *status,
+        other => return Err(unexpected(&other)),
+    };
+    for note in &status.notes {
+        run.io.note(note);
+    }
+    if run.io.json {
+        return run.io.value(&figures(&status));
+    }
+    show_status(run, &status);
+    Ok(())
+}
+
+/// `index --map`.
+pub(crate) fn map(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
+    let budget = run.global.budget.unwrap_or(MAP);
+    let request = Request::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Map { budget, anchors: ANCHORS } };
+    let map = match run.client.call(request, &mut run.io)? {
+        Answer::Map(map) => *map,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&map);
+    }
+    show_map(run, &map);
+    Ok(())
+}
+
+/// `retrieve --code`.
+pub(crate) fn find(
+    run: &mut Run<'_, '_>,
+    query: &[String],
+    batch: Option<&Path>,
+    dir: Option<&Path>,
+) -> Result<(), Stop> {
+    if let Some(file) = batch {
+        return many(run, file, dir);
+    }
+    let query = run.io.text(query)?.unwrap_or_default();
+    let found = look(run, query, dir)?;
+    if run.io.json {
+        return run.io.value(&shape(&Value::Null, &found));
+    }
+    show(run, &found);
+    Ok(())
+}
+
+fn many(run: &mut Run<'_, '_>, file: &Path, dir: Option<&Path>) -> Result<(), Stop> {
+    let (name, text) = batch_text(run, file)?;
+    for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let line: Line = serde_json::from_str(line).map_err(|error| {
+            Failure::user(format!("{name}, line {}: {error}.", place + 1))
+                .todo("Each line is {\"id\": …, \"query\": …}.")
+        })?;
+        let found = look(run, line.query, dir)?;
+        let shape = serde_json::to_string(&shape(&line.id, &found)).unwrap_or_default();
+        run.io.data(&format!("{shape}\n"));
+    }
+    Ok(())
+}
+
+fn look(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeFound, Stop> {
+    let budget = run.global.budget.unwrap_or(BUDGET);
+    let request = Request::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Find { query, budget } };
+    match run.client.call(request, &mut run.io)? {
+        Answer::Code(found) => Ok(*found),
+        other => Err(unexpected(&other)),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "no look takes centuries")]
+fn shape(id: &Value, found: &CodeFound) -> Value {
+    json!({
+        "id": id,
+        "root": found.root,
+        "items": found.items.iter().map(item).collect::<Vec<_>>(),
+        "near": found.near,
+        "elapsed_ms": found.elapsed_us as f64 / 1_000.0,
+    })
+}
+
+fn item(item: &Touchpoint) -> Value {
+    json!({
+        "path": item.path,
+        "span": [item.span.0, item.span.1],
+        "symbol": item.symbol,
+        "qualified": item.qualified,
+        "kind": item.kind,
+        "whole": [item.whole.0, item.whole.1],
+        "signature": item.signature,
+        "tokens": item.tokens,
+        "rank": item.rank,
+        "score": item.score,
+        "score_parts": item.score_parts,
+        "why": item.why,
+        "file_hash": item.file_hash,
+        "text": item.text,
+    })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "no reading takes centuries")]
+fn figures(status: &IndexStatus) -> Value {
+    let languages: serde_json::Map<String, Value> = status
+        .languages
+        .iter()
+        .map(|(name, (files, symbols))| (name.clone(), json!({ "files": files, "symbols": symbols })))
+        .collect();
+    json!({
+        "root": status.root,
+        "files": status.files,
+        "read": status.read,
+        "lines": status.lines,
+        "symbols": status.symbols,
+        "uses": status.uses,
+        "languages": languages,
+        "fates": status.fates,
+        "errors": status.errors,
+        "more": status.more,
+        "seconds": status.elapsed_us as f64 / 1_000_000.0,
+        "peak_bytes": status.peak_bytes,
+        "notes": status.notes,
+    })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "no reading takes centuries")]
+fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
+    let seconds = status.elapsed_us as f64 / 1_000_000.0;
+    let memory = status.peak_bytes.map_or_else(String::new, |bytes| format!(", {} MiB of memory at most", bytes >> 20));
+    run.io.say(&format!(
+        "{}: {} files, {} of them read now, {seconds:.2} s{memory}",
+        status.root,
+        number(status.files as u64),
+        number(status.read as u64)
+    ));
+    run.io.say(&format!(
+        "{} symbols in {} lines, {} uses of one by another",
+        number(status.symbols as u64),
+        number(status.lines),
+        number(status.uses as u64)
+    ));
+    for (name, (files, symbols)) in &status.languages {
+        run.io.say(&format!("  {name:<11} {:>8} files  {:>9} symbols", number(*files as u64), number(*symbols as u64)));
+    }
+    for (fate, count) in &status.fates {
+        let why = match fate {
+            Fate::Parsed => continue,
+            Fate::NoLanguage => "in no language that is read",
+            Fate::TooLarge => "too large",
+            Fate::Binary => "binary",
+            Fate::Generated => "written by a program",
+            Fate::Unreadable => "could not be read",
+        };
+        run.io.say(&format!("  not read: {} {why}", number(*count as u64)));
+    }
+    if status.errors > 0 {
+        run.io.say(&format!(
+            "  {} files with parts that do not parse; the rest of them is known",
+            number(status.errors as u64)
+        ));
+    }
+    if status.symbols == 0 {
+        run.io.note("nothing here is code in a language that is read");
+    }
+    if status.more {
+        run.io.note("There is more than is kept; the rest is left out.");
+    }
+}
+
+fn show_map(run: &mut Run<'_, '_>, map: &Scaffold) {
+    run.io.words(&map.text);
+    run.io.say(&format!("({} tok est)", number(map.tokens)));
+    for anchor in &map.anchors {
+        run.io.say(&format!("{} {}:{}  {}", anchor.kind.name(), anchor.path, anchor.line, anchor.symbol));
+        if !anchor.doc.is_empty() {
+            run.io.say(&format!("    {}", anchor.doc));
+        }
+    }
+}
+
+fn show(run: &mut Run<'_, '_>, found: &CodeFound) {
+    let tokens: u32 = found.items.iter().map(|item| item.tokens).sum();
+    run.io.say(&format!("{} found in {}, {} tok est", found.items.len(), found.root, number(tokens)));
+    for item in &found.items {
+        run.io.words(&item.text);
+    }
+    for near in &found.near {
+        let why = match near.why {
+            NearWhy::NoRoom { needed } => format!("no room, {needed} tok est needed"),
+            NearWhy::Inside => "stands in another that is sent".into(),
+            NearWhy::Sent => "is in the request already".into(),
+            NearWhy::Changed => "its file was changed meanwhile".into(),
+        };
+        run.io.say(&format!("  near {}  {}  {:.2}  {why}", near.path, near.symbol, near.score));
+    }
+}

@@ -1,0 +1,129 @@
+//! `plans diff` and `plans why`: what changed between two calls, and an item over the calls of a branch.
+//! Not for: working either out (the engine).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, money, number, time};
+use crate::cli::stop::Stop;
+use crate::domain::planning::diff::{Call, Cause, Delta, ItemHistory, Kind, PlanDiff};
+use crate::engine::api::{Answer, Item, Request, Which};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// `plans diff A [B]`.
+pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
+    run.open(false)?;
+    let named = |text: &str| Which::Named(text.to_owned());
+    let request = match b {
+        Some(b) => Request::DiffPlans { before: Some(named(a)), after: named(b) },
+        None => Request::DiffPlans { before: None, after: named(a) },
+    };
+    match run.client.call(request, &mut run.io)? {
+        Answer::Diff(diff) if run.io.json => run.io.value(&shape(&diff)),
+        Answer::Diff(diff) => {
+            run.io.say(&described(&diff));
+            Ok(())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// `plans why ITEM`.
+pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let item = Item::Named { text: item.to_owned(), message };
+    let request = Request::Why { branch: view.current, item, most: None };
+    match run.client.call(request, &mut run.io)? {
+        Answer::History(history) if run.io.json => run.io.value(&*history),
+        Answer::History(history) => {
+            run.io.say(&told(&history));
+            Ok(())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// A difference as JSON: the values, and what each kind comes to.
+pub(crate) fn shape(diff: &PlanDiff) -> Value {
+    let mut value = serde_json::to_value(diff).unwrap_or_default();
+    let totals: serde_json::Map<String, Value> = Kind::ALL
+        .into_iter()
+        .map(|kind| {
+            let (count, tokens) = diff.sum(kind);
+            let name = serde_json::to_value(kind).ok().and_then(|name| name.as_str().map(str::to_owned));
+            (name.unwrap_or_default(), json!({ "rows": count, "tokens": tokens }))
+        })
+        .collect();
+    value["totals"] = totals.into();
+    value
+}
+
+fn line_of(call: &Call) -> String {
+    let at = call.at.map_or_else(|| "not sent".to_owned(), time);
+    let cost = call.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
+    let id = call.run.map_or_else(|| format!("plan {}", call.plan.short()), |run| run.to_string());
+    let of = number(call.budget);
+    format!("{id}  {at}  {}  {}  {} of {of} tok est{cost}", column(&call.name, 16), call.model, number(call.tokens))
+}
+
+fn described(diff: &PlanDiff) -> String {
+    let mut text = format!("from {}\nto   {}\n", line_of(&diff.before), line_of(&diff.after));
+    for setting in &diff.settings {
+        let _ = writeln!(text, "{}: {} → {}", setting.name, setting.before, setting.after);
+    }
+    for kind in Kind::ALL {
+        let (count, tokens) = diff.sum(kind);
+        if count == 0 {
+            continue;
+        }
+        let _ = writeln!(text, "\n──── {} {count} ({tokens:+} tok est)", kind.title());
+        for delta in diff.deltas.iter().filter(|delta| delta.kind() == kind) {
+            row(&mut text, delta);
+        }
+    }
+    if diff.deltas.is_empty() {
+        text.push_str("\nEvery row goes, or stays out, as it did.\n");
+    }
+    let _ = write!(text, "\n{} rows go in both as they were ({} tok est).", diff.same, number(diff.same_tokens));
+    text
+}
+
+fn row(text: &mut String, delta: &Delta) {
+    let title = column(&delta.title, 40);
+    let _ = writeln!(text, "  {} {title} {}", column(&delta.label(), 11), delta.words("→"));
+    for cause in &delta.causes {
+        let _ = writeln!(text, "      {}", because(cause));
+    }
+}
+
+fn because(cause: &Cause) -> String {
+    let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time(at)));
+    format!("by {}: {}{at}", cause.by.title(), cause.words)
+}
+
+fn told(history: &ItemHistory) -> String {
+    let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
+    let mut text = format!("{turn}{}\n", history.title.trim());
+    for stay in &history.stays {
+        let at = stay.from.at.map_or_else(String::new, time);
+        let calls = if stay.calls == 1 { "1 call".to_owned() } else { format!("{} calls", stay.calls) };
+        let id = stay.from.run.map_or_else(String::new, |run| run.to_string());
+        let place =
+            stay.place.as_ref().map_or_else(|| "not there".to_owned(), crate::domain::planning::diff::Place::words);
+        let reason = stay.place.as_ref().map_or_else(String::new, |place| place.reason.sentence());
+        let _ = writeln!(text, "\n{at}  {id}  {calls}\n  {place}. {reason}");
+        for cause in &stay.causes {
+            let _ = writeln!(text, "  {}", because(cause));
+        }
+    }
+    if history.stays.is_empty() {
+        text.push_str("\nIt stands in no call of this branch.\n");
+    }
+    if !history.steps.is_empty() {
+        text.push('\n');
+    }
+    for step in &history.steps {
+        let _ = writeln!(text, "{}  {}", time(step.at), step.words);
+    }
+    text.trim_end().to_owned()
+}

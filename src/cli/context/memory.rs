@@ -1,0 +1,179 @@
+//! `memory`: what is remembered, listed, searched, written, confirmed, edited, dismissed, deleted.
+//! Not for: choosing what goes with a call (the engine's).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, time};
+use crate::cli::stop::Stop;
+use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
+use crate::engine::api::{Answer, MemoryAct, MemoryScope, Request};
+use clap::{Args as ClapArgs, Subcommand};
+use serde_json::{Value, json};
+
+/// Where memories hold.
+#[derive(ClapArgs, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Within {
+    /// In all sessions.
+    #[arg(long)]
+    pub all: bool,
+    /// In this session.
+    #[arg(long, conflicts_with = "all")]
+    pub here: bool,
+}
+
+/// `memory`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum MemoryCommand {
+    /// The memories that hold in the session, oldest first.
+    List {
+        /// Only those that hold there.
+        #[command(flatten)]
+        within: Within,
+    },
+    /// Keep something, confirmed from the start. A preference holds in all sessions, anything else in this one, unless said.
+    Add {
+        /// fact, preference, outcome or event.
+        #[arg(value_parser = memory_kind)]
+        kind: MemoryKind,
+        /// What is to be known, at most 300 characters; `-` reads standard input.
+        #[arg(required = true)]
+        text: Vec<String>,
+        /// Where it holds.
+        #[command(flatten)]
+        within: Within,
+    },
+    /// Say it in other words, or let it hold elsewhere.
+    Edit {
+        /// Which: its id, or the short one that the list shows.
+        id: String,
+        /// The new words; `-` reads standard input.
+        text: Vec<String>,
+        /// Where it holds.
+        #[command(flatten)]
+        within: Within,
+    },
+    /// Say that it is right; only then is it ever sent.
+    Confirm {
+        /// Which.
+        id: String,
+        /// Where it holds; as it was suggested when nothing is said.
+        #[command(flatten)]
+        within: Within,
+    },
+    /// Turn it down: it is kept only so that it is not suggested again.
+    Dismiss {
+        /// Which.
+        id: String,
+    },
+    /// Delete it.
+    Delete {
+        /// Which.
+        id: String,
+    },
+    /// Those that fit some words, best first.
+    Search {
+        /// The words.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Only those that hold there.
+        #[command(flatten)]
+        within: Within,
+    },
+}
+
+fn memory_kind(text: &str) -> Result<MemoryKind, String> {
+    MemoryKind::from_name(text).ok_or_else(|| "must be fact, preference, outcome or event".into())
+}
+
+/// `memory`.
+pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(), Stop> {
+    match command {
+        MemoryCommand::List { within } => list(run, None, *within),
+        MemoryCommand::Search { words, within } => list(run, Some(words.join(" ")), *within),
+        MemoryCommand::Add { kind, text, within } => add(run, *kind, text, *within),
+        MemoryCommand::Edit { id, text, within } => {
+            let text = run.io.text(text)?;
+            if text.is_none() && scope(*within).is_none() {
+                return Err(Stop::Usage("Say the new words, or --all or --here.".into()));
+            }
+            act(run, id, MemoryAct::Edit(text, scope(*within)))
+        }
+        MemoryCommand::Confirm { id, within } => act(run, id, MemoryAct::Confirm(scope(*within))),
+        MemoryCommand::Dismiss { id } => act(run, id, MemoryAct::Dismiss),
+        MemoryCommand::Delete { id } => act(run, id, MemoryAct::Delete),
+    }
+}
+
+fn scope(within: Within) -> Option<MemoryScope> {
+    match (within.all, within.here) {
+        (true, _) => Some(MemoryScope::All),
+        (false, true) => Some(MemoryScope::Session),
+        (false, false) => None,
+    }
+}
+
+fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
+    let session = run.global.session.clone();
+    let found = match run.client.call(Request::Memories { session, words, scope: scope(within) }, &mut run.io)? {
+        Answer::Memories(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
+    }
+    for memory in &found {
+        run.io.say(&line(memory));
+    }
+    Ok(())
+}
+
+fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within) -> Result<(), Stop> {
+    let text = run.io.text(words)?.unwrap_or_default();
+    run.open(true)?;
+    let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
+    let request = Request::Remember { kind, text, scope: scope(within).unwrap_or(usual) };
+    match run.client.call(request, &mut run.io)? {
+        Answer::Memories(made) => {
+            let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
+            run.io.either(&made.first().map(shape), &id)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {
+    run.open(false)?;
+    run.done(Request::Memory { id: id.to_owned(), act }, "Done.")
+}
+
+/// The end of an id, which tells memories apart.
+fn short(memory: &Memory) -> String {
+    let id = memory.id.0.simple().to_string();
+    id[id.len().saturating_sub(8)..].to_owned()
+}
+
+fn place(memory: &Memory) -> &'static str {
+    if memory.scope == Scope::All { "all" } else { "session" }
+}
+
+fn line(memory: &Memory) -> String {
+    let (status, kind) = (column(memory.status.name(), 9), column(memory.kind.name(), 10));
+    let when = time(memory.updated_at);
+    format!("{}  {status}  {kind}  {}  {when}  {}", short(memory), column(place(memory), 7), memory.text)
+}
+
+fn shape(memory: &Memory) -> Value {
+    json!({
+        "id": memory.id,
+        "short": short(memory),
+        "kind": memory.kind.name(),
+        "text": memory.text,
+        "scope": place(memory),
+        "lane": memory.lane,
+        "status": memory.status.name(),
+        "source": { "session": memory.source.session, "message": memory.source.node, "by": memory.source.by },
+        "version": memory.version,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+    })
+}

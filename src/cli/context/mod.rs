@@ -1,0 +1,12 @@
+//! Commands about what a call sends: plans, retrieval, pins, summaries, memories, figures.
+//! Not for: the conversation itself (`conversation`).
+
+pub(super) mod code;
+pub(super) mod diffs;
+pub(super) mod memory;
+pub(super) mod pins;
+pub(super) mod plan;
+pub(super) mod retrieve;
+pub(super) mod stats;
+pub(super) mod summaries;
+pub(super) mod what_if;

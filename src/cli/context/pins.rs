@@ -1,0 +1,205 @@
+//! `pins` and `task`: what is pinned, leased and taken out on a branch, the steps that led there, and its tasks.
+//! Not for: making marks (`messages`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, time};
+use crate::cli::pick;
+use crate::cli::stop::Stop;
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::task::{self, TaskSpan};
+use crate::domain::conversation::transition::Subject;
+use crate::domain::conversation::tree::{self, Tree};
+use crate::engine::api::{Answer, Request, SessionView, TaskAct, Told};
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+/// `task`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum TaskCommand {
+    /// Begin a task on the branch; one that is running ends.
+    Start {
+        /// Its name.
+        #[arg(required = true)]
+        name: Vec<String>,
+    },
+    /// End the task that is running.
+    Done {
+        /// What came of it; it is remembered in the session.
+        outcome: Vec<String>,
+    },
+    /// The tasks of the branch, oldest first.
+    List,
+}
+
+/// `pins [--history]`.
+pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let branch = pick::branch(&view, None)?;
+    if history {
+        let steps = match run.client.call(Request::Steps { branch: branch.id, atom: None }, &mut run.io)? {
+            Answer::Steps(steps) => steps,
+            other => return Err(unexpected(&other)),
+        };
+        if run.io.json {
+            return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
+        }
+        for told in &steps {
+            run.io.say(&step_line(told));
+        }
+        if steps.is_empty() {
+            run.io.say("Nothing was pinned, leased or suggested here yet.");
+        }
+        return Ok(());
+    }
+    let tree = pick::tree(&view);
+    let path = pick::path(&tree, branch);
+    let turns = tree::turns(&tree, &path);
+    let number = |mark: &Mark| {
+        let key = match mark.target {
+            Atom::Turn { user: key, .. } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => key,
+            Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => return None,
+        };
+        let slot = tree.by_key(key)?;
+        let at = path.iter().position(|other| *other == slot)?;
+        let asked = turns.iter().filter(|turn| turn.asked && turn.nodes.start <= at).count();
+        Some(asked)
+    };
+    let mut marks: Vec<(Option<usize>, &Mark)> = branch.marks.iter().map(|mark| (number(mark), mark)).collect();
+    marks.sort_by_key(|(turn, mark)| (*turn, mark.target));
+    if run.io.json {
+        let shapes = marks.iter().map(|(turn, mark)| {
+            let mut value = shape(&tree, *turn, mark);
+            if let Some(origin) = &mark.origin {
+                value["origin"] = json!(origin);
+                value["stale"] = stale(&view, &tree, mark).into();
+            }
+            value
+        });
+        return run.io.value(&shapes.collect::<Vec<_>>());
+    }
+    for (turn, mark) in &marks {
+        let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
+        let old = if stale(&view, &tree, mark) { "stale, the branch went on: " } else { "" };
+        let title = format!("{old}{}", title(&tree, mark));
+        run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&words(mark), 26)));
+    }
+    if marks.is_empty() {
+        run.io.say("Nothing is marked here.");
+    }
+    Ok(())
+}
+
+fn words(mark: &Mark) -> String {
+    let by = if mark.by == crate::domain::conversation::mark::Actor::Engine { " (program)" } else { "" };
+    match mark.kind {
+        MarkKind::Leased { turns } => format!("leased, {turns} left{by}"),
+        kind => format!("{}{by}", kind.name()),
+    }
+}
+
+fn title(tree: &Tree, mark: &Mark) -> String {
+    let key = match mark.target {
+        Atom::Turn { user: key, .. }
+        | Atom::Preamble { first: key }
+        | Atom::Message { node: key }
+        | Atom::Episode { call: key, .. }
+        | Atom::Section { text: key }
+        | Atom::Range { first: key, .. } => key,
+    };
+    let head = tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
+    let text = mark.note.clone().or(head).unwrap_or_default();
+    match &mark.origin {
+        Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(&text)),
+        None => text,
+    }
+}
+
+/// Whether a result was brought back from a branch that went on since.
+fn stale(view: &SessionView, tree: &Tree, mark: &Mark) -> bool {
+    let Some(origin) = &mark.origin else { return false };
+    let branch = view.branches.iter().find(|branch| branch.id == origin.branch);
+    let head = branch.and_then(|branch| branch.head).and_then(|id| tree.get(id));
+    origin.stale(head.map(|head| head.key))
+}
+
+fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
+    let left = match mark.kind {
+        MarkKind::Leased { turns } => Some(turns),
+        _ => None,
+    };
+    json!({
+        "id": mark.target.key(),
+        "turn": turn,
+        "pin": crate::cli::shape::pin(mark.kind),
+        "turns_left": left,
+        "by": mark.by,
+        "renewals": mark.renewals,
+        "inherited_from": mark.inherited_from,
+        "title": title(tree, mark),
+    })
+}
+
+fn step(told: &Told) -> Value {
+    let step = &told.step;
+    let kind = if matches!(step.item, Subject::Memory(_)) { "memory" } else { "item" };
+    json!({
+        "id": step.item.key(),
+        "kind": kind,
+        "turn": told.turn,
+        "title": told.title,
+        "from": step.from.name(),
+        "to": step.to.name(),
+        "reason": step.reason,
+        "by": step.by,
+        "at_turn": told.at_turn,
+        "branch": step.branch,
+        "at": step.at,
+    })
+}
+
+fn step_line(told: &Told) -> String {
+    let place = told.turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
+    let way = format!("{} → {}", told.step.from.name(), told.step.to.name());
+    format!(
+        "{}  {}  {}  {}  {}",
+        time(told.step.at),
+        column(&place, 10),
+        column(&way, 24),
+        column(&told.title, 30),
+        told.sentence()
+    )
+}
+
+/// `task`.
+pub(crate) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), Stop> {
+    let act = match command {
+        TaskCommand::List => return list(run),
+        TaskCommand::Start { name } => TaskAct::Start(name.join(" ")),
+        TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
+    };
+    let view = run.open(matches!(act, TaskAct::Start(_)))?;
+    run.done(Request::Task { branch: view.current, act }, "Done.")
+}
+
+fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let tasks = &pick::branch(&view, None)?.overrides.tasks;
+    if run.io.json {
+        return run.io.value(&tasks.iter().map(task_shape).collect::<Vec<_>>());
+    }
+    for task in tasks {
+        let status = if task.done { "done" } else { "running" };
+        let outcome = task.outcome.as_deref().unwrap_or_default();
+        run.io.say(format!("{}  {}  {outcome}", column(status, 8), column(&task.name, 30)).trim_end());
+    }
+    if task::running(tasks).is_none() {
+        run.io.note("no task is running");
+    }
+    Ok(())
+}
+
+fn task_shape(task: &TaskSpan) -> Value {
+    json!({ "name": task.name, "done": task.done, "outcome": task.outcome, "from": task.from, "to": task.to })
+}

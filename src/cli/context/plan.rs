@@ -1,0 +1,371 @@
+//! `plan`, `plans`, `replay --dry-run`, `build` and `context`: what would be sent, and what was.
+//! Not for: solving plans (`context`).
+
+use super::diffs;
+use crate::cli::Run;
+use crate::cli::args::{ContextCommand, Plans};
+use crate::cli::client::unexpected;
+use crate::cli::conversation::ask;
+use crate::cli::output::{column, money, number, time};
+use crate::cli::stop::Stop;
+use crate::cli::{pick, shape};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::call::meter::{Calibration, PromptCost};
+use crate::domain::call::run::RunCard;
+use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
+use crate::engine::api::{Answer, Draft, DraftKind, Planned, Request, SessionView};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What is known of a solved plan.
+struct Solved {
+    view: Arc<SessionView>,
+    plan: Arc<ContextPlan>,
+    digest: Hash,
+    bytes: u64,
+    calibration: Option<Calibration>,
+    cost: Option<PromptCost>,
+}
+
+/// What is asked again, if anything.
+pub(crate) enum Again<'a> {
+    /// Nothing.
+    No,
+    /// A message, in other words.
+    Edit(&'a str),
+    /// An answer.
+    Regenerate(&'a str),
+}
+
+impl<'a> Again<'a> {
+    /// From the flags.
+    pub(crate) fn of(edit: Option<&'a str>, regenerate: Option<&'a str>) -> Self {
+        edit.map(Again::Edit).or(regenerate.map(Again::Regenerate)).unwrap_or(Again::No)
+    }
+}
+
+/// Opens the branch, and gives the draft that words and flags make on it.
+pub(crate) fn drafted(
+    run: &mut Run<'_, '_>,
+    words: &[String],
+    again: &Again<'_>,
+) -> Result<(Arc<SessionView>, Draft), Stop> {
+    let text = match again {
+        Again::Regenerate(_) => None,
+        Again::No | Again::Edit(_) => run.io.message(words)?,
+    };
+    let text = text.unwrap_or_default();
+    let view = run.open(true)?;
+    let kind = match again {
+        Again::No => DraftKind::Message,
+        Again::Edit(message) => ask::edited(&view, message)?,
+        Again::Regenerate(message) => ask::regenerated(&view, Some(*message).filter(|m| !m.is_empty()))?,
+    };
+    Ok((view, Draft { text: text.into(), kind, ..Draft::default() }))
+}
+
+fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<Solved, Stop> {
+    let (view, draft) = drafted(run, words, again)?;
+    match run.client.plan(&view, draft, &mut run.io)? {
+        Planned::Plan { plan, request_digest, bytes, calibration, cost, .. } => {
+            Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost })
+        }
+        Planned::Blocked(blocked) => Err(Stop::Blocked(blocked)),
+    }
+}
+
+/// `plan`.
+pub(crate) fn plan(
+    run: &mut Run<'_, '_>,
+    words: &[String],
+    request: bool,
+    edit: Option<&str>,
+    regenerate: Option<&str>,
+) -> Result<(), Stop> {
+    let solved = solve(run, words, &Again::of(edit, regenerate))?;
+    if request {
+        let body = run.client.wire(&solved.view, &mut run.io)?;
+        run.io.data(&body);
+        if run.io.out_tty {
+            run.io.end_line(&body);
+        }
+        return Ok(());
+    }
+    if run.io.json {
+        let branch = solved.view.branches.iter().find(|branch| branch.id == solved.view.current);
+        let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost);
+        return run.io.value(&shape.on(branch));
+    }
+    let mut text = described(&solved.plan, solved.calibration);
+    let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
+    if let Some(cost) = solved.cost {
+        let _ = write!(text, "\n{}", priced(&cost));
+    }
+    run.io.say(&text);
+    Ok(())
+}
+
+/// `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached) · answer at most $0.0066`
+fn priced(cost: &PromptCost) -> String {
+    let label = cost.certainty.label();
+    let cached =
+        format!(" ({} uncached; {} tok {label} as in the last call)", money(cost.uncached_micro), number(cost.cached));
+    let cached = if cost.cached == 0 { String::new() } else { cached };
+    format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
+}
+
+/// A plan in words.
+fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
+    let mut text = String::new();
+    let label = plan.certainty.label();
+    let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
+    let _ = writeln!(text, "plan {} · {} · {} · {}", plan.id, plan.policy, plan.mode.title(), plan.layout.name());
+    let _ = writeln!(text, "{} ({})", plan.model, plan.encoding.title());
+    let _ = writeln!(
+        text,
+        "{total} of {room} tokens {label} · window {} − answer {} − safety {} · framing {} {label} · tools {} {label}",
+        number(plan.budget.context_window),
+        number(plan.budget.reserved_output),
+        number(plan.budget.safety),
+        number(plan.framing),
+        number(plan.tools)
+    );
+    if let Some(known) = calibration {
+        let _ = writeln!(text, "→ {}: est {}", known.words(plan.est_total), known.sentence());
+    }
+    let _ = writeln!(text, "\n{} {:>9}", column("", 58), format!("tok {label}"));
+    for (at, (section, tokens)) in plan.sections().into_iter().enumerate() {
+        let gap = if at == 0 { "" } else { "\n" };
+        let _ = writeln!(text, "{gap}{} {:>9}", column(section.title(), 58), number(tokens));
+        for row in plan.included().filter(|row| row.section() == Some(section)) {
+            let _ = writeln!(text, "{}", line(row));
+        }
+    }
+    for (title, rows) in [("suggested", plan.suggested().collect()), ("excluded", plan.excluded().collect::<Vec<_>>())]
+    {
+        if !rows.is_empty() {
+            let _ = writeln!(text, "\n──── {title} {}", rows.len());
+        }
+        for row in rows {
+            let _ = writeln!(text, "{}", line(row));
+            if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
+                let _ = writeln!(text, "    {}", remedy.sentence(&remedy.action));
+            }
+        }
+    }
+    text.push('\n');
+    for warning in &plan.warnings {
+        let _ = writeln!(text, "! {}", warning.sentence());
+    }
+    text
+}
+
+fn line(row: &Row) -> String {
+    let tokens = number(row.tokens);
+    format!("  {} {} {tokens:>9}  {}", column(row.kind.name(), 9), column(&row.title, 46), row.reason.sentence())
+}
+
+/// `plans`.
+pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> {
+    match command {
+        Plans::List => {
+            let view = run.open(false)?;
+            list(run, &view)
+        }
+        Plans::Show { id } => {
+            let view = run.open(false)?;
+            show(run, &view, id)
+        }
+        Plans::Diff { a, b } => diffs::diff(run, a, b.as_deref()),
+        Plans::Why { item, message } => diffs::why(run, item, *message),
+    }
+}
+
+fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
+    let cards = match run.client.call(Request::Runs, &mut run.io)? {
+        Answer::Runs(cards) => cards,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
+        return run.io.value(&shapes);
+    }
+    for card in &cards {
+        let text = card_line(card, view);
+        run.io.say(&text);
+    }
+    if cards.is_empty() {
+        run.io.say("No calls yet.");
+    }
+    Ok(())
+}
+
+fn card_line(card: &RunCard, view: &SessionView) -> String {
+    let branch = view.branches.iter().find(|branch| branch.id == card.branch).map_or("?", |branch| &branch.name);
+    let used = card.usage.words(card.est_total, " · ");
+    let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
+    let edited = if card.edited { " · edited by hand" } else { "" };
+    let short =
+        card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
+    let told = card.diagnostics.iter().fold(String::new(), |told, one| told + "\n  ! " + &one.what);
+    format!(
+        "{}  plan {}  {}  {}  {} {}  {used}{cost}{edited}{short}{told}",
+        card.id,
+        card.plan.short(),
+        time(card.at),
+        column(branch, 16),
+        column(card.status.name(), 11),
+        card.model
+    )
+}
+
+fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
+    let (plan, runs) = match run.client.call(Request::StoredPlan { id: id.to_owned() }, &mut run.io)? {
+        Answer::StoredPlan { plan, runs } => (plan, runs),
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let digest = runs.last().map(|card| card.request_digest);
+        let mut value = serde_json::to_value(shape::plan(&plan, digest, None, None)).unwrap_or_default();
+        value["runs"] = runs.iter().map(|card| json!(shape::run(card, &view.branches))).collect();
+        return run.io.value(&value);
+    }
+    let mut text = described(&plan, None);
+    for card in &runs {
+        let _ = writeln!(text, "{}", card_line(card, view));
+        for told in card.diagnostics.iter().filter(|told| !told.raw.is_empty()) {
+            let _ = writeln!(text, "  as it came: {}", told.raw);
+        }
+    }
+    run.io.say(text.trim_end());
+    Ok(())
+}
+
+/// `replay RUN --dry-run`.
+pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
+    run.open(false)?;
+    let (card, digest, body) = match run.client.call(Request::ReplayDryRun { run: id.to_owned() }, &mut run.io)? {
+        Answer::Replayed { run, digest, body } => (run, digest, body),
+        other => return Err(unexpected(&other)),
+    };
+    let same = digest == card.request_digest;
+    if request {
+        run.io.data(&body);
+        if run.io.out_tty {
+            run.io.end_line(&body);
+        }
+    }
+    let verdict = if same { "the same bytes" } else { "NOT the same bytes" };
+    let words =
+        format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
+    let value = json!({
+        "run_id": card.id,
+        "plan_id": card.plan,
+        "sent_digest": card.request_digest,
+        "request_digest": digest,
+        "same": same,
+        "bytes": body.len(),
+    });
+    if !request {
+        run.io.either(&value, &words)?;
+    }
+    if same {
+        return Ok(());
+    }
+    let what = "The stored call no longer renders to the bytes that were sent.";
+    Err(Failure::new(FailureKind::User, what).todo("A message of it may have been removed since.").into())
+}
+
+/// `build`: the context as text.
+pub(crate) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
+    let solved = solve(run, words, &Again::No)?;
+    let body = run.client.wire(&solved.view, &mut run.io)?;
+    let request = read_body(&body)?;
+    if run.io.json {
+        return run.io.value(&json!({ "plan_id": solved.plan.id, "messages": request["messages"] }));
+    }
+    let text = messages(&request);
+    run.io.words(&text);
+    Ok(())
+}
+
+/// `context`.
+pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result<(), Stop> {
+    match command {
+        ContextCommand::Show { text } => show_context(run, text),
+        ContextCommand::Window { turns } => {
+            let view = run.open(false)?;
+            let branch = pick::branch(&view, None)?;
+            let mut overrides = branch.overrides.clone();
+            overrides.window = Some(*turns);
+            let request = Request::Override { branch: branch.id, overrides };
+            let said = if *turns == 0 {
+                format!("The window of {} is the full history.", branch.name)
+            } else {
+                format!("The window of {} is {turns} turns.", branch.name)
+            };
+            run.done(request, &said)
+        }
+        ContextCommand::Rebuild => {
+            let view = run.open(false)?;
+            run.done(Request::RebuildState(view.current), "")
+        }
+    }
+}
+
+fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
+    let solved = solve(run, words, &Again::No)?;
+    let body = run.client.wire(&solved.view, &mut run.io)?;
+    let request = read_body(&body)?;
+    if run.io.json {
+        return run.io.value(&request);
+    }
+    let mut text = format!("plan {} · request {}\n", solved.plan.id, solved.digest);
+    let (total, room) = (number(solved.plan.est_total), number(solved.plan.budget.prompt));
+    let _ = writeln!(text, "{total} of {room} tokens {}", solved.plan.certainty.label());
+    for (name, value) in request.as_object().into_iter().flatten().filter(|(name, _)| *name != "messages") {
+        let _ = writeln!(text, "{name}: {value}");
+    }
+    text.push('\n');
+    text.push_str(&messages(&request));
+    run.io.words(&text);
+    Ok(())
+}
+
+fn read_body(body: &str) -> Result<Value, Stop> {
+    serde_json::from_str(body).map_err(|error| {
+        Failure::new(FailureKind::Internal, format!("The rendered request is no JSON: {error}.")).into()
+    })
+}
+
+/// The messages of a request under headers that say who speaks.
+fn messages(request: &Value) -> String {
+    let mut text = String::new();
+    for message in request["messages"].as_array().into_iter().flatten() {
+        let role = message["role"].as_str().unwrap_or("?");
+        let about = message["tool_call_id"].as_str().map_or_else(String::new, |id| format!(" (answers {id})"));
+        let _ = writeln!(text, "──── {role}{about} ────");
+        match &message["content"] {
+            Value::Null => {}
+            Value::String(words) => text.push_str(words),
+            parts => text.push_str(&parts.to_string()),
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let (name, args) = (&call["function"]["name"], &call["function"]["arguments"]);
+            let _ = writeln!(
+                text,
+                "→ {}({}) {}",
+                name.as_str().unwrap_or("?"),
+                args.as_str().unwrap_or_default(),
+                call["id"].as_str().unwrap_or_default()
+            );
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,182 @@
+//! `retrieve`: what a look through older messages finds, for one query or for many.
+//! Not for: how it is found (`retrieval`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::number;
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
+use crate::domain::call::retrieval_set::{Evidence, Gate, MissWhy, ScoreParts};
+use crate::engine::api::{Answer, Request, Retrieved};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// One line of a batch.
+#[derive(Deserialize)]
+struct Line {
+    id: Value,
+    query: String,
+    #[serde(default)]
+    session: Option<String>,
+    #[serde(default)]
+    branch: Option<String>,
+    /// A time: RFC 3339, or milliseconds since 1970.
+    #[serde(default)]
+    at: Option<Value>,
+}
+
+/// `retrieve`.
+pub(crate) fn retrieve(
+    run: &mut Run<'_, '_>,
+    query: &[String],
+    batch: Option<&Path>,
+    anyway: bool,
+) -> Result<(), Stop> {
+    if let Some(file) = batch {
+        return many(run, file, anyway);
+    }
+    let query = run.io.text(query)?.unwrap_or_default();
+    let found = look(run, None, None, query, None, anyway)?;
+    if run.io.json {
+        return run.io.value(&shape(&Value::Null, &found));
+    }
+    show(run, &found);
+    Ok(())
+}
+
+/// A batch's name and text; `-` is standard input.
+pub(crate) fn batch_text(run: &mut Run<'_, '_>, file: &Path) -> Result<(String, String), Stop> {
+    let name = file.display().to_string();
+    Ok((name, crate::cli::input::text_of(run, file)?))
+}
+
+fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
+    let (name, text) = batch_text(run, file)?;
+    for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let line: Line = serde_json::from_str(line).map_err(|error| {
+            Failure::user(format!("{name}, line {}: {error}.", place + 1))
+                .todo("Each line is {\"id\": …, \"query\": …, \"session\"?: …, \"at\"?: …}.")
+        })?;
+        let at = line.at.as_ref().map(|at| moment(at, &name, place + 1)).transpose()?;
+        let found = look(run, line.session, line.branch, line.query, at, anyway)?;
+        let shape = serde_json::to_string(&shape(&line.id, &found)).unwrap_or_default();
+        run.io.data(&format!("{shape}\n"));
+    }
+    Ok(())
+}
+
+/// A time of a batch's line in milliseconds since 1970.
+fn moment(at: &Value, name: &str, line: usize) -> Result<i64, Stop> {
+    let read = match at {
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    read.ok_or_else(|| {
+        Failure::user(format!("{name}, line {line}: {at} is no time (such as 2026-03-01T12:00:00Z).")).into()
+    })
+}
+
+fn look(
+    run: &mut Run<'_, '_>,
+    session: Option<String>,
+    branch: Option<String>,
+    query: String,
+    at: Option<i64>,
+    anyway: bool,
+) -> Result<Retrieved, Stop> {
+    let request = Request::Retrieve {
+        branch: branch.or_else(|| run.global.branch.clone().filter(|_| session.is_none())),
+        session: session.or_else(|| run.global.session.clone()),
+        query,
+        at,
+        budget: run.global.budget,
+        anyway,
+    };
+    match run.client.call(request, &mut run.io)? {
+        Answer::Retrieved(found) => Ok(*found),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn shape(id: &Value, found: &Retrieved) -> Value {
+    let items: Vec<Value> = found
+        .set
+        .items
+        .iter()
+        .zip(&found.items)
+        .map(|(item, (node, external, text))| {
+            json!({
+                "message_ids": [node],
+                "external_ids": external.iter().collect::<Vec<_>>(),
+                "tokens": item.tokens,
+                "rank": item.rank,
+                "span": item.span,
+                "score": item.score,
+                "score_parts": parts(&item.score_parts),
+                "text": text,
+            })
+        })
+        .collect();
+    let near: Vec<Value> = found
+        .set
+        .near
+        .iter()
+        .map(|near| {
+            json!({
+                "key": near.key,
+                "span": near.span,
+                "score": near.score,
+                "score_parts": parts(&near.score_parts),
+                "why": near.why,
+            })
+        })
+        .collect();
+    #[allow(clippy::cast_precision_loss, reason = "no search takes centuries")]
+    let elapsed = found.set.elapsed_us as f64 / 1_000.0;
+    json!({
+        "id": id,
+        "retrieval_set_id": found.set.id,
+        "gate": found.set.gate,
+        "embedder": found.set.embedder,
+        "items": items,
+        "near": near,
+        "elapsed_ms": elapsed,
+    })
+}
+
+fn parts(parts: &ScoreParts) -> Map<String, Value> {
+    let Value::Object(all) = serde_json::to_value(parts).unwrap_or_default() else { return Map::new() };
+    all.into_iter().filter(|(_, part)| part.as_f64() != Some(0.0)).collect()
+}
+
+fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
+    let tokens: u32 = found.set.items.iter().map(|item| item.tokens).sum();
+    match found.set.gate {
+        Gate::Pass(_) => run.io.say(&format!("{} found, {} tokens est", found.items.len(), number(tokens))),
+        Gate::Inherited(why) | Gate::Skipped(why) => {
+            run.io.say(&format!("Nothing was looked up: {}. --anyway looks all the same.", why.sentence()));
+        }
+    }
+    for (item, (_, _, text)) in found.set.items.iter().zip(&found.items) {
+        run.io.say(&format!("\n{}", heading(item)));
+        run.io.words(text);
+    }
+    for near in &found.set.near {
+        let why = match near.why {
+            MissWhy::NoRoom { missing } => format!("no room, {missing} tok est missing"),
+            MissWhy::Duplicate => "says what another says".into(),
+            MissWhy::Below => "others fit better".into(),
+        };
+        run.io.say(&format!("  near {}  {:.2}  {why}", near.key.short(), near.score));
+    }
+}
+
+fn heading(item: &Evidence) -> String {
+    let parts: Vec<String> = parts(&item.score_parts)
+        .iter()
+        .map(|(name, part)| format!("{name} {:.2}", part.as_f64().unwrap_or_default()))
+        .collect();
+    format!("#{}  {} tok est  {:.2} = {}", item.rank, item.tokens, item.score, parts.join(" + "))
+}

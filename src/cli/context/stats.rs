@@ -1,0 +1,197 @@
+//! `stats`: how full the next call is, what is stored and summed up, and what the calls came to, as figures and as lines of
+//! columns. What a server did not report is unknown, never 0.
+//! Not for: working figures out (`engine`, `domain::call::ledger`).
+
+use super::summaries::ratio;
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, money, number, time};
+use crate::cli::shape::dollars;
+use crate::cli::stop::Stop;
+use crate::domain::base::chart::spark;
+use crate::domain::call::ledger::{Ledger, Spent, Sum, percent as per_cent, signed_percent};
+use crate::domain::planning::policy::Section;
+use crate::domain::summary::draft::{Stats, levels};
+use crate::engine::api::{Answer, Condense, Draft, Planned, Request};
+use serde_json::{Value, json};
+
+/// Columns of a line.
+const COLUMNS: usize = 60;
+
+/// `stats`.
+pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let branch = view.current;
+    let mut stats = match run.client.call(Request::Condense { branch, act: Condense::Stats }, &mut run.io)? {
+        Answer::Stats(stats) => *stats,
+        other => return Err(unexpected(&other)),
+    };
+    if let Planned::Plan { plan, .. } = run.client.plan(&view, Draft::default(), &mut run.io)? {
+        (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, levels(&plan));
+        let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
+        stats.retrieved = retrieved.map(|row| row.atom.key().short()).collect();
+    }
+    let ledger = match run.client.call(Request::Ledger { branch, whole }, &mut run.io)? {
+        Answer::Ledger(ledger) => ledger,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let mut shape = stats_shape(&stats);
+        shape["calls"] = ledger_shape(&ledger);
+        return run.io.value(&shape);
+    }
+    say_stats(run, &stats);
+    say_ledger(run, &ledger);
+    Ok(())
+}
+
+fn percent(stats: &Stats) -> f64 {
+    f64::from(stats.used) * 100.0 / f64::from(stats.budget.max(1))
+}
+
+fn stats_shape(stats: &Stats) -> Value {
+    json!({
+        "total_used": stats.used,
+        "total_budget": stats.budget,
+        "percent": (percent(stats) * 10.0).round() / 10.0,
+        "messages_stored": stats.messages,
+        "summaries": stats.summaries,
+        "average_compression_ratio": stats.ratio_milli.map(|milli| f64::from(milli) / 1_000.0),
+        "levels": stats.levels,
+        "last_compression": stats.last,
+        "retrieved": stats.retrieved,
+    })
+}
+
+fn say_stats(run: &mut Run<'_, '_>, stats: &Stats) {
+    let (used, budget) = (number(stats.used), number(stats.budget));
+    run.io.say(&format!("total        {used} / {budget} tokens ({:.1} %)", percent(stats)));
+    run.io.say(&format!("messages     {} stored", number(stats.messages)));
+    let average =
+        stats.ratio_milli.map_or_else(|| "none yet".to_owned(), |milli| format!("{} on average", ratio(milli)));
+    run.io.say(&format!("summaries    {} ({average})", stats.summaries));
+    for level in &stats.levels {
+        let budget = level.budget.map_or_else(String::new, |budget| format!(" / {}", number(budget)));
+        run.io.say(&format!("{} {}{budget}", column(&level.name, 12), number(level.used)));
+    }
+    run.io.say(&format!("compressed   {}", stats.last.map_or_else(|| "never".to_owned(), time)));
+    for id in &stats.retrieved {
+        run.io.say(&format!("retrieved    {id}"));
+    }
+}
+
+fn sum_shape(sum: &Sum, value: impl Fn(u64) -> Value) -> Value {
+    json!({ "known": sum.known, "total": sum.known().map(&value), "mean": sum.mean().map(&value), "highest": sum.known().map(|_| value(sum.most)) })
+}
+
+fn share(milli: u64) -> Value {
+    // Thousandths are exact enough for a share.
+    json!(f64::from(u32::try_from(milli).unwrap_or(u32::MAX)) / 1_000.0)
+}
+
+fn off(milli: i64) -> Value {
+    json!(f64::from(i32::try_from(milli).unwrap_or(i32::MAX)) / 1_000.0)
+}
+
+/// Calls with their figures: what is not known is null.
+fn ledger_shape(ledger: &Ledger) -> Value {
+    let sums = &ledger.totals;
+    let one = |call: &Spent| {
+        json!({
+            "run_id": call.run,
+            "branch": call.branch,
+            "turn": call.turn,
+            "round": call.round,
+            "at": call.at,
+            "status": call.status.name(),
+            "model": call.model,
+            "est_total": call.est,
+            "tokens_in": call.input,
+            "tokens_out": call.output,
+            "cached_tokens": call.cached,
+            "cached_share": call.cached_milli().map(share),
+            "cost": call.cost_micro.map(dollars),
+            "estimate_error": call.error_milli.map(off),
+        })
+    };
+    json!({
+        "scope": if ledger.whole { "session" } else { "branch" },
+        "count": sums.calls,
+        "est_total": sums.est.total,
+        "tokens_in": sum_shape(&sums.input, Value::from),
+        "tokens_out": sum_shape(&sums.output, Value::from),
+        "cost": sum_shape(&sums.cost, |micro| json!(dollars(micro))),
+        "cached": {
+            "known": sums.cached.known,
+            "tokens": sums.cached.known(),
+            "of": sums.cached.known().map(|_| sums.cached_of),
+            "share": sums.cached_milli().map(share),
+        },
+        "estimate_error": {
+            "known": sums.error.known,
+            "mean": sums.error.mean().map(share),
+            "leaning": sums.mean_lean().map(off),
+        },
+        "older": ledger.older,
+        "runs": ledger.calls.iter().map(one).collect::<Vec<_>>(),
+    })
+}
+
+fn say_ledger(run: &mut Run<'_, '_>, ledger: &Ledger) {
+    let sums = &ledger.totals;
+    let of = if ledger.whole { "in this session" } else { "on this branch" };
+    if sums.calls == 0 {
+        return run.io.say(&format!("calls        none {of} yet; each stands here as a column once it is made"));
+    }
+    let from = ledger.calls.len().saturating_sub(COLUMNS);
+    let newest = &ledger.calls[from..];
+    let shown =
+        if newest.len() < sums.calls as usize { format!(", the newest {} below", newest.len()) } else { String::new() };
+    run.io.say(&format!("calls        {} {of}{shown}", number(sums.calls)));
+    let ascii = run.config.settings.screen.ascii;
+    let line = |most: u64, of: &dyn Fn(&Spent) -> Option<u64>| spark(newest.iter().map(of), most, ascii);
+    let tokens = |sum: &Sum| figures(sum, sums.calls, number);
+    let lines = [
+        ("tokens in", line(sums.input.most, &|call| call.input.map(u64::from)), tokens(&sums.input)),
+        ("tokens out", line(sums.output.most, &|call| call.output.map(u64::from)), tokens(&sums.output)),
+        ("cost", line(sums.cost.most, &|call| call.cost_micro), figures(&sums.cost, sums.calls, money)),
+        ("cached", line(1_000, &Spent::cached_milli), cached(ledger)),
+        (
+            "estimate off",
+            line(sums.error.most.max(10), &|call| call.error_milli.map(i64::unsigned_abs)),
+            errors(ledger),
+        ),
+    ];
+    for (name, columns, words) in lines {
+        run.io.say(&format!("{} {columns}  {words}", column(name, 12)));
+    }
+    if sums.input.known < sums.calls {
+        run.io.say(&format!(
+            "             ? the server did not report it; estimated {} tokens in",
+            number(sums.est.total)
+        ));
+    }
+}
+
+fn figures(sum: &Sum, calls: u32, words: impl Fn(u64) -> String) -> String {
+    let Some(mean) = sum.mean() else { return "unknown".to_owned() };
+    let missing = calls - sum.known;
+    let unknown = if missing > 0 { format!("  {} unknown", number(missing)) } else { String::new() };
+    format!("sum {}  mean {}  highest {}{unknown}", words(sum.total), words(mean), words(sum.most))
+}
+
+fn cached(ledger: &Ledger) -> String {
+    let sums = &ledger.totals;
+    let Some(share) = sums.cached_milli() else { return "unknown".to_owned() };
+    let missing = sums.calls - sums.cached.known;
+    let unknown = if missing > 0 { format!("  {} unknown", number(missing)) } else { String::new() };
+    format!("{} of all{unknown}", per_cent(share))
+}
+
+fn errors(ledger: &Ledger) -> String {
+    let sums = &ledger.totals;
+    match (sums.error.mean(), sums.mean_lean()) {
+        (Some(mean), Some(lean)) => format!("mean {}  leaning {}", per_cent(mean), signed_percent(lean)),
+        _ => "unknown".to_owned(),
+    }
+}

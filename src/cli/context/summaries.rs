@@ -1,0 +1,241 @@
+//! `compress` and `capsules`.
+//! Not for: making summaries (`engine`) or figures (`stats`).
+
+use crate::cli::Run;
+use crate::cli::args::{CapsulesCommand, Compress};
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, number};
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::summary::accepted::{Capsule, CapsuleKind};
+use crate::domain::summary::draft::{By, CapsuleCard, CapsuleDraft, Dropped, SALIENT};
+use crate::engine::api::{Answer, Condense, Request};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Dropped items that are printed; all are in the JSON.
+const PRINTED: usize = 40;
+
+/// `compress`.
+pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let branch = view.current;
+    let by = if wish.by_model { By::Model } else { By::Extractive };
+    let kind = if wish.whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
+    let mut draft = drafted(run, branch, Condense::Draft { kind, up_to: wish.up_to, by })?;
+    if !wish.keep.is_empty() {
+        let act = match wish.keep.as_slice() {
+            [all] if all == "all" => Condense::KeepAll { draft: draft.number },
+            items => Condense::Keep { draft: draft.number, items: places(&draft, items)? },
+        };
+        draft = drafted(run, branch, act)?;
+    }
+    if wish.accept {
+        match run
+            .client
+            .call(Request::Condense { branch, act: Condense::Accept { draft: draft.number } }, &mut run.io)?
+        {
+            Answer::Done(_) => {}
+            other => return Err(unexpected(&other)),
+        }
+    }
+    if run.io.json {
+        return run.io.value(&draft_shape(&draft, wish.accept));
+    }
+    say_draft(run, &draft);
+    let (from, to) = draft.capsule.turns;
+    run.io.say(&if wish.accept {
+        format!("\nAccepted: turns {from}–{to} go as this summary; `pleach capsules undo` takes it back.")
+    } else {
+        "\nNothing was changed. --keep ITEM… keeps dropped items word for word, --accept uses the summary.".to_owned()
+    });
+    Ok(())
+}
+
+fn drafted(run: &mut Run<'_, '_>, branch: BranchId, act: Condense) -> Result<Arc<CapsuleDraft>, Stop> {
+    let stop = Request::Condense { branch, act: Condense::Stop };
+    match run.client.stoppable(Request::Condense { branch, act }, stop, &mut run.io)? {
+        Answer::Draft(Some(draft)) => Ok(draft),
+        Answer::Draft(None) => Err(Failure::user("There is no draft.").into()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Items by their number in the list, or by their text.
+fn places(draft: &CapsuleDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
+    let place = |item: &String| {
+        let numbered = item.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).filter(|n| *n < draft.dropped.len());
+        let named = || draft.dropped.iter().position(|dropped| dropped.text == *item);
+        let none = || {
+            Failure::user(format!("The draft dropped nothing that is called {item:?}."))
+                .todo("Name an item by its number in the list, by its text, or say all.")
+        };
+        numbered.or_else(named).ok_or_else(|| none().into())
+    };
+    items.iter().map(place).collect()
+}
+
+fn say_draft(run: &mut Run<'_, '_>, draft: &CapsuleDraft) {
+    let capsule = &draft.capsule;
+    run.io.say(capsule.text.as_deref().unwrap_or_default());
+    run.io.say(&format!(
+        "\n{} → {} tokens, {}; {} of {} checked items survive",
+        number(capsule.original_tokens),
+        number(capsule.tokens),
+        ratio(capsule.ratio_milli()),
+        u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64),
+        draft.looked_for
+    ));
+    let salient = draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count();
+    if salient > 0 {
+        run.io.say(&format!("\nDropped, {salient} that may matter ({} in all):", draft.dropped.len()));
+    }
+    for (place, item) in draft.dropped.iter().enumerate().take(salient.min(PRINTED)) {
+        run.io.say(&format!(
+            "{:>4}  {} {}  turn {}, {}: {}",
+            place + 1,
+            column(item.kind.name(), 10),
+            column(&item.text, 32),
+            item.turn,
+            item.role.name(),
+            column(&item.sentence, 72).trim_end()
+        ));
+    }
+    for (turn, why) in &draft.stays {
+        let why = json!(why);
+        run.io.say(&format!("turn {turn} stays as it is ({})", why.as_str().unwrap_or_default()));
+    }
+    for warning in &draft.warnings {
+        run.io.note(warning);
+    }
+}
+
+/// `4.2x`.
+pub(crate) fn ratio(milli: u32) -> String {
+    format!("{}.{}x", milli / 1_000, milli % 1_000 / 100)
+}
+
+fn capsule_shape(capsule: &Capsule) -> Value {
+    json!({
+        "id": capsule.id,
+        "kind": capsule.kind,
+        "level": capsule.kind.level(),
+        "lane": capsule.lane,
+        "source": capsule.source,
+        "model": capsule.model,
+        "prompt_version": capsule.prompt_version,
+        "confidence": f64::from(capsule.confidence) / 1_000.0,
+        "generated_at": capsule.generated_at,
+        "from_turn": capsule.turns.0,
+        "to_turn": capsule.turns.1,
+        "covered_turns": capsule.covers.len(),
+        "source_hash": capsule.source_hash,
+        "parent_capsule": capsule.parent,
+        "original_tokens": capsule.original_tokens,
+        "tokens": capsule.tokens,
+        "ratio": f64::from(capsule.ratio_milli()) / 1_000.0,
+        "kept": capsule.kept,
+        "text": capsule.text,
+    })
+}
+
+fn draft_shape(draft: &CapsuleDraft, accepted: bool) -> Value {
+    let item = |(place, item): (usize, &Dropped)| {
+        json!({
+            "item": place + 1,
+            "kind": item.kind,
+            "text": item.text,
+            "sentence": item.sentence,
+            "turn": item.turn,
+            "message": item.node,
+            "role": item.role,
+            "times": item.times,
+            "weight": item.weight,
+            "salient": item.weight >= SALIENT,
+        })
+    };
+    json!({
+        "accepted": accepted,
+        "original_tokens": draft.capsule.original_tokens,
+        "compressed_tokens": draft.capsule.tokens,
+        "ratio": f64::from(draft.capsule.ratio_milli()) / 1_000.0,
+        "checked": draft.looked_for,
+        "dropped": draft.dropped.iter().enumerate().map(item).collect::<Vec<_>>(),
+        "stays": draft.stays.iter().map(|(turn, why)| json!({ "turn": turn, "why": why })).collect::<Vec<_>>(),
+        "masked": draft.masked,
+        "run": draft.run,
+        "warnings": draft.warnings,
+        "capsule": capsule_shape(&draft.capsule),
+    })
+}
+
+/// `capsules`.
+pub(crate) fn capsules(run: &mut Run<'_, '_>, command: &CapsulesCommand) -> Result<(), Stop> {
+    let branch = run.open(false)?.current;
+    if let CapsulesCommand::Undo { whole_session } = command {
+        let kind = if *whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
+        return run.done(Request::Condense { branch, act: Condense::UndoLevel { kind } }, "Taken back.");
+    }
+    let cards = match run.client.call(Request::Condense { branch, act: Condense::List }, &mut run.io)? {
+        Answer::Capsules(cards) => cards,
+        other => return Err(unexpected(&other)),
+    };
+    match command {
+        CapsulesCommand::Show { id } => show(run, &cards, id.as_deref()),
+        CapsulesCommand::List | CapsulesCommand::Undo { .. } => list(run, &cards),
+    }
+}
+
+fn card_shape(card: &CapsuleCard) -> Value {
+    let mut value = capsule_shape(&card.capsule);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("state".into(), json!(card.state));
+        object.insert("active".into(), card.active.into());
+        object.insert("goes".into(), card.goes.into());
+        object.insert("older_levels".into(), card.depth.into());
+    }
+    value
+}
+
+fn list(run: &mut Run<'_, '_>, cards: &[CapsuleCard]) -> Result<(), Stop> {
+    if run.io.json {
+        return run.io.value(&cards.iter().map(card_shape).collect::<Vec<_>>());
+    }
+    for card in cards {
+        let capsule = &card.capsule;
+        let here = if card.goes { "●" } else { "○" };
+        run.io.say(&format!(
+            "{here} {}  {} turns {:>4}–{:<4} {:>7} → {:>5} tokens  {:>6}  {}  {}",
+            capsule.id.short(),
+            column(capsule.kind.name(), 7),
+            capsule.turns.0,
+            capsule.turns.1,
+            number(capsule.original_tokens),
+            number(capsule.tokens),
+            ratio(capsule.ratio_milli()),
+            column(capsule.source.name(), 10),
+            card.state.name()
+        ));
+    }
+    if cards.is_empty() {
+        run.io.say("No summaries on this branch; `pleach compress` drafts one.");
+    }
+    Ok(())
+}
+
+fn show(run: &mut Run<'_, '_>, cards: &[CapsuleCard], id: Option<&str>) -> Result<(), Stop> {
+    let wanted = |card: &&CapsuleCard| match id {
+        Some(id) => card.capsule.id.to_string().starts_with(&id.to_lowercase()),
+        None => card.goes,
+    };
+    let card = cards.iter().find(wanted).ok_or_else(|| {
+        Failure::user("There is no such summary on this branch.").todo("`pleach capsules list` shows them.")
+    })?;
+    if run.io.json {
+        return run.io.value(&card_shape(card));
+    }
+    let gone = "[a message that it was made from was removed; so was its text]";
+    run.io.say(card.capsule.text.as_deref().unwrap_or(gone));
+    Ok(())
+}

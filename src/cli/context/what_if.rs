@@ -1,0 +1,142 @@
+//! `plan --what-if`: the next call under other settings, side by side.
+//! Not for: the plan itself (`plan`).
+
+use super::plan::{self, Again};
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, money, number};
+use crate::cli::shape::dollars;
+use crate::cli::stop::Stop;
+use crate::domain::planning::variant;
+use crate::domain::planning::what_if::{Figures, Moved, WhatIf};
+use crate::engine::api::{Answer, Request};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Items that are named of each side, in words.
+const NAMED: usize = 3;
+
+/// `plan --what-if`.
+pub(crate) fn what_if(
+    run: &mut Run<'_, '_>,
+    words: &[String],
+    (edit, regenerate): (Option<&str>, Option<&str>),
+    arms: &[String],
+) -> Result<(), Stop> {
+    let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
+    let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
+    let (view, draft) = plan::drafted(run, words, &Again::of(edit, regenerate))?;
+    let found = match run.client.call(Request::WhatIf { branch: view.current, draft, arms }, &mut run.io)? {
+        Answer::WhatIf(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&shape(&found));
+    }
+    run.io.say(told(&found).trim_end());
+    Ok(())
+}
+
+fn told(found: &WhatIf) -> String {
+    let all = found.ways.iter().map(|way| (way.title.as_str(), &way.result));
+    let all: Vec<(&str, &Result<Figures, String>)> =
+        [("as it stands", &found.present)].into_iter().chain(all).collect();
+    let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
+    let mut text = format!(
+        "{} {:>11} {:>9} {:>9} {:>7} {:>5} {:>5}\n",
+        column("", 30),
+        format!("tok {label}"),
+        "of",
+        "cost est",
+        "cached",
+        "in",
+        "out"
+    );
+    for (title, result) in &all {
+        match result {
+            Ok(known) => text.push_str(&line(title, known)),
+            Err(why) => drop(writeln!(text, "{} {why}", column(title, 30))),
+        }
+    }
+    for (title, result) in all.iter().skip(1) {
+        let Ok(known) = result else { continue };
+        if known.sums.iter().any(|(count, _)| *count > 0) {
+            let _ = writeln!(text, "\n{title}");
+            named(&mut text, "+", &known.gained, known.sums[0]);
+            named(&mut text, "-", &known.lost, known.sums[1]);
+        }
+    }
+    text
+}
+
+fn line(title: &str, known: &Figures) -> String {
+    let cost = known.cost.map_or_else(String::new, |cost| money(cost.micro));
+    format!(
+        "{} {:>11} {:>9} {cost:>9} {:>7} {:>5} {:>5}\n",
+        column(title, 30),
+        number(known.est),
+        number(known.room),
+        known.same_words(),
+        format!("+{}", known.sums[0].0),
+        format!("-{}", known.sums[1].0),
+    )
+}
+
+fn named(text: &mut String, sign: &str, items: &[Moved], (count, _): (u32, u32)) {
+    for item in items.iter().take(NAMED) {
+        let turn = item.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
+        let what = column(&format!("{turn}{}", item.title), 48);
+        let _ = writeln!(text, "  {sign} {} {what} {:>9}", column(item.kind.name(), 9), number(item.tokens));
+    }
+    let rest = (count as usize).saturating_sub(NAMED);
+    if rest > 0 {
+        let _ = writeln!(text, "  {sign} {rest} more");
+    }
+}
+
+fn shape(found: &WhatIf) -> Value {
+    let way = |title: &str, arm: Value, result: &Result<Figures, String>| {
+        let mut value = json!({ "title": title, "settings": arm });
+        match result {
+            Ok(known) => merge(&mut value, figures(known)),
+            Err(why) => value["error"] = why.as_str().into(),
+        }
+        value
+    };
+    let ways = found.ways.iter().map(|known| way(&known.title, json!(known.arm), &known.result));
+    json!({ "present": way("as it stands", json!({}), &found.present), "ways": ways.collect::<Vec<_>>() })
+}
+
+fn merge(value: &mut Value, more: Value) {
+    if let (Some(object), Value::Object(more)) = (value.as_object_mut(), more) {
+        object.extend(more);
+    }
+}
+
+fn figures(known: &Figures) -> Value {
+    let items = |items: &[Moved]| -> Vec<Value> {
+        let shape = |item: &Moved| json!({ "kind": item.kind.name(), "title": item.title, "tokens": item.tokens, "turn": item.turn });
+        items.iter().map(shape).collect()
+    };
+    json!({
+        "plan_id": known.plan,
+        "est_total": known.est,
+        "certainty": known.certainty,
+        "budget": known.room,
+        "cached_tokens": known.same,
+        "cost": known.cost.map(|cost| json!({
+            "prompt": dollars(cost.micro),
+            "prompt_uncached": dollars(cost.uncached_micro),
+            "answer_at_most": dollars(cost.answer_most_micro),
+            "certainty": cost.certainty,
+        })),
+        "items": known.items,
+        "gained": items(&known.gained),
+        "gained_count": known.sums[0].0,
+        "gained_tokens": known.sums[0].1,
+        "lost": items(&known.lost),
+        "lost_count": known.sums[1].0,
+        "lost_tokens": known.sums[1].1,
+        "changed": known.changed,
+    })
+}

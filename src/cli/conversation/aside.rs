@@ -1,0 +1,79 @@
+//! `aside`: a question beside the branch, of which nothing becomes a message.
+//! Not for: turns (`ask`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::money;
+use crate::cli::shape;
+use crate::cli::stop::Stop;
+use crate::domain::base::ids::RunId;
+use crate::domain::conversation::state;
+use crate::engine::api::{Answer, AsideView, Event, Request};
+use serde_json::json;
+
+/// `aside TEXT [--keep]`.
+pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Result<(), Stop> {
+    let text = run.io.message(words)?.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(Stop::Usage("The question is empty; nothing was sent.".into()));
+    }
+    let view = run.open(true)?;
+    let id = match run.client.call(Request::Aside { branch: view.current, text: text.into() }, &mut run.io)? {
+        Answer::Asked { run } => run,
+        other => return Err(unexpected(&other)),
+    };
+    let over = follow(run, id)?;
+    let kept = if keep && over.failure.is_none() {
+        match run.client.call(Request::KeepAside { run: id }, &mut run.io)? {
+            Answer::Branch(branch) => Some(branch),
+            other => return Err(unexpected(&other)),
+        }
+    } else {
+        run.client.call(Request::DropAside { run: id }, &mut run.io)?;
+        None
+    };
+    let words = state::strip(&over.text, true);
+    let card = over.card.as_deref();
+    if run.io.json {
+        run.io.value(&json!({
+            "text": words,
+            "run_id": id,
+            "plan_id": card.map(|card| card.plan),
+            "request_digest": card.map(|card| card.request_digest),
+            "model": card.map(|card| card.model.as_str()),
+            "status": card.map(|card| card.status.name()),
+            "usage": card.map(|card| card.usage),
+            "cost": over.cost_micro.map(shape::dollars),
+            "branch": kept.as_ref().map(|branch| branch.id),
+            "error": over.failure.as_ref().map(ToString::to_string),
+        }))?;
+    } else {
+        run.io.say(words.trim_end());
+        let cost = over.cost_micro.map_or_else(String::new, |micro| format!(" It cost {}.", money(micro)));
+        let kept = kept.map_or_else(
+            || "Nothing of it is in the tree; the call is counted.".to_owned(),
+            |branch| format!("Kept on the branch {}.", branch.name),
+        );
+        run.io.note(&format!("{kept}{cost}"));
+    }
+    match over.failure {
+        Some(failure) => Err(Stop::Failed(failure)),
+        None => Ok(()),
+    }
+}
+
+/// Waits until it is over. Ctrl+C drops it.
+fn follow(run: &mut Run<'_, '_>, id: RunId) -> Result<AsideView, Stop> {
+    loop {
+        if (run.io.interrupts)() > 0 {
+            run.client.call(Request::DropAside { run: id }, &mut run.io)?;
+            return Err(Stop::Interrupted);
+        }
+        if let Some(Event::Aside(view)) = run.client.next(&mut run.io)?
+            && view.run == id
+            && view.card.is_some()
+        {
+            return Ok(*view);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `branch compare`, `branch pick` and `branch return`: two branches side by side, and bringing something from one to the
+//! other.
+//! Not for: making and naming branches (`sessions`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::context::diffs;
+use crate::cli::output::{money, number};
+use crate::cli::pick;
+use crate::cli::stop::Stop;
+use crate::domain::conversation::compare::{Comparison, Side};
+use crate::domain::planning::diff::Kind;
+use crate::engine::api::{Answer, Item, Request};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Characters of a message that words show; `--json` has more.
+const WORDS: usize = 400;
+
+/// `branch compare A [B]`.
+pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let (a, b) = (pick::branch(&view, Some(a))?.id, pick::branch(&view, b)?.id);
+    match run.client.call(Request::Compare { a, b }, &mut run.io)? {
+        Answer::Compared(compared) if run.io.json => {
+            let mut value = serde_json::to_value(&*compared).unwrap_or_default();
+            value["plans"] = compared.plans.as_ref().map_or(Value::Null, |diff| diffs::shape(diff));
+            run.io.value(&value)
+        }
+        Answer::Compared(compared) => {
+            run.io.say(&described(&compared));
+            Ok(())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// `branch pick ITEM… --onto BRANCH`.
+pub(crate) fn pick(
+    run: &mut Run<'_, '_>,
+    items: &[String],
+    onto: &str,
+    (message, together): (bool, bool),
+) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let onto = pick::branch(&view, Some(onto))?.id;
+    let item = |text: &String| match text.split_once("..") {
+        Some((first, last)) if !(first.is_empty() || last.is_empty()) => {
+            Item::Span { first: first.to_owned(), last: last.to_owned() }
+        }
+        _ => Item::Named { text: text.clone(), message },
+    };
+    let items = items.iter().map(item).collect();
+    run.done(Request::Pick { from: view.current, items, onto, together }, "Picked.")
+}
+
+/// `branch return [BRANCH]`.
+pub(crate) fn bring_back(run: &mut Run<'_, '_>, branch: Option<&str>, onto: Option<&str>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let from = pick::branch(&view, branch)?.id;
+    let onto = onto.map(|text| pick::branch(&view, Some(text)).map(|branch| branch.id)).transpose()?;
+    run.done(Request::BringBack { from, onto }, "Brought back.")
+}
+
+fn described(compared: &Comparison) -> String {
+    let mut text = match &compared.ancestor {
+        Some(at) => format!("They part after turn {}: {}\n", at.turn, at.title.trim()),
+        None => "They have no message in common.\n".to_owned(),
+    };
+    for side in &compared.sides {
+        let _ = writeln!(text, "\n════ {}\n{}", side.name, figures(side));
+        for turn in &side.turns {
+            if let Some(pin) = &turn.pin {
+                let _ = writeln!(text, "\n── pinned here only, {}\n{}", &turn.atom.key().to_string()[..12], pin.trim());
+            }
+            for said in &turn.messages {
+                let end = said.text.char_indices().nth(WORDS).map_or(said.text.len(), |(end, _)| end);
+                let cut = if end < said.text.len() { " …" } else { "" };
+                let words = said.text[..end].trim();
+                let _ = writeln!(text, "\n── turn {} {}\n{words}{cut}", turn.number, said.role.name());
+            }
+        }
+        if side.more > 0 {
+            let _ = writeln!(text, "\n{} more turns", side.more);
+        }
+    }
+    if let Some(diff) = &compared.plans {
+        let _ = writeln!(text, "\n════ their last calls: {} → {} tok est", diff.before.tokens, diff.after.tokens);
+        for setting in &diff.settings {
+            let _ = writeln!(text, "{}: {} → {}", setting.name, setting.before, setting.after);
+        }
+        for kind in Kind::ALL {
+            let (count, tokens) = diff.sum(kind);
+            if count > 0 {
+                let _ = writeln!(text, "{} {count} ({tokens:+} tok est)", kind.title());
+            }
+        }
+        let _ = writeln!(text, "{} rows go in both ({} tok est)", diff.same, number(diff.same_tokens));
+    }
+    text.trim_end().to_owned()
+}
+
+/// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
+pub(crate) fn figures(side: &Side) -> String {
+    let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
+    let mut words = vec![count(side.count(), "turn"), count(side.calls as usize, "call")];
+    words.push(format!("prompts {} tok", number(side.prompt)));
+    words.push(format!("answers {} tok", number(side.answer)));
+    words.extend(side.cost_micro.map(money));
+    words.extend(side.models.iter().cloned());
+    words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));
+    words.join(" · ")
+}

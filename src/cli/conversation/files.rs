@@ -1,0 +1,94 @@
+//! `import` and `export`.
+//! Not for: the formats; `main` hands them in.
+
+use crate::cli::Run;
+use crate::cli::args::Format;
+use crate::cli::client::unexpected;
+use crate::cli::input::to_import;
+use crate::cli::output::{escaped_lines, number};
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
+use crate::engine::api::{Answer, Request};
+use serde_json::json;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// `import FILE`.
+pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
+    let name = file.display().to_string();
+    let opened = to_import(run, file)?;
+    let reading = (run.formats.read)(opened, &name)?;
+    let (format, sessions, skipped) = match run.client.call(Request::Import { reading }, &mut run.io)? {
+        Answer::Imported { format, sessions, skipped } => (format, sessions, skipped),
+        other => return Err(unexpected(&other)),
+    };
+    for skip in skipped.iter().take(20) {
+        run.io.note(&format!("skipped {}: {}", skip.place, skip.why));
+    }
+    if skipped.len() > 20 {
+        run.io.note(&format!("… and {} more (all of them with --json)", skipped.len() - 20));
+    }
+    if run.io.json {
+        return run.io.value(&json!({ "format": format, "sessions": sessions, "skipped": skipped }));
+    }
+    for session in &sessions {
+        let (added, known) = (number(session.added), number(session.known));
+        run.io.say(&format!("{}  {}  {added} added, {known} known", session.session, session.title));
+    }
+    if sessions.iter().any(|session| session.states > 0) {
+        run.io.note(
+            "an answer in it holds a state block, which counts nowhere yet; `pleach state show` shows it where it would count, \
+             `pleach state adopt` takes it",
+        );
+    }
+    if sessions.is_empty() {
+        run.io.say("No conversation was found in it.");
+    }
+    Ok(())
+}
+
+/// `export`.
+pub(crate) fn export(
+    run: &mut Run<'_, '_>,
+    format: Format,
+    all: bool,
+    mask: bool,
+    output: Option<&Path>,
+) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let request =
+        Request::Transcript { session: Some(view.card.id.to_string()), branch: (!all).then_some(view.current) };
+    let transcript = match run.client.call(request, &mut run.io)? {
+        Answer::Transcript(transcript) => transcript,
+        other => return Err(unexpected(&other)),
+    };
+    let write = match format {
+        Format::Jsonl => run.formats.jsonl,
+        Format::Markdown => run.formats.markdown,
+    };
+    let text = write(&transcript, mask);
+    if !mask && write(&transcript, true) != text {
+        run.io.note("warning: something in it looks like a secret; --mask masks it");
+    }
+    let text = if format == Format::Jsonl { escaped_lines(&text) } else { text };
+    let Some(file) = output else {
+        if format == Format::Jsonl {
+            run.io.data(&text);
+        } else {
+            run.io.words(&text);
+        }
+        return Ok(());
+    };
+    save(file, &text).map_err(|error| Failure::user(format!("{} cannot be written: {error}.", file.display())))?;
+    run.io.note(&format!("{} messages written to {}", transcript.records.len(), file.display()));
+    Ok(())
+}
+
+/// A new file that only its owner can read; one that is there is not overwritten.
+fn save(file: &Path, text: &str) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)?.write_all(text.as_bytes())
+}

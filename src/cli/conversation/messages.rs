@@ -1,0 +1,184 @@
+//! `message`, `add`, and the acts on items: pin, unpin, exclude, include, undo, redo.
+//! Not for: asking a model (`ask`).
+
+use super::tags;
+use crate::cli::Run;
+use crate::cli::args::{Items, MessageCommand};
+use crate::cli::client::unexpected;
+use crate::cli::commands::WithBackups;
+use crate::cli::output::{column, time};
+use crate::cli::stop::Stop;
+use crate::cli::{pick, shape};
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::message::{Node, NodeHead, Role};
+use crate::domain::conversation::tree::{Slot, Tree};
+use crate::engine::api::{Act, Answer, Item, Request, SessionView};
+use serde_json::json;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// How many contents are asked for at once.
+const PORTION: usize = 500;
+
+/// `message`.
+pub(crate) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result<(), Stop> {
+    match command {
+        MessageCommand::List { all } => list(run, *all),
+        MessageCommand::Show { message } => show(run, message),
+        MessageCommand::Label { message, name } => tags::label(run, message, name),
+        MessageCommand::Favourite { message, off } => tags::favourite(run, message, *off),
+        MessageCommand::Labels { words, favourites } => tags::list(run, words, *favourites),
+        MessageCommand::Remove { item, yes, backups } => remove(run, item, *yes, *backups),
+    }
+}
+
+fn list(run: &mut Run<'_, '_>, all: bool) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let tree = pick::tree(&view);
+    let slots: Vec<Slot> = if all {
+        tree.heads().filter_map(|head| tree.slot(head.id)).collect()
+    } else {
+        pick::path(&tree, pick::branch(&view, None)?)
+    };
+    let turns = turns(&tree);
+    if !run.io.json {
+        let enough = pick::enough(&view);
+        for slot in &slots {
+            let text = line(tree.head(*slot), turns[*slot as usize], enough);
+            run.io.say(&text);
+        }
+        return Ok(());
+    }
+    let mut shapes = Vec::with_capacity(slots.len());
+    for portion in slots.chunks(PORTION) {
+        let bodies = bodies(run, portion.iter().map(|slot| tree.head(*slot).id).collect())?;
+        shapes.extend(portion.iter().map(|slot| {
+            let head = tree.head(*slot);
+            shape::message(head, bodies.get(&head.id).map(AsRef::as_ref), turns[*slot as usize])
+        }));
+    }
+    run.io.value(&shapes)
+}
+
+/// By slot: how many user messages stand on the way from the root, the message itself included.
+fn turns(tree: &Tree) -> Vec<u32> {
+    let mut turns: Vec<u32> = Vec::with_capacity(tree.len());
+    for head in tree.heads() {
+        let above = tree.slot(head.id).and_then(|slot| tree.parent(slot)).map_or(0, |parent| turns[parent as usize]);
+        turns.push(above + u32::from(head.role == Role::User));
+    }
+    turns
+}
+
+fn line(head: &NodeHead, turn: u32, enough: usize) -> String {
+    let id = pick::short(head.id, enough);
+    let (role, end) = (column(head.role.name(), 9), column(head.end.name(), 11));
+    format!("{id}  {turn:>4}  {role}  {end}  {}", column(&head.preview, 70).trim_end())
+}
+
+fn bodies(run: &mut Run<'_, '_>, nodes: Vec<NodeId>) -> Result<HashMap<NodeId, Arc<Node>>, Stop> {
+    match run.client.call(Request::Bodies { nodes }, &mut run.io)? {
+        Answer::Bodies(nodes) => Ok(nodes.into_iter().map(|node| (node.head.id, node)).collect()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn show(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let head = pick::message(&view, text)?;
+    let bodies = bodies(run, vec![head.id])?;
+    let node = bodies.get(&head.id);
+    if run.io.json {
+        let tree = pick::tree(&view);
+        let turn = tree.slot(head.id).map_or(0, |slot| turns(&tree)[slot as usize]);
+        return run.io.value(&shape::message(head, node.map(AsRef::as_ref), turn));
+    }
+    let mut about = format!("{} · {} · {} · {}", head.id, head.role, head.end.name(), time(head.at));
+    if let Some(model) = &head.model {
+        let _ = write!(about, " · {model}");
+    }
+    run.io.say(&about);
+    let Some(node) = node else { return Ok(()) };
+    let words = node.content.words();
+    run.io.words(&words);
+    run.io.end_line(&words);
+    for (id, name, args) in node.content.calls() {
+        run.io.say(&format!("→ {name}({args}) {id}"));
+    }
+    Ok(())
+}
+
+fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBackups>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let question = format!("Delete the turn of {item:?} in {:?} for good?", view.card.title);
+    if !run.io.confirm(&question, yes)? {
+        run.io.note("nothing was removed");
+        return Err(Stop::Said(1));
+    }
+    let item = Item::Named { text: item.to_owned(), message: false };
+    let request = Request::RemoveMessage { branch: view.current, item };
+    crate::cli::system::backups::after_removal(run, request, "Removed.", backups)
+}
+
+/// `add ROLE CONTENT`.
+pub(crate) fn add(run: &mut Run<'_, '_>, role: Role, words: &[String]) -> Result<(), Stop> {
+    let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
+    let text = text.ok_or_else(|| Stop::Usage("Say what to add, or give it on standard input.".into()))?;
+    let view = run.open(true)?;
+    match run.client.call(Request::AddMessage { branch: view.current, role, text }, &mut run.io)? {
+        Answer::Added(head) => {
+            let value = json!({
+                "id": head.id,
+                "parent": head.parent,
+                "role": head.role,
+                "status": head.end.name(),
+                "session": view.card.id,
+                "branch": view.current,
+            });
+            run.io.either(&value, &head.id.to_string())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// `pin ITEM…`, leased with `turns`, or a note of one's own.
+pub(crate) fn pin(run: &mut Run<'_, '_>, items: &Items, turns: Option<u32>, note: Option<&str>) -> Result<(), Stop> {
+    let kind = turns.map_or(MarkKind::Sticky, |turns| MarkKind::Leased { turns });
+    let mut named = named(items);
+    named.extend(note.map(|text| Item::Note(text.to_owned())));
+    marked(run, named, Act::Set { kind, toggle: false }, "Pinned.")
+}
+
+/// `unpin ITEM…`.
+pub(crate) fn unpin(run: &mut Run<'_, '_>, items: &Items) -> Result<(), Stop> {
+    marked(run, named(items), Act::Clear, "Unmarked.")
+}
+
+/// `exclude ITEM…`.
+pub(crate) fn exclude(run: &mut Run<'_, '_>, items: &Items, once: bool) -> Result<(), Stop> {
+    let kind = if once { MarkKind::ExcludeOnce } else { MarkKind::Exclude };
+    marked(run, named(items), Act::Set { kind, toggle: false }, "Excluded.")
+}
+
+/// `include ITEM…`.
+pub(crate) fn include(run: &mut Run<'_, '_>, items: &Items) -> Result<(), Stop> {
+    let act = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
+    marked(run, named(items), act, "Included in the next call.")
+}
+
+fn named(items: &Items) -> Vec<Item> {
+    items.items.iter().map(|text| Item::Named { text: text.clone(), message: items.message }).collect()
+}
+
+fn marked(run: &mut Run<'_, '_>, items: Vec<Item>, act: Act, said: &str) -> Result<(), Stop> {
+    let view: Arc<SessionView> = run.open(false)?;
+    run.done(Request::Mark { branch: view.current, items, act }, said)
+}
+
+/// `undo` and `redo`.
+pub(crate) fn again(run: &mut Run<'_, '_>, request: Request, said: &str) -> Result<(), Stop> {
+    run.open(false)?;
+    run.done(request, said)
+}

@@ -1,0 +1,14 @@
+//! Commands about messages, branches and sessions.
+//! Not for: what a call sends (`context`).
+
+pub(super) mod aside;
+pub(super) mod ask;
+pub(super) mod branches;
+pub(super) mod files;
+pub(super) mod messages;
+pub(super) mod plain;
+pub(super) mod plain_words;
+pub(super) mod race;
+pub(super) mod search;
+pub(super) mod sessions;
+pub(super) mod tags;

@@ -1,0 +1,238 @@
+//! `race` and `replay`: calls beside one another, their answers printed side by side when they are there.
+//! Not for: deciding what is sent (`engine`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::money;
+use crate::cli::shape;
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::race::{BranchRun, Limits};
+use crate::domain::call::run::{CAUTION, RunCard, RunStatus};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::state;
+use crate::domain::planning::variant;
+use crate::engine::api::{Answer, Draft, Event, Item, Replaying, Request, Ticket};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// One branch on which an answer comes.
+struct Lap {
+    branch: BranchId,
+    title: String,
+    ticket: Option<Ticket>,
+    cards: Vec<RunCard>,
+    text: String,
+    failure: Option<Failure>,
+    record: Option<Box<BranchRun>>,
+    over: bool,
+}
+
+impl Lap {
+    fn new(branch: &Branch, title: String) -> Self {
+        let (cards, text) = (Vec::new(), String::new());
+        Self { branch: branch.id, title, ticket: None, cards, text, failure: None, record: None, over: false }
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Answer { ticket, result: Err(failure) } if Some(*ticket) == self.ticket => {
+                (self.failure, self.over) = (Some(failure.clone()), true);
+            }
+            Event::Stream { branch, text, .. } if *branch == self.branch => self.text.push_str(text),
+            Event::Run(card) if card.branch == self.branch => {
+                if let Some(known) = self.cards.iter_mut().find(|known| known.id == card.id) {
+                    *known = (**card).clone();
+                } else {
+                    self.cards.push((**card).clone());
+                    self.text.clear();
+                }
+            }
+            Event::BranchRun(record) if record.branch == self.branch => self.record = Some(record.clone()),
+            Event::TurnClosed { branch, failure, .. } if *branch == self.branch => {
+                (self.failure, self.over) = (failure.clone(), true);
+            }
+            _ => {}
+        }
+    }
+
+    fn words(&self) -> String {
+        state::strip(&self.text, self.failure.is_none())
+    }
+
+    fn well(&self) -> bool {
+        if self.record.as_ref().is_some_and(|record| record.stopped.is_some()) {
+            return true;
+        }
+        self.failure.is_none() && self.cards.last().is_some_and(|card| card.status == RunStatus::Complete)
+    }
+
+    fn shape(&self, branches: &[Branch]) -> Value {
+        let last = self.cards.last();
+        json!({
+            "branch": self.branch,
+            "branch_name": branches.iter().find(|branch| branch.id == self.branch).map(|branch| branch.name.as_str()),
+            "title": self.title,
+            "run_id": last.map(|card| card.id),
+            "plan_id": last.map(|card| card.plan),
+            "request_digest": last.map(|card| card.request_digest),
+            "model": last.map(|card| card.model.as_str()),
+            "status": last.map(|card| card.status.name()),
+            "text": self.words(),
+            "est_total": last.map(|card| card.est_total),
+            "usage": last.map(|card| card.usage),
+            "cost": last.and_then(|card| card.cost_micro).map(shape::dollars),
+            "error": self.failure.as_ref().map(ToString::to_string),
+            "branch_run": self.record.as_deref().map(shape::branch_run),
+        })
+    }
+}
+
+/// Follows all branches until each is over. Ctrl+C stops them all; what came is kept.
+fn follow(run: &mut Run<'_, '_>, laps: &mut [Lap]) -> Result<(), Stop> {
+    let mut cancelled = false;
+    while laps.iter().any(|lap| !lap.over) {
+        match (run.io.interrupts)() {
+            0 => {}
+            1 if cancelled => {}
+            1 => {
+                cancelled = true;
+                for lap in laps.iter().filter(|lap| !lap.over) {
+                    run.client.send(Request::Cancel { branch: lap.branch });
+                }
+            }
+            _ => return Err(Stop::Interrupted),
+        }
+        if let Some(event) = run.client.next(&mut run.io)? {
+            for lap in laps.iter_mut() {
+                lap.take(&event);
+            }
+        }
+    }
+    if cancelled { Err(Stop::Interrupted) } else { Ok(()) }
+}
+
+/// The first failure of a lap, as the command's.
+fn verdict(laps: &[Lap]) -> Result<(), Stop> {
+    let Some(bad) = laps.iter().find(|lap| !lap.well()) else { return Ok(()) };
+    let why = bad.cards.last().and_then(|card| card.error.clone());
+    let failure = bad.failure.clone().unwrap_or_else(|| {
+        Failure::new(FailureKind::Provider, why.unwrap_or_else(|| "The stream ended before the answer did.".into()))
+            .kept("What came is kept.")
+    });
+    Err(Stop::Failed(failure))
+}
+
+/// `── mode Off · gpt-4.1-mini · 1,204 in / 310 out · $0.0011 ──`, then the words.
+fn told(text: &mut String, title: &str, card: Option<&RunCard>, words: &str, failure: Option<&Failure>) {
+    let _ = write!(text, "── {title}");
+    if let Some(card) = card {
+        let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
+        let _ = write!(text, " · {} · {}{cost}", card.model, card.usage.words(card.est_total, " · "));
+    }
+    let _ = writeln!(text, " ──\n{}", words.trim_end());
+    if let Some(failure) = failure {
+        let _ = writeln!(text, "! {failure}");
+    }
+    text.push('\n');
+}
+
+/// `race TEXT --arm …`
+pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], limits: Limits) -> Result<(), Stop> {
+    let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
+    let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
+    let text = run.io.message(words)?.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
+    }
+    let view = run.open(true)?;
+    let request = Request::Race { branch: view.current, arms: arms.clone(), limits };
+    let branches = match run.client.call(request, &mut run.io)? {
+        Answer::Race(branches) => branches,
+        other => return Err(unexpected(&other)),
+    };
+    let draft = Draft { text: text.into(), ..Draft::default() };
+    let mut laps = Vec::new();
+    for (branch, arm) in branches.iter().zip(&arms) {
+        let mut lap = Lap::new(branch, variant::title(arm));
+        lap.ticket = Some(run.client.send(Request::Ask { branch: branch.id, draft: draft.clone(), plan: None }));
+        laps.push(lap);
+    }
+    follow(run, &mut laps)?;
+    if run.io.json {
+        run.io.value(&json!({ "arms": laps.iter().map(|lap| lap.shape(&branches)).collect::<Vec<_>>() }))?;
+    } else {
+        let mut text = String::new();
+        for (lap, branch) in laps.iter().zip(&branches) {
+            let title = format!("{}: {}", branch.name, lap.title);
+            told(&mut text, &title, lap.cards.last(), &lap.words(), lap.failure.as_ref());
+            let stopped = lap.record.as_ref().and_then(|record| Some(record.stopped?.sentence(record.limits)));
+            if let Some(sentence) = stopped {
+                let _ = writeln!(text, "! {sentence}\n");
+            }
+        }
+        run.io.say(text.trim_end());
+    }
+    verdict(&laps)
+}
+
+/// `replay RUN`, sent.
+pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> Result<(), Stop> {
+    run.open(false)?;
+    let without = without.map(|text| Item::Named { text: text.to_owned(), message: false });
+    let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
+    let ticket = run.client.send(Request::Replay { run: id.to_owned(), profile, model, without });
+    let mut early = Vec::new();
+    let made = loop {
+        match run.client.next(&mut run.io)? {
+            Some(Event::Answer { ticket: whose, result }) if whose == ticket => match result {
+                Ok(Answer::Replaying(made)) => break made,
+                Ok(other) => return Err(unexpected(&other)),
+                Err(failure) => return Err(run.client.refused(failure)),
+            },
+            event => early.extend(event),
+        }
+    };
+    let mut lap = Lap::new(&made.branch, how(&made));
+    for event in &early {
+        lap.take(event);
+    }
+    let mut laps = [lap];
+    follow(run, &mut laps)?;
+    let [lap] = &laps;
+    let before = match made.of.answer {
+        Some(node) => match run.client.call(Request::Bodies { nodes: vec![node] }, &mut run.io)? {
+            Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.words(), true)),
+            other => return Err(unexpected(&other)),
+        },
+        None => None,
+    };
+    if run.io.json {
+        let branches = [(*made.branch).clone()];
+        let value = json!({
+            "of": { "run_id": made.of.id, "request_digest": made.of.request_digest, "model": made.of.model, "text": before },
+            "same_bytes": made.exact,
+            "without": made.without.as_ref().map(|(atom, title)| json!({ "id": atom.key(), "title": title })),
+            "replay": lap.shape(&branches),
+            "caution": CAUTION,
+        });
+        run.io.value(&value)?;
+    } else {
+        let mut text = String::new();
+        told(&mut text, "then", Some(&made.of), before.as_deref().unwrap_or("(no answer was kept)"), None);
+        told(&mut text, &format!("now, {}", lap.title), lap.cards.last(), &lap.words(), lap.failure.as_ref());
+        let _ = write!(text, "On the scratch branch {}. {}", made.branch.name, CAUTION);
+        run.io.say(&text);
+    }
+    verdict(&laps)
+}
+
+/// How the new call differs from the stored one.
+fn how(made: &Replaying) -> String {
+    match &made.without {
+        Some((_, title)) => format!("without {title:?}"),
+        None if made.exact => "the same bytes".to_owned(),
+        None => "another model".to_owned(),
+    }
+}

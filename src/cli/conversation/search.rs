@@ -1,0 +1,137 @@
+//! `session search`: messages of all sessions by words and filters, under their sessions.
+//! Not for: retrieval as a plan would do it (`retrieve`).
+
+use super::sessions::card_line;
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, time};
+use crate::cli::shape;
+use crate::cli::stop::Stop;
+use crate::domain::conversation::branch::SessionCard;
+use crate::domain::conversation::search::{FILTERS, Find, FoundMessage};
+use crate::engine::api::{Answer, Request};
+use serde_json::{Value, json};
+
+/// Columns of a match.
+const WIDE: usize = 100;
+
+/// Prints what was found. With `--json` an array of sessions as `session list` has them, each with its `matches`.
+pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> Result<(), Stop> {
+    let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let found = match run.client.call(Request::Find { line: format!("{line} "), limit }, &mut run.io)? {
+        Answer::Found(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    if !found.problems.is_empty() {
+        return Err(Stop::Usage(found.problems.join(" ")));
+    }
+    let cards = match run.client.call(Request::Sessions, &mut run.io)? {
+        Answer::Sessions(cards) => cards,
+        other => return Err(unexpected(&other)),
+    };
+    let groups = grouped(&cards, &found.messages, titled(&line).as_deref());
+    if run.io.json {
+        return run.io.value(&groups.iter().map(|(card, messages)| session(card, messages)).collect::<Vec<_>>());
+    }
+    for (card, messages) in &groups {
+        run.io.say(&card_line(card));
+        for message in messages {
+            let who = message.role.name();
+            run.io.say(&format!("    {}  {}  {who:<9}  {}", message.node, time(message.at), words_of(message)));
+        }
+    }
+    if groups.is_empty() {
+        run.io.say("Nothing found.");
+    }
+    if found.more {
+        run.io.note(&format!("these are the newest {limit}; --limit shows more"));
+    }
+    Ok(())
+}
+
+/// Words that the shell held together stay together; of a filter it is the value.
+fn quoted(word: &str) -> String {
+    if !word.contains(char::is_whitespace) || word.contains('"') {
+        return word.to_owned();
+    }
+    match word.split_once(':').filter(|(name, _)| FILTERS.iter().any(|(known, _)| known == name)) {
+        Some((name, value)) => format!("{name}:\"{value}\""),
+        None => word.to_owned(),
+    }
+}
+
+/// What a session's title must have in it to be found by it; with filters none is.
+fn titled(line: &str) -> Option<String> {
+    let find = Find::read(line, 0);
+    (!find.filtered() && !find.phrases.is_empty()).then(|| find.phrases.join(" ").to_lowercase())
+}
+
+fn grouped<'a>(
+    cards: &'a [SessionCard],
+    messages: &'a [FoundMessage],
+    title: Option<&str>,
+) -> Vec<(&'a SessionCard, Vec<&'a FoundMessage>)> {
+    let mut groups: Vec<(&SessionCard, Vec<&FoundMessage>)> = Vec::new();
+    for message in messages {
+        if let Some((_, known)) = groups.iter_mut().find(|(card, _)| card.id == message.session) {
+            known.push(message);
+        } else if let Some(card) = cards.iter().find(|card| card.id == message.session) {
+            groups.push((card, vec![message]));
+        }
+    }
+    let named = |card: &&SessionCard| title.is_some_and(|title| card.title.to_lowercase().contains(title));
+    for card in cards.iter().filter(named) {
+        if !groups.iter().any(|(known, _)| known.id == card.id) {
+            groups.push((card, Vec::new()));
+        }
+    }
+    groups
+}
+
+fn session(card: &SessionCard, messages: &[&FoundMessage]) -> Value {
+    let mut value = shape::session(card);
+    let matches: Vec<Value> = messages.iter().map(|message| super::search::message(message)).collect();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("matches".to_owned(), Value::Array(matches));
+    }
+    value
+}
+
+/// One message; `text` is the match with the words around it, `match` what of it was looked for.
+fn message(message: &FoundMessage) -> Value {
+    let hits: Vec<&str> = message.pieces.iter().filter(|(hit, _)| *hit).map(|(_, words)| words.as_str()).collect();
+    json!({
+        "id": message.node,
+        "external_id": message.external_id,
+        "role": message.role,
+        "at": message.at,
+        "model": message.model,
+        "text": message.pieces.iter().map(|(_, words)| words.as_str()).collect::<String>(),
+        "match": hits,
+    })
+}
+
+/// The words around the match in one line, so that the match is in it.
+fn words_of(message: &FoundMessage) -> String {
+    let lead: String = message.pieces.iter().take_while(|(hit, _)| !hit).map(|(_, words)| words.as_str()).collect();
+    let whole: String = message.pieces.iter().map(|(_, words)| words.as_str()).collect();
+    let skip =
+        if message.pieces.iter().any(|(hit, _)| *hit) { lead.chars().count().saturating_sub(WIDE / 2) } else { 0 };
+    let text: String = whole.chars().skip(skip).collect();
+    let text = if skip > 0 { text.split_once(' ').map_or(text.as_str(), |(_, rest)| rest) } else { text.as_str() };
+    column(&text.split_whitespace().collect::<Vec<_>>().join(" "), WIDE).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_shell_held_together_stays_so_in_filters() {
+        assert_eq!(quoted("branch:my try"), "branch:\"my try\"");
+        assert_eq!(quoted("two words"), "two words");
+        assert_eq!(quoted("\"a phrase\""), "\"a phrase\"");
+        assert_eq!(titled("bees role:user"), None);
+        assert_eq!(titled("Of Bees").as_deref(), Some("of bees"));
+    }
+}

@@ -1,0 +1,268 @@
+//! `session`, `branch`, `mode` and `state`.
+//! Not for: messages (`messages`) or calls (`ask`, `plan`).
+
+use super::{branches, search};
+use crate::cli::Run;
+use crate::cli::args::{BranchCommand, SessionCommand, StateCommand};
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, time};
+use crate::cli::stop::Stop;
+use crate::cli::{editor, pick, shape};
+use crate::domain::code::settings;
+use crate::domain::conversation::branch::{SessionCard, StateVersion};
+use crate::domain::conversation::lane::Lane;
+use crate::domain::planning::mode::Mode;
+use crate::engine::api::{Answer, Named, Request};
+use serde_json::{Value, json};
+
+/// `session`.
+pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result<(), Stop> {
+    match command {
+        SessionCommand::List => list_sessions(run),
+        SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
+        SessionCommand::New { title } => {
+            match run.client.call(Request::NewSession { title: title.join(" ") }, &mut run.io)? {
+                Answer::Opened(view) => {
+                    let value = json!({
+                        "id": view.card.id,
+                        "title": view.card.title,
+                        "branch": view.current,
+                        "created_at": view.card.created_at,
+                    });
+                    run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
+                }
+                other => Err(unexpected(&other)),
+            }
+        }
+        SessionCommand::Rename { names } => {
+            let (session, title) = two(run.global.session.clone(), names);
+            run.done(Request::RenameSession { session, title: Some(title) }, "Renamed.")
+        }
+        SessionCommand::Retitle { session } => {
+            let session = session.clone().or_else(|| run.global.session.clone());
+            run.done(Request::RenameSession { session, title: None }, "Renamed.")
+        }
+        SessionCommand::Delete { session, yes, backups } => {
+            let question = format!("Delete the session {session:?} with all its messages for good?");
+            if !run.io.confirm(&question, *yes)? {
+                run.io.note("nothing was deleted");
+                return Err(Stop::Said(1));
+            }
+            let request = Request::DeleteSession { session: Some(session.clone()) };
+            crate::cli::system::backups::after_removal(run, request, "Deleted.", *backups)
+        }
+    }
+}
+
+fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let found = match run.client.call(Request::Sessions, &mut run.io)? {
+        Answer::Sessions(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&found.iter().map(shape::session).collect::<Vec<_>>());
+    }
+    for card in &found {
+        run.io.say(&card_line(card));
+    }
+    if found.is_empty() {
+        run.io.say("No sessions yet.");
+    }
+    Ok(())
+}
+
+pub(crate) fn card_line(card: &SessionCard) -> String {
+    let title = column(&card.title, 48);
+    format!(
+        "{}  {}  {title}  {:>6} messages  {} {}",
+        card.id,
+        time(card.updated_at),
+        card.messages,
+        card.branches,
+        if card.branches == 1 { "branch" } else { "branches" }
+    )
+}
+
+/// `[WHICH] NAME`.
+fn two(default: Named, names: &[String]) -> (Named, String) {
+    match names {
+        [which, name] => (Some(which.clone()), name.clone()),
+        names => (default, names.concat()),
+    }
+}
+
+/// `branch`.
+pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(), Stop> {
+    match command {
+        BranchCommand::List => list(run),
+        BranchCommand::Fork { name, at, stay } => fork(run, name.clone(), at.as_deref(), *stay),
+        BranchCommand::Rename { names } => {
+            let view = run.open(false)?;
+            let (which, name) = two(None, names);
+            let branch = pick::branch(&view, which.as_deref())?.id;
+            run.done(Request::RenameBranch { branch, name }, "Renamed.")
+        }
+        BranchCommand::Compare { a, b } => branches::compare(run, a, b.as_deref()),
+        BranchCommand::Pick { items, onto, message, together } => {
+            branches::pick(run, items, onto, (*message, *together))
+        }
+        BranchCommand::Return { branch, onto } => branches::bring_back(run, branch.as_deref(), onto.as_deref()),
+        BranchCommand::Keep { branch } => {
+            let view = run.open(false)?;
+            let branch = pick::branch(&view, Some(branch))?.id;
+            run.done(Request::KeepOne { branch }, "Kept.")
+        }
+        BranchCommand::Archive { branch, back } => {
+            let view = run.open(false)?;
+            let branch = pick::branch(&view, branch.as_deref())?.id;
+            let said = if *back { "Taken back." } else { "Put away; nothing of it is lost." };
+            run.done(Request::ArchiveBranch { branch, archived: !back }, said)
+        }
+    }
+}
+
+fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let tree = pick::tree(&view);
+    let mut shapes: Vec<Value> = Vec::new();
+    for branch in &view.branches {
+        let current = branch.id == view.current;
+        let messages = pick::path(&tree, branch).len();
+        if run.io.json {
+            let mut one = shape::branch(branch, current, messages);
+            if let Some(record) = view.races.iter().find(|record| record.branch == branch.id) {
+                one["branch_run"] = shape::branch_run(record);
+            }
+            shapes.push(one);
+            continue;
+        }
+        let (here, away) = (if current { "●" } else { "○" }, if branch.archived { "  archived" } else { "" });
+        run.io.say(&format!("{here} {}  {}  {messages:>6} messages{away}", branch.id, column(&branch.name, 32)));
+    }
+    if run.io.json { run.io.value(&shapes) } else { Ok(()) }
+}
+
+fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let at = at.map(|text| pick::message(&view, text).map(|head| head.id)).transpose()?;
+    let request = Request::Fork { branch: view.current, at, name, switch: !stay };
+    match run.client.call(request, &mut run.io)? {
+        Answer::Branch(branch) => {
+            let words = format!("{}  {}", branch.id, branch.name);
+            let tree = pick::tree(&view);
+            run.io.either(&shape::branch(&branch, !stay, pick::path(&tree, &branch).len()), &words)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// `mode`.
+pub(crate) fn mode(run: &mut Run<'_, '_>, to: Option<Mode>) -> Result<(), Stop> {
+    let view = run.open(to.is_some())?;
+    let branch = pick::branch(&view, None)?;
+    let Some(mode) = to else {
+        let (mode, from) = match branch.overrides.mode {
+            Some(mode) => (mode, "branch"),
+            None => (run.config.settings.mode, "settings"),
+        };
+        let value = json!({ "mode": mode, "from": from, "branch": branch.id });
+        return run.io.either(&value, &format!("{} ({from})", mode.title()));
+    };
+    let mut overrides = branch.overrides.clone();
+    overrides.mode = Some(mode);
+    let said = format!("{} is in mode {}.", branch.name, mode.title());
+    run.done(Request::Override { branch: branch.id, overrides }, &said)
+}
+
+/// `lane`.
+pub(crate) fn lane(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop> {
+    let view = run.open(name.is_some())?;
+    let branch = pick::branch(&view, None)?;
+    let Some(name) = name else {
+        let tree = pick::tree(&view);
+        let stands = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.clone());
+        let from = if branch.overrides.lane.is_some() { "branch" } else { "path" };
+        let lane = Lane::read(&branch.overrides.lane.clone().or(stands).unwrap_or_default());
+        let value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
+        return run.io.either(&value, &lane.title());
+    };
+    let lane = Lane::read(name);
+    let mut overrides = branch.overrides.clone();
+    overrides.lane = Some(lane.text());
+    let said = format!("The next messages of {} go into the lane {}.", branch.name, lane.title());
+    run.done(Request::Override { branch: branch.id, overrides }, &said)
+}
+
+/// `focus`.
+pub(crate) fn focus(run: &mut Run<'_, '_>, names: &[String]) -> Result<(), Stop> {
+    let view = run.open(!names.is_empty())?;
+    let branch = pick::branch(&view, None)?;
+    if names.is_empty() {
+        let focus = &branch.overrides.focus;
+        let said = if focus.is_empty() { "nothing".to_owned() } else { focus.join(" ") };
+        return run.io.either(&json!({ "focus": focus, "branch": branch.id }), &said);
+    }
+    let words = names.join(" ");
+    let mut overrides = branch.overrides.clone();
+    overrides.focus = if words == "none" { Vec::new() } else { settings::focus(&words) };
+    let said = match overrides.focus.as_slice() {
+        [] => format!("Looking at code keeps to nothing on {}.", branch.name),
+        focus => format!("Looking at code keeps to {} on {}.", focus.join(", "), branch.name),
+    };
+    run.done(Request::Override { branch: branch.id, overrides }, &said)
+}
+
+/// The state that counts, and the one that waits for a yes.
+fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Option<&StateVersion>) -> Result<(), Stop> {
+    if run.io.json {
+        let mut value = json!(state);
+        if let Some(offered) = offered {
+            // Without a state of its own the branch still has something to tell.
+            if value.is_null() {
+                value = json!({ "text": Value::Null });
+            }
+            value["offered"] = json!(offered);
+        }
+        return run.io.value(&value);
+    }
+    match state {
+        Some(state) => {
+            run.io.words(&state.text);
+            run.io.end_line(&state.text);
+        }
+        None => run.io.say("This branch has no state yet."),
+    }
+    if let Some(offered) = offered {
+        run.io.note("a state came with the import; it counts once you say `pleach state adopt`:");
+        offered.text.lines().for_each(|line| run.io.note(&format!("  {line}")));
+    }
+    Ok(())
+}
+
+/// `state`.
+pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(), Stop> {
+    let words: &[String] = match command {
+        StateCommand::Show | StateCommand::Adopt => &[],
+        StateCommand::Edit { text } => text,
+    };
+    let given = run.io.text(words)?;
+    let view = run.open(false)?;
+    let branch = pick::branch(&view, None)?;
+    let (state, offered) = (branch.state.clone(), branch.offered.clone());
+    match command {
+        StateCommand::Show => show_state(run, state.as_ref(), offered.as_ref()),
+        StateCommand::Adopt => run.done(Request::AdoptState(view.current), "The state was taken; undo takes it back."),
+        StateCommand::Edit { .. } => {
+            let before = state.map(|state| state.text).unwrap_or_default();
+            let text = match given {
+                Some(text) => text,
+                None if run.io.in_tty && run.io.out_tty => editor::edit(&before, &run.config.env)?,
+                None => return Err(Stop::Usage("Say the new state, or give it on standard input with `-`.".into())),
+            };
+            if text.trim() == before.trim() {
+                return run.io.either(&json!({ "done": true, "message": "" }), "The state is as it was.");
+            }
+            run.done(Request::EditState { branch: view.current, text }, "The state was replaced; undo takes it back.")
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `mcp`: tools and servers of tools, what each costs, and what a person says to them.
+//! Not for: calls to tools (`consent`), or how servers are started (`engine`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, in_commands, number};
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, Toolbox};
+use crate::domain::tool::mcp::{Origin, ServerState};
+use crate::engine::api::{Answer, Request, ServerAct};
+use clap::Subcommand;
+
+/// `mcp`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum McpCommand {
+    /// Tools and servers with their state and cost (also without any word).
+    List,
+    /// Start a server and list what it offers.
+    Test {
+        /// Which.
+        server: String,
+    },
+    /// Switch a tool on, on the branch: its key as the list shows it, as `server/tool`, or `server/*`.
+    On {
+        /// Which.
+        keys: Vec<String>,
+    },
+    /// Switch a tool off, on the branch.
+    Off {
+        /// Which.
+        keys: Vec<String>,
+    },
+    /// Take a server's tools as they are described now.
+    Approve {
+        /// Whose.
+        server: String,
+        /// Only this tool.
+        tool: Option<String>,
+    },
+    /// Show what the folder's own .mcp.json names, and use it once told so.
+    Use {
+        /// Use it without asking: you have read it.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// `mcp`.
+pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result<(), Stop> {
+    match command {
+        None | Some(McpCommand::List) => {
+            let branch = run.open(false).ok().map(|view| view.current);
+            let all = toolbox(run, branch, ServerAct::Settle)?;
+            if run.io.json {
+                return run.io.value(&all);
+            }
+            list(run, &all);
+            Ok(())
+        }
+        Some(McpCommand::Test { server }) => test(run, server),
+        Some(McpCommand::On { keys }) => switch(run, keys, true),
+        Some(McpCommand::Off { keys }) => switch(run, keys, false),
+        Some(McpCommand::Approve { server, tool }) => {
+            toolbox(run, None, ServerAct::Settle)?;
+            let act = ServerAct::Approve { server: server.clone(), tool: tool.clone() };
+            run.done(Request::Servers(None, act), "Approved.")
+        }
+        Some(McpCommand::Use { yes }) => file(run, *yes),
+    }
+}
+
+fn toolbox(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<Toolbox, Stop> {
+    match run.client.call(Request::Servers(branch, act), &mut run.io)? {
+        Answer::Toolbox(all) => Ok(*all),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> {
+    let branch = run.open(false)?.current;
+    let all = toolbox(run, Some(branch), ServerAct::List)?;
+    let known =
+        |key: &str| all.servers.iter().any(|server| server.key == key || server.tools.iter().any(|t| t.key == key));
+    // A server that has not started yet has tools that nobody knows: its keys are taken on trust, those of no server never.
+    let served = |key: &str| key.split_once('/').is_some_and(|(name, _)| all.servers.iter().any(|s| s.name == name));
+    if let Some(key) = keys.iter().find(|key| !known(key) && !served(key)) {
+        return Err(Failure::user(format!("There is no tool {key:?}.")).todo("`mcp list` shows the keys.").into());
+    }
+    let act = ServerAct::Switch { keys: keys.to_vec(), on };
+    run.done(Request::Servers(Some(branch), act), if on { "It was on already." } else { "It was off already." })
+}
+
+fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
+    let all = toolbox(run, None, ServerAct::Test { server: name.to_owned() })?;
+    let Some(server) = all.servers.iter().find(|server| server.name == name && server.origin != Origin::Own) else {
+        let why = if all.trusted { "" } else { " The folder is not trusted: no server is started." };
+        let names: Vec<&str> = all.servers.iter().skip(1).map(|server| server.name.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(Failure::user(format!("There is no server {name:?}; there are: {names}.{why}")).into());
+    };
+    if run.io.json {
+        run.io.value(server)?;
+    } else {
+        one(run, server, true);
+    }
+    match &server.state {
+        ServerState::Failed { why, todo } => Err(Failure::user(format!("{name}: {why}.")).todo(todo.clone()).into()),
+        ServerState::Off { why } => Err(Failure::user(format!("{name} is off: {why}.")).into()),
+        _ => Ok(()),
+    }
+}
+
+fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
+    if !all.trusted {
+        run.io.note("this folder is not trusted: no tools are offered, no server is started");
+    }
+    if let Some(file) = &all.file {
+        named(run, file);
+    }
+    for server in &all.servers {
+        one(run, server, false);
+    }
+    if all.servers.iter().all(|server| server.origin == Origin::Own) && all.file.is_none() {
+        run.io.note(if all.built {
+            "no servers: [mcpServers.NAME] in the settings, or .mcp.json in the folder, names them"
+        } else {
+            "MCP is not built into this program"
+        });
+    }
+    if all.trusted {
+        let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
+        run.io.say(&format!("{goes} tools go with every call: {} tokens est", number(u64::from(all.tokens))));
+    }
+}
+
+fn named(run: &mut Run<'_, '_>, file: &FileCard) {
+    let words = match (&file.fault, file.word) {
+        (Some(why), _) => format!("cannot be used: {why}"),
+        (None, FileWord::Waits) => "not used before you say so: `mcp use`".to_owned(),
+        (None, FileWord::Yes) => "used".to_owned(),
+        (None, FileWord::No) => "not used".to_owned(),
+    };
+    run.io.say(&format!("{}: {words}", file.path));
+    for server in file.servers.iter().filter(|server| server.taken) {
+        run.io.say(&format!("  {}: passed over: your settings name a server so too", server.name));
+    }
+}
+
+fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
+    let state = match &server.state {
+        ServerState::Ready if !server.on => "off".to_owned(),
+        ServerState::Ready => {
+            format!("ready, {} tools, {} tokens est", server.going().count(), number(u64::from(server.tokens)))
+        }
+        ServerState::Starting => "starting".to_owned(),
+        ServerState::Off { why } => format!("off: {why}"),
+        ServerState::Failed { why, todo } => format!("failed: {why}. {}", in_commands(todo)),
+    };
+    run.io.say(&format!("{}: {state}", server.name));
+    if whole {
+        run.io.say(&format!("  {}", server.about));
+        run.io.say(&format!("  $ {}", server.command));
+    }
+    for note in &server.notes {
+        run.io.say(&format!("  {note}"));
+    }
+    for tool in &server.tools {
+        let sign = if matches!(server.state, ServerState::Off { .. }) {
+            "off"
+        } else if tool.waits {
+            "changed"
+        } else if server.on && tool.on {
+            "on"
+        } else {
+            "off"
+        };
+        let words = column(tool.description.lines().next().unwrap_or_default(), 90);
+        run.io.say(&format!("  {sign:<8}{:>6}  {}  {}", tool.tokens, tool.key, words.trim_end()));
+    }
+}
+
+/// Shows the folder's file whole, and asks.
+fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
+    let all = toolbox(run, None, ServerAct::List)?;
+    let Some(file) = all.file.filter(|_| all.trusted) else {
+        let what = if all.trusted { "This folder has no .mcp.json." } else { "This folder is not trusted." };
+        return Err(Failure::user(what).into());
+    };
+    if let Some(why) = &file.fault {
+        return Err(Failure::user(format!("{} cannot be used: {why}.", file.path)).into());
+    }
+    for server in &file.servers {
+        let over = if server.taken { "  (passed over: your settings name a server so too)" } else { "" };
+        run.io.note(&format!("{}: {}{over}", server.name, server.command));
+        if !server.given.is_empty() {
+            run.io.note(&format!("  gets {}", server.given.join(", ")));
+        }
+    }
+    let said = yes || {
+        if !run.io.in_tty {
+            return Err(Failure::user("Nobody could be asked.").todo("Read it, then say `mcp use --yes`.").into());
+        }
+        run.io.note("Programs run with your rights, outside the cage that holds commands; addresses are called.");
+        run.io.forget_typed();
+        run.io.note("Enter y to use them until the file changes:");
+        let pressed = (run.io.interrupts)();
+        let line = run.io.line_unless(pressed).unwrap_or_default();
+        if (run.io.interrupts)() > pressed {
+            return Err(Stop::Interrupted);
+        }
+        matches!(line.trim(), "y" | "yes")
+    };
+    run.done(Request::Servers(None, ServerAct::File { digest: file.digest, yes: said }), "Done.")
+}

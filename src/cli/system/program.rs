@@ -1,0 +1,260 @@
+//! `models`, `doctor`, `config`, `completions` and `man`.
+//! Not for: conversations.
+
+use crate::cli::Run;
+use crate::cli::args::{Args, Command, ConfigCommand, Forget};
+use crate::cli::client::unexpected;
+use crate::cli::output::{Io, column, in_commands, number};
+use crate::cli::stop::Stop;
+use crate::config::error::ConfigError;
+use crate::config::load::Config;
+use crate::config::themes;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::call::meter::{Calibration, Learned};
+use crate::domain::call::model::ModelInfo;
+use crate::domain::tool::folder_settings::{FileStanding, FolderSettings};
+use crate::engine::api::{Answer, ProgramRequest, Request};
+use serde_json::{Value, json};
+
+/// `models`.
+pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let found = match run
+        .client
+        .call(Request::Program(ProgramRequest::Models { profile: run.global.profile.clone() }), &mut run.io)?
+    {
+        Answer::Models(found) => found,
+        other => return Err(unexpected(&other)),
+    };
+    let learned = match run.client.call(Request::Program(ProgramRequest::Meters), &mut run.io)? {
+        Answer::Meters(learned) => learned,
+        other => return Err(unexpected(&other)),
+    };
+    let of = |profile: &str, model: &ModelInfo| {
+        let is = |known: &&Learned| {
+            known.profile == profile && known.model == model.name && known.encoding == model.encoding.name()
+        };
+        learned.iter().find(is).map(|known| known.calibration)
+    };
+    if run.io.json {
+        let shape = |profile: &str, model: &ModelInfo| {
+            let mut value = serde_json::to_value(model).unwrap_or_default();
+            value["calibration"] = json!(of(profile, model));
+            value
+        };
+        let shapes: Vec<Value> = found
+            .iter()
+            .map(|(profile, result)| match result {
+                Ok(models) => {
+                    let models: Vec<Value> = models.iter().map(|model| shape(profile, model)).collect();
+                    json!({ "profile": profile, "models": models })
+                }
+                Err(failure) => json!({ "profile": profile, "models": [], "error": failure.to_string() }),
+            })
+            .collect();
+        return run.io.value(&shapes);
+    }
+    for (profile, result) in &found {
+        run.io.say(profile);
+        match result {
+            Ok(models) => models.iter().for_each(|model| run.io.say(&model_line(model, of(profile, model)))),
+            Err(failure) => run.io.say(&format!("  {}", crate::cli::told(failure))),
+        }
+    }
+    Ok(())
+}
+
+fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
+    let price =
+        model.price.map_or_else(String::new, |price| format!("  ${} in, ${} out a million", price.input, price.output));
+    let meter = known.map_or_else(String::new, |known| format!("  actual = est {}", known.sentence()));
+    format!(
+        "  {}  {:>9} tokens ({}){price}{meter}",
+        column(&model.name, 40),
+        number(model.context_window),
+        model.source
+    )
+}
+
+/// `doctor`.
+pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<(), Stop> {
+    if let Some(forget) = forget {
+        return forget_quirks(run, forget);
+    }
+    let findings = match run.client.call(Request::Program(ProgramRequest::Doctor), &mut run.io)? {
+        Answer::Doctor(findings) => findings,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        let shapes: Vec<Value> = findings
+            .iter()
+            .map(|f| {
+                let mut shape = json!({ "subject": f.subject, "ok": f.ok, "text": f.text, "todo": f.todo });
+                f.facts.iter().for_each(|(name, value)| shape[*name] = json!(value));
+                shape
+            })
+            .collect();
+        return run.io.value(&shapes);
+    }
+    for finding in &findings {
+        let mark = match finding.ok {
+            Some(true) => "✓",
+            Some(false) => "✗",
+            None => "·",
+        };
+        run.io.say(&format!("{mark} {}  {}", column(&finding.subject, 24), finding.text));
+        if !finding.todo.is_empty() {
+            // This is the doctor.
+            run.io.say(&format!("    {}", finding.todo.replace(" `pleach doctor` tries every profile.", "")));
+        }
+    }
+    Ok(())
+}
+
+/// `doctor --forget`.
+fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
+    let quirk = match forget {
+        Forget::All => None,
+        Forget::One(quirk) => Some(quirk),
+    };
+    let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
+    run.done(Request::Program(ProgramRequest::ForgetQuirks { profile, model, quirk }), "")
+}
+
+/// The commands that need no engine.
+pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut Io<'_>) -> Result<(), Stop> {
+    match &args.command {
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Args::description(), "pleach", &mut script);
+            io.data(&String::from_utf8_lossy(&script));
+            Ok(())
+        }
+        Some(Command::Man) => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Args::description())
+                .render(&mut page)
+                .map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
+            io.data(&String::from_utf8_lossy(&page));
+            Ok(())
+        }
+        Some(Command::Config(command)) => {
+            let config = loaded.as_ref().map_err(ConfigError::failure)?;
+            settings(command, config, io)
+        }
+        _ => Err(Failure::new(FailureKind::Internal, "This command needs the engine.").into()),
+    }
+}
+
+fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
+    match command {
+        ConfigCommand::Path => {
+            let paths = &config.paths;
+            let places = [
+                ("config", paths.user_file()),
+                ("keymap", paths.keymap_file()),
+                ("policies", paths.policies_dir()),
+                ("themes", paths.themes_dir()),
+                ("store", paths.store.clone()),
+                ("log", paths.state_dir.join("log").join("pleach.log")),
+            ];
+            if io.json {
+                let map: serde_json::Map<String, Value> =
+                    places.iter().map(|(name, path)| ((*name).into(), path.display().to_string().into())).collect();
+                return io.value(&map);
+            }
+            for (name, path) in places {
+                io.say(&format!("{}  {}", column(name, 8), path.display()));
+            }
+            Ok(())
+        }
+        ConfigCommand::Show => {
+            if io.json {
+                let mut value: Value = toml::from_str(&config.shown()).unwrap_or_default();
+                value["origins"] = json!(config.origins);
+                value["folder"] = json!(config.folder);
+                return io.value(&value);
+            }
+            io.data(&in_commands(&config.explained()));
+            Ok(())
+        }
+        ConfigCommand::Check => check(config, io),
+        ConfigCommand::Theme { name } => theme(config, name.as_deref(), io),
+        ConfigCommand::Default { profile, model } => start_with(config, profile, model.as_deref().unwrap_or(""), io),
+    }
+}
+
+/// Lists themes, or prints one: `pleach config theme dark > ~/.config/pleach/themes/mine.toml`.
+fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Stop> {
+    let (all, problems) = themes::load(&config.paths.themes_dir());
+    for problem in problems {
+        io.note(&problem);
+    }
+    let Some(name) = name else {
+        if io.json {
+            let shapes: Vec<Value> = all
+                .iter()
+                .map(|theme| json!({ "name": theme.name, "own": theme.own, "about": theme.about() }))
+                .collect();
+            return io.value(&shapes);
+        }
+        for theme in &all {
+            let own = if theme.own { " (your own)" } else { "" };
+            io.say(&format!("{}  {}{own}", column(&theme.name, 12), theme.about()));
+        }
+        return Ok(());
+    };
+    let Some(theme) = all.iter().find(|theme| theme.name == name) else {
+        let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
+        return Err(Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
+            .todo(format!("Known are: {}.", known.join(", ")))
+            .into());
+    };
+    if io.json {
+        return io.value(&json!({ "name": theme.name, "own": theme.own, "toml": theme.text }));
+    }
+    io.data(&theme.text);
+    Ok(())
+}
+
+fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> Result<(), Stop> {
+    if config.profile(profile).is_none() {
+        let known: Vec<&str> = config.settings.profiles.keys().map(String::as_str).collect();
+        return Err(Failure::new(FailureKind::Config, format!("There is no profile {profile:?}."))
+            .kept("Nothing was changed.")
+            .todo(format!("Known are: {}.", known.join(", ")))
+            .into());
+    }
+    let mut config = config.clone();
+    config.save_default(profile, model).map_err(|error| error.failure())?;
+    if io.json {
+        return io.value(&json!({ "profile": profile, "model": model }));
+    }
+    io.say(&format!(
+        "{} now names {profile}{}{model}.",
+        config.paths.user_file().display(),
+        if model.is_empty() { "" } else { " and " }
+    ));
+    Ok(())
+}
+
+fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
+    let faulty = config.folder.as_ref().filter(|card| card.standing == FileStanding::Faulty);
+    if io.json {
+        let ok = faulty.is_none();
+        io.value(&json!({ "ok": ok, "files": config.files, "notes": config.notes, "folder": config.folder }))?;
+    }
+    if let Some(notice) = faulty.and_then(FolderSettings::notice) {
+        return Err(Failure::new(FailureKind::Config, notice).into());
+    }
+    if io.json {
+        return Ok(());
+    }
+    for file in &config.files {
+        io.say(&format!("read {}", file.display()));
+    }
+    for note in &config.notes {
+        io.say(&in_commands(note));
+    }
+    io.say("The settings are well.");
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! `project`: rules of the project and skills, how each stands to the next call, and taking one out of a branch's calls.
+//! Not for: rules about tools (`consent`).
+
+use crate::cli::Run;
+use crate::cli::args::Command;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, number};
+use crate::cli::pick;
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
+use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList};
+use crate::domain::summary::draft::By;
+use crate::domain::summary::module::Staleness;
+use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request};
+use clap::Subcommand;
+
+/// `project`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum ProjectCommand {
+    /// All rules and skills, with how each stands.
+    List,
+    /// Print the text of one, as it stands in its file.
+    Show {
+        /// Its path as it is listed, or a skill's name.
+        path: String,
+    },
+    /// Leave one out of the branch's calls until taken back; `skills` is the list of skills.
+    Exclude {
+        /// Its path as it is listed.
+        path: String,
+        /// For the next call only.
+        #[arg(long)]
+        once: bool,
+    },
+    /// Take it back in; what the settings switch off goes with the next call.
+    Include {
+        /// Its path as it is listed.
+        path: String,
+    },
+}
+
+/// `project` and `capsule`.
+pub(crate) fn command(run: &mut Run<'_, '_>, command: &Command) -> Result<(), Stop> {
+    match command {
+        Command::Project { command } => project(run, command.as_ref()),
+        Command::Capsule { path, by_model, undo, redo } => {
+            let by = if *by_model { By::Model } else { By::Extractive };
+            capsule(run, path.as_deref(), by, (*undo, *redo))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
+    let view = run.open(true)?;
+    let branch = pick::branch(&view, None)?.id;
+    let set = |path: &str, on: bool, once: bool| {
+        Request::Project(ProjectAct::Set { branch, path: path.to_owned(), on: Some(on), once })
+    };
+    match command {
+        Some(ProjectCommand::Exclude { path, once }) => return run.done(set(path, false, *once), "Excluded."),
+        Some(ProjectCommand::Include { path }) => return run.done(set(path, true, false), "Taken back in."),
+        Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
+    }
+    let list = match run.client.call(Request::Project(ProjectAct::List { branch }), &mut run.io)? {
+        Answer::Project(list) => *list,
+        other => return Err(unexpected(&other)),
+    };
+    if let Some(ProjectCommand::Show { path }) = command {
+        return show(run, &list, path);
+    }
+    if run.io.json {
+        return run.io.value(&list);
+    }
+    run.io.say(&format!("{}{}", list.root, if list.trusted { "" } else { " (not trusted)" }));
+    for item in &list.items {
+        run.io.say(&line(item));
+        for note in &item.notes {
+            run.io.say(&format!("    {note}"));
+        }
+    }
+    if list.items.is_empty() {
+        run.io.note("no AGENTS.md, no CLAUDE.md and no skills here");
+    }
+    Ok(())
+}
+
+fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, by: By, (undo, redo): (bool, bool)) -> Result<(), Stop> {
+    let view = run.open(true)?;
+    let branch = pick::branch(&view, None)?.id;
+    let ask = |act: ModuleAct| Request::Project(ProjectAct::Module(act));
+    if let Some(path) = path {
+        let path = path.trim_end_matches('/').to_owned();
+        if undo || redo {
+            return run.done(ask(ModuleAct::Step { path, forward: redo }), "Done.");
+        }
+        let (make, stop) = (ask(ModuleAct::Make { branch, path, by }), ask(ModuleAct::Stop { branch }));
+        let answer = run.client.stoppable(make, stop, &mut run.io)?;
+        return run.did(answer, "Summed up.");
+    }
+    let all = match run.client.call(ask(ModuleAct::List { branch }), &mut run.io)? {
+        Answer::Modules(all) => all,
+        other => return Err(unexpected(&other)),
+    };
+    if run.io.json {
+        return run.io.value(&all);
+    }
+    for one in all.iter().filter(|one| one.current) {
+        let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(one.card.files.len()));
+        let tokens = number(u64::from(one.tokens));
+        run.io.say(&format!("{}  {tokens} tok est, by {}, {stale}", one.card.path, one.card.by()));
+        let names = one.stale.as_ref().map(Staleness::names).unwrap_or_default();
+        if !names.is_empty() {
+            run.io.say(&format!("    {names}"));
+        }
+        run.io.words(&one.card.text);
+    }
+    if all.iter().all(|one| !one.current) {
+        run.io.note("no part of the program is summed up; `pleach capsule PATH` does it");
+    }
+    Ok(())
+}
+
+fn show(run: &mut Run<'_, '_>, list: &ProjectList, path: &str) -> Result<(), Stop> {
+    let found = list.items.iter().find(|item| item.path == path || item.title == path);
+    let found = found.ok_or_else(|| {
+        Failure::user(format!("There are no rules and no skill {path:?} here.")).todo("pleach project lists them.")
+    })?;
+    if run.io.json {
+        return run.io.value(found);
+    }
+    run.io.words(&found.text);
+    Ok(())
+}
+
+fn line(item: &ProjectItem) -> String {
+    let what = if item.kind == ProjectKind::Skill { "skill" } else { "rules" };
+    let about = if item.about.is_empty() { String::new() } else { format!("  {}", item.about) };
+    let words = if item.kind == ProjectKind::Skill { "can be loaded".to_owned() } else { item.stands.words() };
+    let tokens = format!("{} tok est", number(u64::from(item.tokens)));
+    format!("{}  {}  {}  {}{about}", column(what, 5), column(&item.title, 28), column(&tokens, 14), column(&words, 24))
+}

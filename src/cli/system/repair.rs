@@ -1,0 +1,124 @@
+//! `doctor --repair`: moving a damaged store aside, once the person agreed.
+//! Not for: how that is done; the ways to it are handed in, so that this room need not know the store.
+
+use crate::cli::args::{Args, Command};
+use crate::cli::output::sentence;
+use crate::cli::stop::Stop;
+use crate::cli::{finish, on_process};
+use crate::domain::base::damage::{Damage, Mended, StartWith};
+use crate::domain::base::failure::Failure;
+use serde_json::json;
+
+/// Reads the whole store; nothing where it is well.
+pub type Look<'a> = &'a dyn Fn() -> Result<Option<Damage>, Failure>;
+/// Moves it aside and starts from something else.
+pub type Mend<'a> = &'a dyn Fn(StartWith) -> Result<Mended, Failure>;
+
+/// Whether this command repairs, and so must run before any engine opens the store.
+#[must_use]
+pub fn wanted(args: &Args) -> bool {
+    matches!(args.command, Some(Command::Doctor { repair: true, .. }))
+}
+
+/// Runs `doctor --repair`, and gives its exit code.
+#[must_use]
+pub fn run(args: &Args, look: Look<'_>, mend: Mend<'_>) -> u8 {
+    on_process(args, &|| 0, |mut io| {
+        let result = repair(args, look, mend, &mut io);
+        finish(result, &mut io)
+    })
+}
+
+fn repair(args: &Args, look: Look<'_>, mend: Mend<'_>, io: &mut crate::cli::Io<'_>) -> Result<(), Stop> {
+    let Some(Command::Doctor { yes, empty, .. }) = args.command else { return Ok(()) };
+    let Some(damage) = look()? else {
+        let said = "The store is well; nothing was changed.";
+        return io.either(&json!({ "damaged": false, "repaired": false, "message": said }), said);
+    };
+    io.note(&damage.what());
+    io.note(&damage.backups_sentence());
+    let start = if empty || damage.backups.is_empty() { StartWith::Empty } else { StartWith::Backup };
+    if !yes && !io.in_tty {
+        return Err(Stop::Usage("Nothing was changed. Say --yes where nobody can be asked.".into()));
+    }
+    let into = match start {
+        StartWith::Backup => "start from the newest backup",
+        StartWith::Empty => "start empty",
+    };
+    if !io.confirm(&format!("Move it aside, as it is, and {into}?"), yes)? {
+        io.note("nothing was changed");
+        return Err(Stop::Said(1));
+    }
+    let mended = mend(start)?;
+    let said: Vec<String> = mended.sentences().iter().map(|said| sentence(said)).collect();
+    let value = json!({
+        "damaged": true,
+        "repaired": true,
+        "moved": Some(&mended.moved).filter(|moved| !moved.is_empty()),
+        "from": mended.from.map(|from| from.path),
+        "salvaged": mended.salvaged.map(|(file, messages)| json!({ "file": file, "messages": messages })),
+    });
+    io.either(&value, &said.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::damage::BackupCard;
+    use clap::Parser as _;
+    use std::cell::RefCell;
+
+    fn told(line: &str, backups: usize, tty: bool, typed: &str) -> (Result<(), Stop>, String, Vec<StartWith>) {
+        let args = Args::try_parse_from(line.split_whitespace()).unwrap();
+        assert!(wanted(&args));
+        let asked = RefCell::new(Vec::new());
+        let card = |n| BackupCard { path: format!("/s/b{n}"), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
+        let damage = Damage { path: "/s/p".into(), why: "bad".into(), backups: (0..backups).map(card).collect() };
+        let look = || Ok(Some(damage.clone()));
+        let mend = |start| {
+            asked.borrow_mut().push(start);
+            Ok(Mended { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
+        };
+        let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), typed.as_bytes());
+        let mut io = crate::cli::Io {
+            out: &mut out,
+            err: &mut err,
+            input: &mut input,
+            out_tty: tty,
+            err_tty: tty,
+            in_tty: tty,
+            joins: true,
+            json: args.global.json,
+            escape: false,
+            interrupts: &|| 0,
+        };
+        let result = repair(&args, &look, &mend, &mut io);
+        let said = String::from_utf8([out, err].concat()).unwrap();
+        (result, said, asked.into_inner())
+    }
+
+    #[test]
+    fn nothing_happens_without_a_yes() {
+        let (result, said, asked) = told("pleach doctor --repair", 1, true, "\n");
+        assert_eq!((result.unwrap_err().code(), asked.len()), (1, 0), "{said}");
+        assert!(said.contains("[y/N]") && said.contains("2026-01-01 10:00 UTC"), "{said}");
+        let (result, said, asked) = told("pleach doctor --repair", 1, false, "y\n");
+        assert_eq!((result.unwrap_err().code(), asked.len()), (2, 0), "{said}");
+    }
+
+    #[test]
+    fn a_yes_starts_from_a_backup_where_there_is_one() {
+        for (line, backups, typed, start) in [
+            ("pleach doctor --repair", 2, "y\n", StartWith::Backup),
+            ("pleach doctor --repair --yes", 2, "", StartWith::Backup),
+            ("pleach doctor --repair --empty", 2, "yes\n", StartWith::Empty),
+            ("pleach doctor --repair -y", 0, "", StartWith::Empty),
+        ] {
+            let (result, said, asked) = told(line, backups, true, typed);
+            assert_eq!((result, asked), (Ok(()), vec![start]), "{said}");
+            assert!(said.contains("/s/p.corrupt") && said.contains("3 messages"), "{said}");
+        }
+        let (_, said, _) = told("pleach --json doctor --repair --yes", 0, false, "");
+        assert!(said.contains("\"messages\":3"), "{said}");
+    }
+}

@@ -1,0 +1,313 @@
+//! `traces`: calls to tools, one of them whole, one run again.
+//! Not for: which failures belong together (`domain::tool::resolution`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, number};
+use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
+use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::tool::consent::FileChange;
+use crate::domain::tool::rerun::{AgainState, AgainView};
+use crate::domain::tool::resolution::{self, Link, Sieve};
+use crate::domain::tool::trace::ToolTrace;
+use crate::engine::api::{Answer, Event, Request, SessionView, TraceAct, TraceWhole};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Calls of a session that are read.
+const MOST: usize = 20_000;
+/// Lines around a change.
+const AROUND: usize = 3;
+/// Columns of what a call was asked.
+const ASKED: usize = 60;
+
+/// `traces`.
+#[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Traces {
+    /// One call.
+    #[command(subcommand)]
+    pub command: Option<TracesCommand>,
+    /// Only those that failed.
+    #[arg(long)]
+    pub failed: bool,
+    /// Only calls of this tool.
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
+    /// Only what fits: words, tool:, state: (failed, refused, unfixed …), file:.
+    #[arg(long, value_name = "WORDS")]
+    pub filter: Option<String>,
+    /// Failures by tool and kind of error, the most frequent first.
+    #[arg(long)]
+    pub grouped: bool,
+    /// Of the whole session instead of this branch.
+    #[arg(long)]
+    pub whole_session: bool,
+}
+
+/// What is done with one call.
+#[derive(Subcommand, Clone, Debug)]
+pub enum TracesCommand {
+    /// All of it: arguments, result, what is kept beyond that, files as a difference.
+    Show {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
+    /// Run it again, beside the conversation; prints what differs from the result of then. What may act asks first.
+    Again {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
+}
+
+/// `traces`.
+pub(crate) fn traces(run: &mut Run<'_, '_>, wish: &Traces) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    match &wish.command {
+        Some(TracesCommand::Show { id }) => show(run, &view, id),
+        Some(TracesCommand::Again { id }) => again(run, &view, id),
+        None => list(run, &view, wish),
+    }
+}
+
+/// The calls, with what belongs together.
+struct Board {
+    traces: Vec<ToolTrace>,
+    links: Vec<Link>,
+}
+
+impl Board {
+    fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
+        let all = match run.client.call(Request::Traces(TraceAct::List { most: MOST }), &mut run.io)? {
+            Answer::Traces(all) => all,
+            other => return Err(unexpected(&other)),
+        };
+        let tree = Tree::build(view.nodes.clone());
+        let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
+        let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
+        let path: Vec<Slot> = head.and_then(|head| tree.slot(head)).map(|tip| tree.path(tip)).unwrap_or_default();
+        let on_path = |trace: &ToolTrace| {
+            slot(trace)
+                .is_some_and(|slot| path.get(usize::try_from(tree.depth(slot)).unwrap_or(usize::MAX)) == Some(&slot))
+        };
+        let of_path = |trace: &ToolTrace| match &trace.more.again {
+            Some(call) => all.iter().any(|known| known.run == trace.run && known.call_id == *call && on_path(known)),
+            None => on_path(trace),
+        };
+        let traces: Vec<ToolTrace> = all.iter().filter(|trace| whole || of_path(trace)).cloned().collect();
+        let after = |above: &ToolTrace, below: &ToolTrace| match (slot(above), slot(below)) {
+            (Some(above), Some(below)) => tree.contains(above, below),
+            _ => above.run == below.run,
+        };
+        let links = resolution::links(&traces.iter().collect::<Vec<_>>(), after);
+        Ok(Self { traces, links })
+    }
+
+    fn fix(&self, at: usize) -> Option<&Link> {
+        self.links.iter().find(|link| link.failed == at)
+    }
+
+    fn fixes(&self, at: usize) -> Vec<String> {
+        self.links.iter().filter(|link| link.fixed == at).map(|link| self.traces[link.failed].id()).collect()
+    }
+
+    /// A call as JSON: what is stored of it, and what belongs to it.
+    fn shape(&self, at: usize) -> Value {
+        let trace = &self.traces[at];
+        let mut shape = json!(trace);
+        shape["id"] = json!(trace.id());
+        shape["state"] = json!(resolution::state(trace));
+        shape["argument"] = json!(resolution::argument(&trace.args));
+        let fix = self.fix(at);
+        shape["fixed_by"] = json!(fix.map(|link| self.traces[link.fixed].id()));
+        shape["fixed_after"] = json!(fix.map(|link| &link.between));
+        shape["resolves"] = json!(self.fixes(at));
+        shape
+    }
+}
+
+fn list(run: &mut Run<'_, '_>, view: &SessionView, wish: &Traces) -> Result<(), Stop> {
+    let board = Board::read(run, view, wish.whole_session)?;
+    let sieve = Sieve::read(wish.filter.as_deref().unwrap_or_default());
+    let fits = |at: usize| {
+        let trace = &board.traces[at];
+        sieve.lets(trace, board.fix(at).is_some())
+            && (!wish.failed || resolution::failed(trace))
+            && wish.tool.as_ref().is_none_or(|tool| *tool == trace.name)
+    };
+    if wish.grouped {
+        return groups(run, &board, &fits);
+    }
+    let chosen: Vec<usize> = (0..board.traces.len()).rev().filter(|at| fits(*at)).collect();
+    if run.io.json {
+        return run.io.value(&chosen.iter().map(|at| board.shape(*at)).collect::<Vec<_>>());
+    }
+    for at in &chosen {
+        let line = line(&board, *at);
+        run.io.say(&line);
+    }
+    if chosen.is_empty() {
+        run.io.note("no calls to tools here, or none that fits");
+    }
+    Ok(())
+}
+
+fn line(board: &Board, at: usize) -> String {
+    let trace = &board.traces[at];
+    let mut line = format!("{}  {} {}", trace.id(), column(resolution::state(trace), 9), column(&trace.name, 10));
+    let _ = write!(line, " {}", column(&one_line(&resolution::argument(&trace.args)), ASKED));
+    let _ = write!(line, "  {:>7} ms  {:>6} tok", trace.duration_ms, number(trace.est_tokens));
+    if let Some(exit) = trace.exit {
+        let _ = write!(line, "  exit {exit}");
+    }
+    if let Some(word) = &trace.word {
+        let _ = write!(line, "  by {word}");
+    }
+    if trace.truncated_from.is_some() {
+        line.push_str("  cut");
+    }
+    if trace.more.again.is_some() {
+        line.push_str("  run again");
+    }
+    if let Some(link) = board.fix(at) {
+        let _ = write!(line, "  fixed by {}", board.traces[link.fixed].id());
+    }
+    let fixes = board.fixes(at);
+    if !fixes.is_empty() {
+        let _ = write!(line, "  resolves {}", fixes.join(", "));
+    }
+    line
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn groups(run: &mut Run<'_, '_>, board: &Board, fits: &dyn Fn(usize) -> bool) -> Result<(), Stop> {
+    let all: Vec<&ToolTrace> = board.traces.iter().collect();
+    let mut groups = resolution::groups(&all);
+    for group in &mut groups {
+        group.calls.retain(|at| fits(*at));
+    }
+    groups.retain(|group| !group.calls.is_empty());
+    let fixed = |calls: &[usize]| calls.iter().filter(|at| board.fix(**at).is_some()).count();
+    if run.io.json {
+        let shape = |group: &resolution::Group| {
+            json!({
+                "tool": group.tool, "kind": group.kind, "count": group.calls.len(), "fixed": fixed(&group.calls),
+                "calls": group.calls.iter().map(|at| board.traces[*at].id()).collect::<Vec<_>>(),
+            })
+        };
+        return run.io.value(&groups.iter().map(shape).collect::<Vec<_>>());
+    }
+    for group in &groups {
+        let (count, fixed) = (group.calls.len(), fixed(&group.calls));
+        run.io.say(&format!("{count:>4} failed, {fixed} fixed later  {} {}", group.tool, group.kind));
+        for at in &group.calls {
+            let line = line(board, *at);
+            run.io.say(&format!("      {line}"));
+        }
+    }
+    if groups.is_empty() {
+        run.io.note("nothing failed here, or nothing that fits");
+    }
+    Ok(())
+}
+
+fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
+    match run.client.call(Request::Traces(TraceAct::Show { id: id.to_owned() }), &mut run.io)? {
+        Answer::Trace(whole) => Ok(*whole),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
+    let whole = whole(run, id)?;
+    let board = Board::read(run, view, true)?;
+    let Some(at) = board.traces.iter().position(|trace| trace.id() == whole.trace.id()) else {
+        return Err(Failure::user("That call is gone.").into());
+    };
+    let TraceWhole { trace, result, full, files } = whole;
+    if run.io.json {
+        let mut shape = board.shape(at);
+        shape["result"] = json!(result.as_deref());
+        shape["full"] = json!(full.as_deref());
+        shape["diffs"] = json!(files.iter().map(|change| change.unified(AROUND)).collect::<Vec<_>>());
+        return run.io.value(&shape);
+    }
+    let head = line(&board, at);
+    run.io.say(&head);
+    run.io.say(&format!("{} bytes at {}", trace.bytes, crate::cli::output::time(trace.at)));
+    if let Some(bytes) = trace.truncated_from {
+        let back = trace.more.back.as_ref().map_or_else(String::new, |back| format!("; the rest: {back}"));
+        run.io.say(&format!("cut from {bytes} bytes{back}"));
+    }
+    if let Some(error) = &trace.more.error {
+        run.io.say(&format!("error: {error}"));
+    }
+    if let Some(link) = board.fix(at).filter(|link| !link.between.is_empty()) {
+        run.io.say(&format!("fixed after {} changed", link.between.join(", ")));
+    }
+    for line in &trace.more.protection {
+        run.io.say(&format!("protection: {line}"));
+    }
+    part(run, "arguments", &trace.args);
+    for change in &files {
+        part(run, "changed", &change.unified(AROUND));
+    }
+    part(run, "result", result.as_deref().unwrap_or(&trace.preview));
+    if let Some(full) = full.filter(|_| trace.node.is_some()) {
+        part(run, "full result", &full);
+    }
+    Ok(())
+}
+
+fn part(run: &mut Run<'_, '_>, title: &str, text: &str) {
+    run.io.say(&format!("\n{title}:"));
+    run.io.words(text);
+    run.io.end_line(text);
+}
+
+fn again(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
+    let ticket = run.client.send(Request::Traces(TraceAct::Again { branch: view.current, id: id.to_owned() }));
+    let pressed = (run.io.interrupts)();
+    let mut stopped = false;
+    loop {
+        if !stopped && (run.io.interrupts)() > pressed {
+            stopped = true;
+            run.client.send(Request::Traces(TraceAct::Stop));
+        }
+        match run.client.next(&mut run.io)? {
+            Some(Event::Answer { ticket: whose, result: Err(failure) }) if whose == ticket => {
+                return Err(failure.into());
+            }
+            Some(Event::Again(view)) if view.state == AgainState::Ended => return ended(run, &view),
+            _ => {}
+        }
+    }
+}
+
+fn ended(run: &mut Run<'_, '_>, view: &AgainView) -> Result<(), Stop> {
+    let change: Option<&FileChange> = view.change.as_ref();
+    let differs = change.is_some_and(|change| !change.hunks.is_empty());
+    if run.io.json {
+        let mut shape = json!(view.trace);
+        shape["id"] = json!(view.trace.id());
+        shape["of"] = json!(view.of);
+        shape["state"] = json!(resolution::state(&view.trace));
+        shape["before"] = json!(change.and_then(|change| change.before.as_deref()));
+        shape["result"] = json!(change.and_then(|change| change.after.as_deref()));
+        shape["differs"] = json!(differs);
+        return run.io.value(&shape);
+    }
+    let trace = &view.trace;
+    let state = resolution::state(trace);
+    run.io.say(&format!("{} {state} in {} ms; no message holds it", trace.id(), trace.duration_ms));
+    match change {
+        Some(change) if differs => part(run, "then (-) and now (+)", &change.unified(AROUND)),
+        _ => run.io.say("the same result as then"),
+    }
+    Ok(())
+}

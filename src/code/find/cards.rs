@@ -1,0 +1,367 @@
+//! From ranked symbols to touchpoints that fit a budget: a line with place and signature for each, and of the best the
+//! documentation and the first lines. Nothing stands in two of them.
+//! Not for: ranking (`rank`), or reading files (a source of texts is handed in).
+
+use super::rank::Hit;
+use crate::code::index::records::{File, Index, SymbolId};
+use crate::code::parse::doc;
+use crate::code::symbol::Symbol;
+use crate::domain::base::hash::Hash;
+use crate::domain::code::symbols::{Kind, Near, NearWhy, Touchpoint};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes of one line that are shown.
+const LONGEST_LINE: usize = 240;
+/// Near misses that are told.
+const NEAR: usize = 12;
+
+/// Texts of files, by their paths beneath the root.
+pub trait Sources {
+    /// The bytes of a file as they are now.
+    fn text(&self, path: &Path) -> Option<Arc<[u8]>>;
+}
+
+/// What touchpoints may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Tokens in all.
+    pub budget: u32,
+    /// Touchpoints at most.
+    pub items: usize,
+    /// Lines of a touchpoint's excerpt.
+    pub lines: usize,
+    /// Tokens of one touchpoint.
+    pub tokens: u32,
+    /// Hundredths of the budget that excerpts may take before all signatures are in.
+    pub excerpts: u32,
+}
+
+impl Limits {
+    /// Within a budget, with up to 30 lines each. The larger the budget, the more of it goes to excerpts: places first, then
+    /// what stands there.
+    #[must_use]
+    pub fn within(budget: u32) -> Self {
+        let excerpts = (25 + budget.saturating_sub(1_000) / 350).min(45);
+        Self { budget, items: 400, lines: 30, tokens: 600, excerpts }
+    }
+}
+
+/// Touchpoints for one query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// In the order in which they are sent: by file, best file first, then by line.
+    pub items: Vec<Touchpoint>,
+    /// The best that are not sent.
+    pub near: Vec<Near>,
+    /// Files that changed since they were read.
+    pub changed: BTreeSet<String>,
+}
+
+/// A card while the budget is shared out.
+struct Draft {
+    hit: Hit,
+    rank: u32,
+    /// Bytes of the signature.
+    lines: (u32, u32),
+    text: String,
+    signature: String,
+    tokens: u32,
+}
+
+struct Fill<'a> {
+    index: &'a Index,
+    sources: &'a dyn Sources,
+    count: &'a dyn Fn(&str) -> u32,
+    limits: Limits,
+    texts: BTreeMap<String, Option<Arc<[u8]>>>,
+    heads: BTreeMap<String, u32>,
+    drafts: Vec<Draft>,
+    /// Drafts by the first symbol of their file.
+    by_file: BTreeMap<SymbolId, Vec<usize>>,
+    used: u32,
+    found: Found,
+    taken: &'a Taken,
+}
+
+/// Lines of files, first and last, that are in a request already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken(BTreeMap<String, Vec<(u32, u32)>>);
+
+impl Taken {
+    /// Notes lines of a file.
+    pub fn add(&mut self, path: &str, lines: (u32, u32)) {
+        if lines.0 <= lines.1 {
+            self.0.entry(path.to_owned()).or_default().push(lines);
+        }
+    }
+
+    /// The first taken line of a file within some lines.
+    #[must_use]
+    pub fn first_in(&self, path: &str, (first, last): (u32, u32)) -> Option<u32> {
+        let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
+        runs.map(|run| run.0.max(first)).min()
+    }
+
+    /// All of it, by file.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
+        self.0.iter().map(|(path, runs)| (path.as_str(), runs.as_slice()))
+    }
+}
+
+/// Makes touchpoints of ranked symbols, best first. `count` counts tokens.
+#[must_use]
+pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&str) -> u32, limits: Limits) -> Found {
+    fill_beside(index, hits, sources, count, limits, &Taken::default())
+}
+
+/// The same beside lines that are in the request already: none of them is in a touchpoint.
+#[must_use]
+pub fn fill_beside(
+    index: &Index,
+    hits: &[Hit],
+    sources: &dyn Sources,
+    count: &dyn Fn(&str) -> u32,
+    limits: Limits,
+    taken: &Taken,
+) -> Found {
+    let mut fill = Fill {
+        index,
+        sources,
+        count,
+        limits,
+        texts: BTreeMap::new(),
+        heads: BTreeMap::new(),
+        drafts: Vec::new(),
+        by_file: BTreeMap::new(),
+        used: 0,
+        found: Found::default(),
+        taken,
+    };
+    let reserved = limits.budget.saturating_mul(limits.excerpts) / 100;
+    let first = fill.signatures(hits, 0, limits.budget - reserved);
+    fill.excerpts();
+    fill.signatures(hits, first, limits.budget);
+    fill.finish()
+}
+
+impl Fill<'_> {
+    /// Puts signatures in until the room is used up; where it stopped.
+    fn signatures(&mut self, hits: &[Hit], from: usize, room: u32) -> usize {
+        let mut misses = 0;
+        for (at, hit) in hits.iter().enumerate().skip(from) {
+            if self.drafts.len() >= self.limits.items || misses > NEAR {
+                return at;
+            }
+            let Some((symbol, file)) = self.index.symbol(hit.id) else { continue };
+            let Some(text) = self.text(file) else {
+                self.miss(hit, symbol, file, NearWhy::Changed);
+                continue;
+            };
+            if self.is_shown(hit.id, symbol, file) {
+                self.miss(hit, symbol, file, NearWhy::Inside);
+                continue;
+            }
+            let head = head_lines(symbol, &text);
+            if self.taken.first_in(&file.shown, (head.0.max(1), head.1.max(1))).is_some() {
+                self.miss(hit, symbol, file, NearWhy::Sent);
+                continue;
+            }
+            let signature = signature(symbol, &text);
+            let line = self.line(hit.id, symbol, &signature);
+            let tokens = (self.count)(&line);
+            let head = if self.heads.contains_key(file.shown.as_ref()) { 0 } else { (self.count)(&heading(file)) };
+            if self.used + tokens + head > room {
+                if room < self.limits.budget {
+                    return at;
+                }
+                misses += 1;
+                self.miss(hit, symbol, file, NearWhy::NoRoom { needed: tokens + head });
+                continue;
+            }
+            self.used += tokens + head;
+            self.heads.entry(file.shown.to_string()).or_insert(head);
+            self.by_file.entry(file.first).or_default().push(self.drafts.len());
+            let lines = head_lines(symbol, &text);
+            let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            self.drafts.push(Draft { hit: *hit, rank, lines, text: line, signature, tokens });
+        }
+        hits.len()
+    }
+
+    fn text(&mut self, file: &File) -> Option<Arc<[u8]>> {
+        if !self.texts.contains_key(file.shown.as_ref()) {
+            let text = self.sources.text(&file.path).filter(|text| Hash::of(text) == file.hash);
+            if text.is_none() {
+                self.found.changed.insert(file.shown.to_string());
+            }
+            self.texts.insert(file.shown.to_string(), text);
+        }
+        self.texts.get(file.shown.as_ref()).cloned().flatten()
+    }
+
+    fn miss(&mut self, hit: &Hit, symbol: &Symbol, file: &File, why: NearWhy) {
+        if self.found.near.len() < NEAR {
+            let (kind, lines, qualified) = (symbol.kind, symbol.lines, self.index.qualified(hit.id));
+            let (path, symbol) = (file.shown.to_string(), symbol.name.to_string());
+            self.found.near.push(Near { path, symbol, qualified, kind, lines, score: hit.score, why });
+        }
+    }
+
+    /// Whether its signature already stands in what is sent of another.
+    fn is_shown(&self, id: SymbolId, symbol: &Symbol, file: &File) -> bool {
+        let beside = self.by_file.get(&file.first).into_iter().flatten();
+        beside
+            .filter_map(|at| self.drafts.get(*at))
+            .any(|draft| draft.hit.id != id && draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1)
+    }
+
+    fn line(&self, id: SymbolId, symbol: &Symbol, signature: &str) -> String {
+        let around = self.index.parent(id).and_then(|parent| self.index.symbol(parent));
+        let around = around.filter(|(around, _)| !matches!(around.kind, Kind::File)).map(|(around, _)| &around.name);
+        let place = format!("{}-{}", symbol.line, symbol.lines.1);
+        match around {
+            Some(around) => format!("{place} {around}: {signature}\n"),
+            None => format!("{place} {signature}\n"),
+        }
+    }
+
+    /// Gives the best their documentation and first lines, while there is room.
+    fn excerpts(&mut self) {
+        for at in 0..self.drafts.len() {
+            let Some((symbol, file)) = self.index.symbol(self.drafts[at].hit.id) else { continue };
+            let Some(text) = self.text(file) else { continue };
+            let Some((lines, excerpt)) = self.excerpt(symbol, file, &text) else { continue };
+            let room = self.limits.budget - self.used + self.drafts[at].tokens;
+            // Documentation inside the body comes with its lines.
+            let inside = symbol.doc.start > symbol.head.start;
+            let said = if inside { String::new() } else { doc::first_sentence(symbol, &text) };
+            let said = if said.is_empty() { said } else { format!("  — {said}\n") };
+            let whole = format!("{}{said}{excerpt}", self.drafts[at].text);
+            let tokens = (self.count)(&whole);
+            if tokens <= room.min(self.limits.tokens) {
+                self.used = self.used - self.drafts[at].tokens + tokens;
+                let draft = &mut self.drafts[at];
+                (draft.text, draft.tokens, draft.lines) = (whole, tokens, lines);
+            }
+        }
+    }
+
+    /// The lines after the signature, up to the next chosen symbol or the limit.
+    fn excerpt(&self, symbol: &Symbol, file: &File, text: &[u8]) -> Option<((u32, u32), String)> {
+        let (first, head) = head_lines(symbol, text);
+        let beside = self.by_file.get(&file.first).into_iter().flatten().filter_map(|at| self.drafts.get(*at));
+        let taken = self.taken.first_in(&file.shown, (head + 1, symbol.lines.1));
+        let beside = beside.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1);
+        let next = beside.chain(taken).min();
+        let stop = next.map_or(symbol.lines.1, |line| line - 1);
+        let most = u32::try_from(self.limits.lines).unwrap_or(u32::MAX);
+        let last = stop.min(symbol.lines.1).min(head.saturating_add(most));
+        if last <= head {
+            return None;
+        }
+        let shown: Vec<String> = text
+            .split(|byte| *byte == b'\n')
+            .skip(head as usize)
+            .take((last - head) as usize)
+            .map(|line| clipped(&String::from_utf8_lossy(line)).to_owned())
+            .collect();
+        Some(((first.max(1), last), format!("{}\n", shown.join("\n"))))
+    }
+
+    fn finish(mut self) -> Found {
+        let mut order: Vec<String> = Vec::new();
+        for draft in &self.drafts {
+            if let Some((_, file)) = self.index.symbol(draft.hit.id)
+                && !order.iter().any(|path| **path == *file.shown)
+            {
+                order.push(file.shown.to_string());
+            }
+        }
+        let place = |draft: &Draft| {
+            self.index
+                .symbol(draft.hit.id)
+                .map(|(_, file)| (order.iter().position(|path| **path == *file.shown), draft.lines.0))
+        };
+        self.drafts.sort_by_key(place);
+        let mut before = String::new();
+        for draft in std::mem::take(&mut self.drafts) {
+            let Some((symbol, file)) = self.index.symbol(draft.hit.id) else { continue };
+            let opens = before != *file.shown;
+            let head = if opens { heading(file) } else { String::new() };
+            let extra = if opens { self.heads.get(file.shown.as_ref()).copied().unwrap_or_default() } else { 0 };
+            before = file.shown.to_string();
+            self.found.items.push(Touchpoint {
+                path: file.shown.to_string(),
+                span: draft.lines,
+                symbol: symbol.name.to_string(),
+                qualified: self.index.qualified(draft.hit.id),
+                kind: symbol.kind,
+                whole: symbol.lines,
+                signature: draft.signature,
+                text: format!("{head}{}", draft.text),
+                tokens: draft.tokens + extra,
+                rank: draft.rank,
+                score: draft.hit.score,
+                score_parts: draft.hit.parts,
+                why: why(&draft.hit, &symbol.name),
+                file_hash: file.hash,
+            });
+        }
+        self.found
+    }
+}
+
+/// The weightiest reasons for a hit, in words.
+fn why(hit: &Hit, name: &str) -> String {
+    let parts = hit.parts;
+    let exact = format!("{name} is named");
+    let all = [
+        (parts.exact, exact.as_str()),
+        (parts.focus, "it is in the focus or near it"),
+        (parts.words, "its words"),
+        (parts.file, "its file's words"),
+        (parts.path, "its path"),
+        (parts.graph, "what it uses or what uses it"),
+        (parts.near, "what stands around it"),
+    ];
+    let most = all.iter().map(|(part, _)| *part).fold(0.0, f32::max);
+    let told = all.iter().filter(|(part, _)| *part > 0.0 && *part >= most * 0.3);
+    told.map(|(_, said)| *said).collect::<Vec<_>>().join(", ")
+}
+
+fn heading(file: &File) -> String {
+    format!("## {}\n", file.shown)
+}
+
+/// The signature on one line.
+fn signature(symbol: &Symbol, text: &[u8]) -> String {
+    let raw = if symbol.kind == Kind::File {
+        return format!("file {}", symbol.name);
+    } else {
+        String::from_utf8_lossy(&text[symbol.head.within(text.len())])
+    };
+    let joined = raw.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short = joined.trim_end_matches(['{', ':', ' ', '=']);
+    clipped(short).to_owned()
+}
+
+/// First and last line of the signature; a file has none.
+fn head_lines(symbol: &Symbol, text: &[u8]) -> (u32, u32) {
+    if symbol.kind == Kind::File {
+        return (0, 0);
+    }
+    let head = &text[symbol.head.within(text.len())];
+    let trimmed = head.trim_ascii_end();
+    let more = trimmed.split(|byte| *byte == b'\n').count().saturating_sub(1);
+    (symbol.line, symbol.line.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)))
+}
+
+fn clipped(line: &str) -> &str {
+    let mut end = line.len().min(LONGEST_LINE);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    &line[..end]
+}

@@ -1,0 +1,175 @@
+//! Which of the ranked symbols go into a call unasked: whether a message speaks of code at all, and what a focus changes.
+//! Not for: ranking (`rank`) or what is sent of a symbol (`cards`).
+
+use super::names;
+use super::query::Query;
+use super::rank::Hit;
+use crate::code::index::records::{Index, SymbolId};
+use crate::domain::call::retrieval_set::SkipWhy;
+use crate::domain::code::symbols::{Kind, Parts};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Terms with less weight are verbs of asking and the like.
+const WEIGHTY: f32 = 0.5;
+/// Terms with less weight are words that were joined.
+const WORD: f32 = 0.9;
+/// Hits that are looked at for whether a message speaks of code.
+const LOOKED: usize = 12;
+/// Symbols of one name that a focus means at most.
+const NAMESAKES: usize = 6;
+/// Symbols of a file in focus that come in without fitting the words, at most.
+const OF_FILE: u32 = 60;
+/// What being in focus adds, as a share of the best score: the symbol itself, its file or folder, what is one use away from
+/// it, and what is one use away from what stands behind the message.
+const SELF: f32 = 1.5;
+const PLACE: f32 = 0.8;
+const HOP: f32 = 0.5;
+const BESIDE: f32 = 0.2;
+
+/// What a person keeps to: files, folders and symbols.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Paths of files and folders.
+    pub paths: Vec<String>,
+    /// Symbols.
+    pub symbols: Vec<SymbolId>,
+    /// What was named and is neither.
+    pub unknown: Vec<String>,
+}
+
+impl Scope {
+    /// Nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.symbols.is_empty()
+    }
+
+    /// Whether a file is in it.
+    #[must_use]
+    pub fn holds(&self, path: &str) -> bool {
+        self.paths.iter().any(|place| path == place || path.strip_prefix(place.as_str()).is_some_and(in_folder))
+    }
+}
+
+fn in_folder(rest: &str) -> bool {
+    rest.starts_with('/')
+}
+
+/// Finds what a person named: a file or folder by its path or the end of one, else symbols by their names.
+#[must_use]
+pub fn scope(index: &Index, named: &[String]) -> Scope {
+    let mut scope = Scope::default();
+    for name in named {
+        let wanted = name.trim().trim_start_matches("./").trim_end_matches('/');
+        let (path, symbol) = wanted.split_once('#').map_or((wanted, None), |(path, symbol)| (path, Some(symbol)));
+        if let (Some(place), None) = (place(index, path), symbol) {
+            scope.paths.push(place);
+            continue;
+        }
+        let wanted = symbol.unwrap_or(wanted);
+        let own = wanted.rsplit([':', '.']).next().unwrap_or_default();
+        let found = names::find(index, wanted, 50).into_iter().filter(|found| {
+            symbol.is_none_or(|_| found.path == path) && found.qualified.rsplit([':', '.']).next() == Some(own)
+        });
+        let ids: Vec<SymbolId> = found
+            .take(NAMESAKES)
+            .filter_map(|found| names::at(index, &found.path, &found.qualified, found.lines.0))
+            .collect();
+        if ids.is_empty() {
+            scope.unknown.push(name.clone());
+        }
+        scope.symbols.extend(ids);
+    }
+    scope
+}
+
+/// The file or folder that a path, or the end of one, means; of several the first.
+fn place(index: &Index, wanted: &str) -> Option<String> {
+    if wanted.is_empty() {
+        return None;
+    }
+    let is_folder = |shown: &str| shown.strip_prefix(wanted).is_some_and(in_folder);
+    if index.file_at(Path::new(wanted)).is_some() || index.files().any(|file| is_folder(&file.shown)) {
+        return Some(wanted.to_owned());
+    }
+    let end = format!("/{wanted}");
+    let inside = format!("/{wanted}/");
+    index.files().find_map(|file| match file.shown.find(&inside) {
+        Some(at) => Some(file.shown[..at + end.len()].to_owned()),
+        None => file.shown.ends_with(&end).then(|| file.shown.to_string()),
+    })
+}
+
+/// Moves what is in focus up, brings in what a focus means whatever the words, and keeps the order by score.
+#[must_use]
+pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]) -> Vec<Hit> {
+    if scope.is_empty() && beside.is_empty() {
+        return hits;
+    }
+    let best = hits.iter().map(|hit| hit.score).fold(1.0, f32::max);
+    let own: BTreeSet<SymbolId> = scope.symbols.iter().copied().collect();
+    let hops = index.graph().hops(&scope.symbols, 1);
+    let near_by = index.graph().hops(beside, 1);
+    let share = |id: SymbolId| {
+        let away = |hops: &BTreeMap<SymbolId, u32>| hops.get(&id).is_some_and(|hop| *hop > 0);
+        let near = if away(&hops) { HOP } else { 0.0 }.max(if away(&near_by) { BESIDE } else { 0.0 });
+        let placed = index.symbol(id).filter(|(_, file)| scope.holds(&file.shown)).map_or(0.0, |_| PLACE);
+        if own.contains(&id) { SELF } else { near.max(placed) }
+    };
+    let mut all: BTreeMap<SymbolId, Hit> = hits.into_iter().map(|hit| (hit.id, hit)).collect();
+    let files =
+        index.files().filter(|file| file.count <= OF_FILE && scope.paths.iter().any(|path| **path == *file.shown));
+    let of_files = files.flat_map(|file| file.first..file.first + file.count);
+    for id in own.iter().copied().chain(hops.keys().copied()).chain(of_files) {
+        let shown = index.symbol(id).is_some_and(|(symbol, _)| !matches!(symbol.kind, Kind::File | Kind::Impl));
+        if shown && !all.contains_key(&id) {
+            all.insert(id, Hit { id, score: 0.0, parts: Parts::default() });
+        }
+    }
+    let mut hits: Vec<Hit> = all
+        .into_values()
+        .map(|mut hit| {
+            hit.parts.focus = best * share(hit.id);
+            hit.score = hit.parts.sum();
+            hit
+        })
+        .collect();
+    let place = |hit: &Hit| index.symbol(hit.id).map(|(symbol, file)| (file.path.clone(), symbol.span.start));
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b))));
+    hits
+}
+
+/// Why nothing is looked for in code for a message: it names nothing, nothing that is known here, or too little of what the
+/// best symbols hold. None where it speaks of code: a name or a path of it is written out, or the best symbols hold two of
+/// its words, or the only one.
+#[must_use]
+pub fn silent(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipWhy> {
+    let alive = |name: &str| index.defined(name).iter().any(|id| index.is_symbol(*id));
+    let written = query.names.keys().any(|name| alive(name))
+        || query.paths.iter().any(|path| index.files().any(|file| file.shown.ends_with(path.as_str())));
+    if written {
+        return None;
+    }
+    // Words joined to one weigh less than words; verbs of asking less than both.
+    let words = query.terms.values().filter(|weight| **weight >= WORD).count();
+    let known: Vec<(&str, f32)> = query
+        .terms
+        .iter()
+        .filter(|(term, _)| index.holds(term))
+        .map(|(term, weight)| (term.as_ref(), *weight))
+        .collect();
+    if words == 0 {
+        return Some(SkipWhy::NoContent);
+    }
+    if known.iter().all(|(_, weight)| *weight < WEIGHTY) {
+        return Some(SkipWhy::Unknown);
+    }
+    let held = |hit: &Hit| {
+        let of = |term: &str| index.holders(term).iter().any(|posting| posting.symbol == hit.id);
+        let held: Vec<f32> = known.iter().filter(|(term, _)| of(term)).map(|(_, weight)| *weight).collect();
+        if held.iter().any(|weight| *weight >= WEIGHTY) { held.len() } else { 0 }
+    };
+    let most = hits.iter().take(LOOKED).map(held).max().unwrap_or_default();
+    (most < 2.min(words)).then_some(SkipWhy::Faint)
+}

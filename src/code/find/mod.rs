@@ -1,0 +1,10 @@
+//! Finding code for a question: terms, scores, touchpoints, the map, module summaries.
+//! Not for: keeping an index (`index`).
+
+pub mod cards;
+pub mod choose;
+pub mod map;
+pub mod module_summary;
+pub mod names;
+pub mod query;
+pub mod rank;

@@ -1,0 +1,197 @@
+//! A summary of a folder or file from its own words: what its files say of themselves, its most central symbols.
+//! Not for: which symbols a question is about (`rank`) or the map of a workspace (`map`).
+
+use super::cards::Sources;
+use super::map::central_symbols;
+use crate::code::index::records::{File, Index};
+use crate::domain::base::hash::Hash;
+use crate::domain::code::symbols::Fate;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The version of the method.
+pub const VERSION: u32 = 1;
+/// Files and symbols that are named.
+const FILES: usize = 14;
+const SYMBOLS: usize = 10;
+/// Bytes of a file's beginning that are looked at, and characters that are taken from it.
+const HEAD: usize = 6_000;
+const SENTENCE: usize = 220;
+
+/// A summary with what it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The text.
+    pub text: String,
+    /// The files beneath the index's root, with the hashes of their bytes.
+    pub files: Vec<(String, Hash)>,
+    /// The share of all symbols' centrality that the named ones have, in thousandths.
+    pub confidence: u32,
+}
+
+/// Sums up what an index holds, or one file of it. None where nothing of it was parsed.
+#[must_use]
+pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&str>) -> Option<Summary> {
+    let central = index.graph().centrality(index);
+    let wanted = |file: &&File| only.is_none_or(|only| &*file.shown == only);
+    let weight = |file: &File| -> u64 {
+        let sum: u64 = (file.first..file.first + file.count).filter_map(|id| central.get(id as usize)).sum();
+        if file.test { sum / 4 } else { sum }
+    };
+    let mut files: Vec<(&File, u64)> = index.files().filter(wanted).map(|file| (file, weight(file))).collect();
+    let parsed = |file: &File| file.fate == Fate::Parsed;
+    if !files.iter().any(|(file, _)| parsed(file)) {
+        return None;
+    }
+    let mut covered: Vec<(String, Hash)> =
+        files.iter().filter(|(file, _)| parsed(file)).map(|(file, _)| (file.shown.to_string(), file.hash)).collect();
+    covered.sort();
+    files.retain(|(file, _)| parsed(file));
+    files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.shown.cmp(&b.0.shown)));
+    let mut text = figures(&files, name);
+    let header = |file: &File| sources.text(&file.path).map(|text| opening(&text)).unwrap_or_default();
+    let main = files.iter().find(|(file, _)| leads(&file.shown)).or(files.first().filter(|_| files.len() == 1));
+    let about = main.map(|(file, _)| header(file)).unwrap_or_default();
+    if !about.is_empty() {
+        let _ = writeln!(text, "{about}");
+    }
+    if only.is_none() && files.len() > 1 {
+        let _ = writeln!(text, "Files, the most used first:");
+        for (file, _) in files.iter().filter(|(file, _)| !file.test).take(FILES) {
+            let told = main.is_some_and(|(main, _)| main.shown == file.shown);
+            let said = if told { String::new() } else { header(file) };
+            let colon = if said.is_empty() { "" } else { ": " };
+            let _ = writeln!(text, "- {}{colon}{said}", file.shown);
+        }
+        let rest = files.len().saturating_sub(FILES);
+        if rest > 0 {
+            let _ = writeln!(text, "- and {rest} more");
+        }
+    }
+    let all = central_symbols(index, &central, sources, usize::MAX);
+    let named: Vec<_> = all.into_iter().filter(|one| only.is_none_or(|only| one.path == only)).take(SYMBOLS).collect();
+    if !named.is_empty() {
+        let _ = writeln!(text, "Most used in it:");
+    }
+    for one in &named {
+        let doc = if one.doc.is_empty() { String::new() } else { format!(": {}", one.doc) };
+        let _ = writeln!(text, "- {} {} ({}:{}){doc}", one.kind.name(), one.symbol, one.path, one.line);
+    }
+    let whole: u64 = files.iter().map(|(_, weight)| weight).sum();
+    let told: u64 = files.iter().take(FILES).map(|(_, weight)| weight).sum();
+    let confidence = u32::try_from(told.saturating_mul(1_000).checked_div(whole).unwrap_or(0)).unwrap_or(1_000);
+    Some(Summary { text, files: covered, confidence })
+}
+
+/// `src/engine: 61 files, 15,000 lines of rust`
+fn figures(files: &[(&File, u64)], name: &str) -> String {
+    let mut languages: BTreeMap<&str, u32> = BTreeMap::new();
+    for (file, _) in files {
+        *languages.entry(file.language.map_or("text", |language| language.name())).or_default() += file.lines;
+    }
+    let mut by_lines: Vec<(&str, u32)> = languages.into_iter().collect();
+    by_lines.sort_by_key(|(name, lines)| (std::cmp::Reverse(*lines), *name));
+    let lines: Vec<String> = by_lines.iter().map(|(name, lines)| format!("{lines} lines of {name}")).collect();
+    let word = if files.len() == 1 { "file" } else { "files" };
+    format!("{name}: {} {word}, {}\n", files.len(), lines.join(", "))
+}
+
+/// Whether a file speaks for its folder.
+fn leads(shown: &str) -> bool {
+    ["mod.rs", "lib.rs", "main.rs", "__init__.py", "index.ts", "index.js", "doc.go"].contains(&shown)
+}
+
+/// The first sentences of the comment at the start of a file; empty where there is none.
+fn opening(text: &[u8]) -> String {
+    let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]);
+    let mut words = String::new();
+    let mut quoted = false;
+    for line in head.lines().skip_while(|line| line.trim().is_empty() || line.starts_with("#!")) {
+        let bare = line.trim();
+        let fence = bare.matches("\"\"\"").count() + bare.matches("'''").count();
+        let comment = quoted || fence > 0 || ["//", "/*", "*", "#"].iter().any(|mark| bare.starts_with(mark));
+        if !comment || bare.starts_with("#[") || bare.starts_with("#include") || bare.starts_with("#define") {
+            break;
+        }
+        let plain = bare.trim_start_matches(['/', '*', '!', '#', '"', '\'']).trim();
+        let plain = plain.trim_end_matches("*/").trim_end_matches(['"', '\'']).trim();
+        if plain.is_empty() && !words.is_empty() {
+            break;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(plain);
+        quoted ^= fence % 2 == 1;
+        if words.len() > SENTENCE * 2 || (fence > 0 && !quoted) {
+            break;
+        }
+    }
+    let words = words.trim();
+    if licence(words) {
+        return String::new();
+    }
+    let end = words.find(". ").map_or(words.len(), |end| end + 1);
+    words[..end].chars().take(SENTENCE).collect()
+}
+
+fn licence(words: &str) -> bool {
+    let lower = words.to_lowercase();
+    ["copyright", "licen", "spdx"].iter().any(|word| lower.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::index::build::renew;
+    use crate::code::parse::walk::Bounds;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    struct Disk<'a>(&'a Path);
+
+    impl Sources for Disk<'_> {
+        fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
+            std::fs::read(self.0.join(path)).ok().map(Into::into)
+        }
+    }
+
+    #[test]
+    fn a_folder_is_told_by_what_it_says_of_itself() {
+        let place = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
+        put("mod.rs", "//! Bees and their dances. More words.\n//! And more.\npub mod dance;\n");
+        put(
+            "dance.rs",
+            "//! Dances.\n\n/// Waggles about. Twice.\npub fn waggle() {}\n\npub fn all() { waggle(); waggle(); }\n",
+        );
+        put("note.txt", "nothing");
+        let mut index = Index::default();
+        renew(&mut index, place.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| {}, &mut |_| {}).unwrap();
+        let made = summary(&index, &Disk(place.path()), "src/bees", None).unwrap();
+        assert!(made.text.starts_with("src/bees: 2 files, "), "{}", made.text);
+        assert!(
+            made.text.contains("Bees and their dances.\n") && made.text.contains("- dance.rs: Dances."),
+            "{}",
+            made.text
+        );
+        assert!(made.text.contains("waggle (dance.rs:4): Waggles about."), "{}", made.text);
+        let names: Vec<&str> = made.files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["dance.rs", "mod.rs"]);
+        assert!(made.confidence > 900);
+        let one = summary(&index, &Disk(place.path()), "src/bees/dance.rs", Some("dance.rs")).unwrap();
+        assert!(one.files.len() == 1 && one.text.contains("waggle"), "{}", one.text);
+        assert_eq!(summary(&index, &Disk(place.path()), "x", Some("note.txt")), None);
+    }
+
+    #[test]
+    fn the_opening_of_a_file() {
+        assert_eq!(opening(b"\"\"\"Reads things. Fast.\"\"\"\nimport x\n"), "Reads things.");
+        assert_eq!(opening(b"#!/bin/sh\n# Does it.\nx\n"), "Does it.");
+        assert_eq!(opening(b"/*\n * A parser for\n * things.\n */\n"), "A parser for things.");
+        assert_eq!(opening(b"// Copyright 2020 X\nfn x() {}\n"), "");
+        assert_eq!(opening(b"fn x() {}\n"), "");
+        assert_eq!(opening(b""), "");
+    }
+}

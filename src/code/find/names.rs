@@ -1,0 +1,201 @@
+//! Symbols by what is typed of their names, and the whole source of one.
+//! Not for: questions in words (`rank`).
+
+use crate::code::index::records::{File, Index, SymbolId};
+use crate::code::symbol::Symbol;
+use crate::domain::code::symbols::{CodeRef, Kind, Named};
+use std::path::Path;
+
+/// Characters of a name that is offered, at most.
+const LONGEST: usize = 120;
+
+/// How well a name fits: the less the better. By sort of fit, tests last, short names first.
+type Fit = (u8, bool, usize);
+
+/// The symbols whose names fit what is typed, best first. `Type::name` and `Type.name` want the type around it, or its file.
+#[must_use]
+pub fn find(index: &Index, typed: &str, most: usize) -> Vec<Named> {
+    let typed = typed.rsplit('#').next().unwrap_or_default();
+    let mut parts: Vec<&str> = typed.split([':', '.']).filter(|part| !part.is_empty()).collect();
+    let ends = typed.ends_with([':', '.']);
+    let last = if ends { "" } else { parts.pop().unwrap_or_default() };
+    if last.is_empty() && parts.is_empty() {
+        return Vec::new();
+    }
+    // Files come by path, ids as they were read: the place is the same on every machine.
+    let mut found: Vec<(Fit, usize, SymbolId)> = Vec::new();
+    for file in index.files() {
+        for id in file.first..file.first + file.count {
+            let Some((symbol, _)) = index.symbol(id) else { continue };
+            if is_offered(symbol)
+                && let Some(fit) = fit(&symbol.name, last)
+                && (parts.is_empty() || stands_in(index, id, symbol, file, &parts))
+            {
+                found.push(((fit, symbol.test || file.test, symbol.name.len()), found.len(), id));
+            }
+        }
+    }
+    if found.len() > most {
+        found.select_nth_unstable(most);
+        found.truncate(most);
+    }
+    found.sort_unstable();
+    found.into_iter().filter_map(|(.., id)| named(index, id)).collect()
+}
+
+/// Whether a name may be typed behind an `@`: what no word is, or too long a one, is none.
+fn is_offered(symbol: &Symbol) -> bool {
+    let name = &symbol.name;
+    !matches!(symbol.kind, Kind::File | Kind::Impl | Kind::Prototype)
+        && name.len() <= LONGEST
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
+}
+
+/// 0 the same, 1 the same in other letters, 2 and 3 begins with it, 4 the first letters of its words, 5 holds it.
+fn fit(name: &str, typed: &str) -> Option<u8> {
+    let (name, typed) = (name.as_bytes(), typed.as_bytes());
+    if typed.len() > name.len() {
+        return None;
+    }
+    let (head, whole) = (&name[..typed.len()], name.len() == typed.len());
+    if head == typed {
+        return Some(if whole { 0 } else { 2 });
+    }
+    if head.eq_ignore_ascii_case(typed) {
+        return Some(if whole { 1 } else { 3 });
+    }
+    if typed.len() > 1 && begins(name, typed) {
+        return Some(4);
+    }
+    let holds = typed.len() > 2 && name.windows(typed.len()).any(|part| part.eq_ignore_ascii_case(typed));
+    holds.then_some(5)
+}
+
+/// Whether the letters typed are the first ones of the name's words, from the first word on.
+fn begins(name: &[u8], typed: &[u8]) -> bool {
+    let starts = (0..name.len()).filter(|at| {
+        let before = at.checked_sub(1).map(|left| name[left]);
+        before.is_none_or(|left| left == b'_' || (name[*at].is_ascii_uppercase() && !left.is_ascii_uppercase()))
+    });
+    let mut firsts = starts.map(|at| name[at]);
+    typed.iter().all(|letter| firsts.next().is_some_and(|first| first.eq_ignore_ascii_case(letter)))
+}
+
+/// Whether the parts typed before the name begin what stands around the symbol, from the inside out.
+fn stands_in(index: &Index, id: SymbolId, symbol: &Symbol, file: &File, parts: &[&str]) -> bool {
+    let Some(near) = parts.last() else { return true };
+    let begins = |name: &str| name.get(..near.len()).is_some_and(|head| head.eq_ignore_ascii_case(near));
+    let mut at = symbol.parent;
+    while let Some(parent) = at {
+        let Some((around, _)) = index.symbol(file.first + parent) else { break };
+        if around.kind != Kind::File && begins(&around.name) {
+            return true;
+        }
+        at = around.parent;
+    }
+    index.qualified(id).rsplit([':', '.']).skip(1).any(begins)
+}
+
+/// A symbol with the shortest name that says which one is meant.
+#[must_use]
+pub fn named(index: &Index, id: SymbolId) -> Option<Named> {
+    let (symbol, file) = index.symbol(id)?;
+    let with_type = |id: SymbolId| {
+        let (symbol, file) = index.symbol(id)?;
+        let around = index.parent(id).and_then(|parent| index.symbol(parent)).map(|(around, _)| around);
+        let separator = file.language.map_or("::", crate::domain::code::symbols::Language::separator);
+        let word = |around: &&Symbol| !matches!(around.kind, Kind::File | Kind::Module) && is_word(&around.name);
+        Some(match around.filter(word) {
+            Some(around) => format!("{}{separator}{}", around.name, symbol.name),
+            None => symbol.name.to_string(),
+        })
+    };
+    let same = |id: &&SymbolId| index.symbol(**id).is_some_and(|(symbol, _)| is_offered(symbol));
+    let others: Vec<SymbolId> = index.defined(&symbol.name).iter().filter(same).copied().filter(|o| *o != id).collect();
+    // Of shorter names it is not known which symbols have them.
+    let known = !index.defined(&symbol.name).is_empty();
+    let short = match with_type(id)? {
+        typed if !known => format!("{}#{typed}", file.shown),
+        _ if others.is_empty() => symbol.name.to_string(),
+        typed if others.iter().all(|other| with_type(*other).as_ref() != Some(&typed)) => typed,
+        typed => format!("{}#{typed}", file.shown),
+    };
+    Some(Named {
+        path: file.shown.to_string(),
+        short,
+        qualified: index.qualified(id),
+        kind: symbol.kind,
+        lines: symbol.lines,
+    })
+}
+
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
+}
+
+/// The symbol of a file by its full name; of several the one nearest to a line.
+#[must_use]
+pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<SymbolId> {
+    let file = index.file_at(Path::new(path))?;
+    let all = (file.first..file.first + file.count).filter(|id| index.qualified(*id) == qualified);
+    all.min_by_key(|id| index.symbol(*id).map_or(u32::MAX, |(symbol, _)| symbol.lines.0.abs_diff(line)))
+}
+
+/// A symbol as rows and marks name it.
+#[must_use]
+pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
+    let (symbol, file) = index.symbol(id)?;
+    let qualified = index.qualified(id);
+    let same = (file.first..id).filter(|other| {
+        index.symbol(*other).is_some_and(|(other, _)| other.kind == symbol.kind && other.name == symbol.name)
+            && index.qualified(*other) == qualified
+    });
+    let nth = u32::try_from(same.count()).unwrap_or(u32::MAX);
+    let (path, lines) = (file.shown.to_string(), symbol.lines);
+    Some(CodeRef { path, qualified, kind: symbol.kind, lines, nth, file: file.hash })
+}
+
+/// The symbol that a reference means, as it is now.
+#[must_use]
+pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
+    let file = index.file_at(Path::new(&wanted.path))?;
+    let same = |id: &SymbolId| {
+        index.symbol(*id).is_some_and(|(symbol, _)| symbol.kind == wanted.kind)
+            && index.qualified(*id) == wanted.qualified
+    };
+    (file.first..file.first + file.count).filter(same).nth(wanted.nth as usize)
+}
+
+/// The lines of a text from one to another, from 1, each with its end.
+#[must_use]
+pub fn lines(text: &[u8], (first, last): (u32, u32)) -> String {
+    let wanted = text.split_inclusive(|byte| *byte == b'\n').skip(first.saturating_sub(1) as usize);
+    let count = (last.saturating_sub(first) as usize).saturating_add(1);
+    let bytes: Vec<u8> = wanted.take(count).flatten().copied().collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_fits_by_its_beginning_its_initials_or_a_part() {
+        assert_eq!(fit("put_name", "put_name"), Some(0));
+        assert_eq!(fit("PutName", "putname"), Some(1));
+        assert_eq!(fit("put_name", "put"), Some(2));
+        assert_eq!(fit("PutName", "put"), Some(3));
+        assert_eq!(fit("put_name", "pn"), Some(4));
+        assert_eq!(fit("PutSomeName", "PSN"), Some(4));
+        assert_eq!(fit("put_name", "name"), Some(5));
+        assert_eq!([fit("put_name", "xx"), fit("a", "ab"), fit("put_name", "me")], [None; 3]);
+    }
+
+    #[test]
+    fn lines_are_cut_out_as_they_are() {
+        let text = b"one\ntwo\r\nthree";
+        assert_eq!(lines(text, (1, 2)), "one\ntwo\r\n");
+        assert_eq!(lines(text, (3, 9)), "three");
+        assert_eq!(lines(text, (4, 9)), "");
+    }
+}

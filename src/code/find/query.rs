@@ -1,0 +1,148 @@
+//! From a question, a task or a commit's message to weighted terms and names.
+//! Not for: what of it the index knows (`rank`).
+
+use crate::code::parse::words::{Analyzer, is_stop, parts, words_of};
+use crate::code::tuning::Tuning;
+use std::collections::BTreeMap;
+
+/// Bytes of a query that are looked at.
+const LONGEST: usize = 20_000;
+/// Terms that are kept at most, the weightiest.
+const MOST: usize = 200;
+
+/// What is asked for.
+#[derive(Clone, Default, Debug, PartialEq)]
+pub struct Query {
+    /// Terms and their weights, by term.
+    pub terms: BTreeMap<Box<str>, f32>,
+    /// Identifiers as written, with their weights.
+    pub names: BTreeMap<Box<str>, f32>,
+    /// Paths as written.
+    pub paths: Vec<String>,
+}
+
+/// Words that begin a line before a colon and name the sort of a change. Sorted.
+#[rustfmt::skip]
+const SORTS: &[&str] = &[
+    "bug", "bugfix", "build", "change", "chore", "ci", "deps", "doc", "docs", "feat", "feature", "fix", "hotfix", "other",
+    "perf", "refactor", "release", "revert", "style", "test", "tests", "wip",
+];
+
+/// Verbs and nouns of change and of asking: nearly every message has them, hardly any code. Sorted.
+#[rustfmt::skip]
+const VERBS: &[&str] = &[
+    "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "better", "bug", "bugs",
+    "bump", "change", "changed", "changes", "clarify", "clean", "cleaned", "cleaner", "cleaning", "cleanup", "closes",
+    "code", "convert", "correct", "correctly", "create", "currently", "delete", "deleted", "deprecate", "different",
+    "do", "drop", "dropped", "enable", "enables", "ensure", "error", "explain", "extract", "file", "files", "find", "first",
+    "fix", "fixed", "fixes", "fixing", "follow", "function", "functionality", "get", "handle", "handled", "handles",
+    "handling", "hide", "implement", "implementation", "implemented", "improve", "improved", "improvement",
+    "improvements", "improves", "initial", "instead", "introduce", "introduced", "issue", "issues", "let", "lets",
+    "logic", "make", "makes", "making", "merge", "method", "minor", "missing", "mostly", "move", "moved", "moves", "moving",
+    "need", "needed", "needs", "new", "now", "old", "optimize", "optional", "part", "pr", "prevent", "problem",
+    "properly", "provide", "pull", "ref", "refactor", "refactored", "refactoring", "refs", "remove", "removed", "removes",
+    "removing", "rename", "renamed", "renames", "replace", "replaced", "replaces", "request", "requested", "resolve",
+    "resolves", "revert", "rework", "see", "set", "show", "shows", "simplify", "small", "split", "still", "stop",
+    "support", "supported", "supporting", "supports", "switch", "temporarily", "tidy", "try", "tweak", "unify", "unused",
+    "update", "updated", "updates", "updating", "upgrade", "use", "used", "uses", "using", "want", "work", "works", "wrong",
+];
+
+/// Reads a query.
+#[must_use]
+pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
+    let mut query = Query::default();
+    let text = clipped(text, LONGEST);
+    let mut first = true;
+    for line in text.lines() {
+        let line = line.trim().trim_start_matches(['*', '-', '#', '>', ' ']);
+        if line.is_empty() || is_trailer(line) {
+            continue;
+        }
+        let weight = if first { 1.0 } else { tuning.later };
+        let line = if first || line.contains(':') { without_sort(line) } else { line };
+        read_line(analyzer, line, weight, tuning, &mut query);
+        first = false;
+    }
+    if query.terms.len() > MOST {
+        let mut by_weight: Vec<(Box<str>, f32)> = std::mem::take(&mut query.terms).into_iter().collect();
+        by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        query.terms = by_weight.into_iter().take(MOST).collect();
+    }
+    query
+}
+
+fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, query: &mut Query) {
+    let kept: Vec<&str> = line.split_whitespace().filter(|chunk| !is_address(chunk)).collect();
+    for chunk in &kept {
+        let bare = chunk.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        if bare.contains('/') && bare.len() > 3 && bare.len() < 200 {
+            query.paths.push(bare.trim_start_matches("./").to_owned());
+        }
+    }
+    let text = kept.join(" ");
+    let mut before: Option<&str> = None;
+    for word in words_of(&text) {
+        let low = word.to_lowercase();
+        if is_digest(word) {
+            before = None;
+            continue;
+        }
+        if let Some(before) = before.replace(word) {
+            // `read only` may be `readonly` there.
+            let joined = analyzer.stem(&format!("{before}{word}"));
+            raise(&mut query.terms, &joined, weight * tuning.joined);
+        }
+        if is_stop(&low) {
+            continue;
+        }
+        let weight = if VERBS.binary_search(&low.as_str()).is_ok() { weight * tuning.verb } else { weight };
+        for term in analyzer.terms(word).iter() {
+            raise(&mut query.terms, term, weight);
+        }
+        if parts(word).len() > 1 {
+            raise(&mut query.names, word, weight);
+        }
+    }
+}
+
+fn raise(terms: &mut BTreeMap<Box<str>, f32>, term: &str, weight: f32) {
+    match terms.get_mut(term) {
+        Some(known) => *known = known.max(weight) + 0.15 * known.min(weight),
+        None => {
+            terms.insert(term.into(), weight);
+        }
+    }
+}
+
+fn clipped(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+fn is_trailer(line: &str) -> bool {
+    let low = line.to_lowercase();
+    ["co-authored-by:", "signed-off-by:", "reviewed-by:", "acked-by:", "change-id:", "closes #", "fixes #"]
+        .iter()
+        .any(|start| low.starts_with(start))
+}
+
+fn is_address(chunk: &str) -> bool {
+    chunk.contains("://") || chunk.starts_with("www.")
+}
+
+/// Hashes of commits and the like.
+fn is_digest(word: &str) -> bool {
+    word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit()) && word.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// A line without `fix(scope)!:` in front; the scope stays as words.
+fn without_sort(line: &str) -> &str {
+    let Some((sort, rest)) = line.split_once(':') else { return line };
+    let name = sort.split('(').next().unwrap_or_default().trim_end_matches('!');
+    let known = !name.is_empty()
+        && name.split(['/', ',', ' ']).all(|part| SORTS.binary_search(&part.to_lowercase().as_str()).is_ok());
+    if known { if sort.contains('(') { &line[name.len()..] } else { rest.trim_start() } } else { line }
+}

@@ -1,0 +1,270 @@
+//! Scores the symbols of an index for a query: BM25 over the fields of a symbol, the score of its file and path, what
+//! flows over the graph of uses, and what it is. Pure: the same index and query give the same scores.
+//! Not for: cards and budgets (`cards`).
+
+use super::query::Query;
+use crate::code::index::graph::UNIT;
+use crate::code::index::record::Counts;
+use crate::code::index::records::{Index, SymbolId};
+use crate::code::tuning::Tuning;
+use crate::domain::code::symbols::{Kind, Parts};
+use std::cmp::Ordering;
+
+/// Shorter words have no shorter or longer forms.
+const SHORTEST_FORM: usize = 3;
+/// Letters by which a form may be longer.
+const LONGER_BY: usize = 6;
+/// Longer forms of one word that are looked at.
+const MOST_FORMS: usize = 100;
+
+/// A symbol that a query is about.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Hit {
+    /// Which.
+    pub id: SymbolId,
+    /// Higher is better; only comparable within one query.
+    pub score: f32,
+    /// What the score is made of.
+    pub parts: Parts,
+}
+
+/// Vectors for symbols, where a program has them: the cosine of a symbol with the query, if its vector is known.
+pub trait Nearness {
+    /// From -1 to 1.
+    fn cosine(&self, id: SymbolId) -> Option<f32>;
+}
+
+/// The best symbols for a query, best first, at most `most`.
+#[must_use]
+pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
+    let mut board = Board::new(index);
+    for (term, weight) in terms(index, query, tuning) {
+        board.term(index, &term, weight, tuning);
+    }
+    board.mentioned(index, query);
+    let mut hits = board.combine(index, query, tuning);
+    let better = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then_with(|| order(index, a.id, b.id));
+    // Twice as many as asked for: making room for other files moves some up.
+    if hits.len() > 2 * most {
+        hits.select_nth_unstable_by(2 * most, better);
+        hits.truncate(2 * most);
+    }
+    hits.sort_unstable_by(better);
+    spread(index, &mut hits, tuning);
+    hits.truncate(most);
+    hits
+}
+
+fn order(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
+    match (index.symbol(a), index.symbol(b)) {
+        (Some((one, here)), Some((two, there))) => {
+            here.path.cmp(&there.path).then(one.span.start.cmp(&two.span.start)).then(a.cmp(&b))
+        }
+        _ => a.cmp(&b),
+    }
+}
+
+/// The query's terms and those of the index that shorten or lengthen them: `proc`, `process`, `processor`.
+fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> {
+    let mut all = query.terms.clone();
+    let mut more: Vec<(Box<str>, f32)> = Vec::new();
+    for (term, weight) in &query.terms {
+        if term.len() < SHORTEST_FORM || !term.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            continue;
+        }
+        let longer = index.longer(term).filter(|other| other.len() <= term.len() + LONGER_BY && index.holds(other));
+        let from = term.len().saturating_sub(LONGER_BY).max(SHORTEST_FORM);
+        let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.holds(other));
+        for other in longer.take(MOST_FORMS).chain(shorter) {
+            #[allow(clippy::cast_precision_loss, reason = "lengths of words")]
+            let share = other.len().min(term.len()) as f32 / other.len().max(term.len()) as f32;
+            more.push((other.into(), weight * tuning.prefix * share));
+        }
+    }
+    for (term, weight) in more {
+        let known = all.entry(term).or_default();
+        *known = known.max(weight);
+    }
+    all.into_iter().collect()
+}
+
+/// The scores of all symbols and files while they are summed up.
+struct Board {
+    words: Vec<f32>,
+    files: Vec<f32>,
+    paths: Vec<f32>,
+    named: Vec<f32>,
+    means: [f32; 4],
+    symbols: f32,
+    file_count: f32,
+    mean_file: f32,
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts as shares")]
+impl Board {
+    fn new(index: &Index) -> Self {
+        let (mut count, mut length) = (0_u32, 0_u64);
+        for file in index.files().filter(|file| file.count > 0) {
+            count += 1;
+            length += u64::from(file.length);
+        }
+        Self {
+            words: vec![0.0; index.numbers()],
+            files: vec![0.0; index.slots()],
+            paths: vec![0.0; index.slots()],
+            named: vec![0.0; index.slots()],
+            means: index.mean_lengths(),
+            symbols: index.len() as f32,
+            file_count: count as f32,
+            mean_file: (length as f32 / (count.max(1) as f32)).max(1.0),
+        }
+    }
+
+    fn term(&mut self, index: &Index, term: &str, weight: f32, tuning: &Tuning) {
+        let mut found: Vec<(SymbolId, u32, f32)> = Vec::new();
+        let mut sums: Vec<(u32, f32)> = Vec::new();
+        for posting in index.holders(term) {
+            let Some(scored) = index.scored.get(posting.symbol as usize) else { continue };
+            if !index.is_file(scored.file) {
+                continue;
+            }
+            found.push((posting.symbol, scored.file, self.frequency(posting.counts, scored.lengths, tuning)));
+            let raw: f32 = posting.counts.iter().zip(tuning.fields).map(|(c, w)| f32::from(*c) * w.sqrt()).sum();
+            match sums.last_mut() {
+                Some((file, sum)) if *file == scored.file => *sum += raw,
+                _ => sums.push((scored.file, raw)),
+            }
+        }
+        let rarity = idf(self.symbols, found.len());
+        for (symbol, _, tf) in found {
+            self.words[symbol as usize] += weight * rarity * tf / (tuning.k1 + tf);
+        }
+        let rarity = idf(self.file_count, sums.len());
+        for (file, tf) in sums {
+            let length = index.file(file).map_or(0, |file| file.length) as f32 / self.mean_file;
+            let tf = tf / (1.0 - tuning.file_b + tuning.file_b * length);
+            self.files[file as usize] += weight * rarity * tf / (tuning.k1 + tf);
+        }
+        let paths: Vec<u32> = index.paths_with(term).iter().copied().filter(|file| index.is_file(*file)).collect();
+        let rarity = idf(self.file_count, paths.len());
+        for file in paths {
+            self.paths[file as usize] += weight * rarity;
+        }
+    }
+
+    fn frequency(&self, counts: Counts, lengths: [u32; 4], tuning: &Tuning) -> f32 {
+        let mut sum = 0.0;
+        for field in 0..4 {
+            if counts[field] > 0 {
+                let length = lengths[field] as f32 / self.means[field];
+                sum += tuning.fields[field] * f32::from(counts[field]) / (1.0 - tuning.b + tuning.b * length);
+            }
+        }
+        sum
+    }
+
+    /// Files that the query names by path.
+    fn mentioned(&mut self, index: &Index, query: &Query) {
+        for (number, named) in (0_u32..).zip(&mut self.named) {
+            let Some(file) = index.file(number) else { continue };
+            if query.paths.iter().any(|path| *file.shown == **path || file.shown.ends_with(&format!("/{path}"))) {
+                *named = 1.0;
+            }
+        }
+    }
+
+    fn combine(&self, index: &Index, query: &Query, tuning: &Tuning) -> Vec<Hit> {
+        let best_words = most(&self.words);
+        let (best_file, best_path) = (most(&self.files), most(&self.paths));
+        let flow = self.flow(index, best_words, tuning);
+        let mut hits = Vec::new();
+        for file in index.files() {
+            let Some(number) = index.scored.get(file.first as usize).map(|scored| scored.file) else { continue };
+            if file.count == 0 {
+                continue;
+            }
+            let file_size = tuning.file_size * (file.count as f32).ln();
+            let of_file = tuning.file * self.files[number as usize] / best_file;
+            let of_path = tuning.path * self.paths[number as usize] / best_path + self.named[number as usize];
+            for id in file.first..file.first + file.count {
+                let Some((symbol, _)) = index.symbol(id) else { continue };
+                let own = |id: SymbolId| self.words.get(id as usize).copied().unwrap_or_default() / best_words;
+                let around = symbol.parent.map_or(0.0, |parent| own(file.first + parent));
+                let before = if id > file.first + 1 { own(id - 1) } else { 0.0 };
+                let after = if id + 1 < file.first + file.count { own(id + 1) } else { 0.0 };
+                let exact = query.names.get(symbol.name.as_ref()).map_or(0.0, |weight| weight * tuning.exact);
+                let mut parts = Parts {
+                    words: own(id),
+                    file: of_file,
+                    path: of_path,
+                    graph: tuning.graph * flow.get(&id).map_or(0.0, |flow| *flow as f32 / UNIT as f32).min(1.0),
+                    near: tuning.parent * around + tuning.beside * (before + after),
+                    exact,
+                    ..Parts::default()
+                };
+                // What stands in no symbol of a file is not meant because its symbols are.
+                let bare = symbol.kind == Kind::File && parts.words <= 0.0 && self.named[number as usize] <= 0.0;
+                if bare || parts.sum() <= 0.0 {
+                    continue;
+                }
+                let lines = symbol.lines.1.saturating_sub(symbol.lines.0).saturating_add(1) as f32;
+                let prior = tuning.size * lines.min(400.0).ln() + file_size;
+                let factor = factor(symbol.kind, tuning) * if symbol.test || file.test { tuning.test } else { 1.0 };
+                let sum = parts.sum() + prior;
+                parts.prior = sum * factor - parts.sum();
+                hits.push(Hit { id, score: parts.sum(), parts });
+            }
+        }
+        hits
+    }
+
+    /// What the best symbols give to those that they use, and to their users.
+    fn flow(&self, index: &Index, best: f32, tuning: &Tuning) -> std::collections::BTreeMap<SymbolId, u64> {
+        let mut seeds: Vec<(SymbolId, f32)> = (0_u32..)
+            .zip(&self.words)
+            .filter(|(_, score)| **score > best * 0.3)
+            .map(|(id, score)| (id, score / best))
+            .collect();
+        seeds.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| order(index, a.0, b.0)));
+        seeds.truncate(40);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shares from 0 to 1")]
+        let seeds: Vec<(SymbolId, u64)> =
+            seeds.into_iter().map(|(id, share)| (id, (share * UNIT as f32) as u64)).collect();
+        index.graph().flow(&seeds, tuning.rounds, tuning.back)
+    }
+}
+
+fn factor(kind: Kind, tuning: &Tuning) -> f32 {
+    match kind {
+        Kind::File => tuning.whole,
+        Kind::Module | Kind::Impl => tuning.shell,
+        Kind::Constant | Kind::Type | Kind::Prototype => tuning.small,
+        _ => 1.0,
+    }
+}
+
+/// Later symbols of a file that has had many make room for other files.
+fn spread(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
+    let mut counts: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    for hit in hits.iter_mut() {
+        let file = index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
+        let count = counts.entry(file).or_default();
+        #[allow(clippy::cast_precision_loss, reason = "a count")]
+        let less = tuning.spread * (*count as f32).sqrt();
+        hit.parts.prior -= less;
+        hit.score = hit.parts.sum();
+        *count += 1;
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| order(index, a.id, b.id)));
+}
+
+fn most(scores: &[f32]) -> f32 {
+    scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max)
+}
+
+/// Robertson and Zaragoza 2009, with the one that keeps it positive.
+#[allow(clippy::cast_precision_loss, reason = "counts of documents")]
+fn idf(all: f32, with: usize) -> f32 {
+    let with = with as f32;
+    (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
+}

@@ -1,0 +1,245 @@
+//! Keeps records between starts: one file for each workspace, to which what changes is added at the end. Each entry carries
+//! a checksum; what follows a damaged one is read from the sources again. A file of another version is begun anew.
+//! Not for: records themselves (`codec`), where the file lies (the caller says).
+
+use super::codec::{Reading, Writer};
+use super::record::{Record, Stamp};
+use super::records::Index;
+use crate::code::CodeError;
+use crate::domain::base::hash::{Fields, Hash};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// First bytes of a cache file; the number rises with every change of the records or of what is read from sources.
+const MAGIC: &[u8] = b"pleach code index 1\n";
+/// Bytes before each entry: its length and a checksum.
+const FRAME: usize = 4 + 16;
+/// Longest entry that is believed.
+const LONGEST: usize = 256 << 20;
+
+const RECORD: u8 = 0;
+const GONE: u8 = 1;
+const TOUCHED: u8 = 2;
+
+/// What a cache file gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// Records that were put into the index.
+    pub records: usize,
+    /// Whether something in it was damaged, or it was of another version or workspace.
+    pub damaged: bool,
+}
+
+/// The file of one workspace.
+pub struct Cache {
+    path: PathBuf,
+    head: Vec<u8>,
+    /// None while another process writes it.
+    file: Option<BufWriter<File>>,
+    /// Where the newest entry of each path begins, and its length.
+    places: HashMap<PathBuf, (u64, usize)>,
+    end: u64,
+    entries: usize,
+}
+
+impl Cache {
+    /// Opens the file for the workspace at `root` and puts what it holds into the index. While another process has it open,
+    /// it is read and not written.
+    ///
+    /// # Errors
+    /// When the file can neither be read nor made.
+    pub fn open(path: &Path, root: &Path, index: &mut Index) -> Result<(Self, Loaded), CodeError> {
+        let mut head = MAGIC.to_vec();
+        let mut name = Writer::default();
+        name.path(root);
+        head.extend_from_slice(&Fields::new("workspace").bytes(&name.0).finish().0);
+        let mut file = private(path, false).map_err(CodeError::Cache)?;
+        let mine = file.try_lock().is_ok();
+        let mut cache = Self { path: path.to_path_buf(), head, file: None, places: HashMap::new(), end: 0, entries: 0 };
+        let loaded = cache.load(&mut file, index).map_err(CodeError::Cache)?;
+        if mine {
+            if cache.end == 0 {
+                file.set_len(0).map_err(CodeError::Cache)?;
+                file.seek(SeekFrom::Start(0)).map_err(CodeError::Cache)?;
+                file.write_all(&cache.head).map_err(CodeError::Cache)?;
+                cache.end = cache.head.len() as u64;
+            } else {
+                file.set_len(cache.end).map_err(CodeError::Cache)?;
+                file.seek(SeekFrom::Start(cache.end)).map_err(CodeError::Cache)?;
+            }
+            cache.file = Some(BufWriter::with_capacity(1 << 18, file));
+        }
+        Ok((cache, loaded))
+    }
+
+    fn load(&mut self, file: &mut File, index: &mut Index) -> std::io::Result<Loaded> {
+        let mut loaded = Loaded::default();
+        let mut reader = BufReader::with_capacity(1 << 18, file);
+        let mut head = vec![0; self.head.len()];
+        match reader.read_exact(&mut head) {
+            Ok(()) if head == self.head => self.end = head.len() as u64,
+            Ok(()) => return Ok(Loaded { records: 0, damaged: true }),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(loaded),
+            Err(error) => return Err(error),
+        }
+        let mut payload = Vec::new();
+        while let Some(whole) = entry(&mut reader, &mut payload)? {
+            if !whole || self.take(&payload, index).is_none() {
+                loaded.damaged = true;
+                break;
+            }
+            self.end += (FRAME + payload.len()) as u64;
+            self.entries += 1;
+        }
+        loaded.records = index.files().count();
+        Ok(loaded)
+    }
+
+    /// Puts an entry into the index; none when it is no entry.
+    fn take(&mut self, payload: &[u8], index: &mut Index) -> Option<()> {
+        let mut reading = Reading(payload);
+        match reading.byte()? {
+            RECORD => {
+                let record = reading.record()?;
+                index.insert(&record);
+                self.places.insert(record.path, (self.end, FRAME + payload.len()));
+            }
+            GONE => {
+                let path = reading.path()?;
+                index.remove(&path);
+                self.places.remove(&path);
+            }
+            TOUCHED => {
+                let path = reading.path()?;
+                index.touch(&path, reading.stamp()?);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Whether what happens is written down.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Adds a record.
+    pub fn keep(&mut self, record: &Record) {
+        let mut writer = Writer(vec![RECORD]);
+        writer.record(record);
+        let place = (self.end, FRAME + writer.0.len());
+        if self.add(&writer.0) {
+            self.places.insert(record.path.clone(), place);
+        }
+    }
+
+    /// Notes that a file is gone.
+    pub fn gone(&mut self, path: &Path) {
+        let mut writer = Writer(vec![GONE]);
+        writer.path(path);
+        self.places.remove(path);
+        self.add(&writer.0);
+    }
+
+    /// Notes a new time of a file whose bytes are the same.
+    pub fn touched(&mut self, path: &Path, stamp: Stamp) {
+        let mut writer = Writer(vec![TOUCHED]);
+        writer.path(path);
+        writer.stamp(stamp);
+        self.add(&writer.0);
+    }
+
+    /// A file that cannot be written is given up: the index lives on in memory, and the next start reads the sources.
+    fn add(&mut self, payload: &[u8]) -> bool {
+        let Some(file) = &mut self.file else { return false };
+        let written =
+            frame(payload).is_some_and(|frame| file.write_all(&frame).and_then(|()| file.write_all(payload)).is_ok());
+        if written {
+            self.end += (FRAME + payload.len()) as u64;
+            self.entries += 1;
+        } else {
+            self.file = None;
+        }
+        written
+    }
+
+    /// Writes out what waits, and the whole file anew when most of it is out of date.
+    ///
+    /// # Errors
+    /// When the disk refuses; what was written before stays.
+    pub fn flush(&mut self) -> Result<(), CodeError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.flush().map_err(CodeError::Cache)?;
+        if self.entries > 2 * self.places.len() + 500 { self.rewrite().map_err(CodeError::Cache) } else { Ok(()) }
+    }
+
+    fn rewrite(&mut self) -> std::io::Result<()> {
+        let beside = self.path.with_extension("new");
+        let new = private(&beside, true)?;
+        new.try_lock().map_err(|_| std::io::Error::from(ErrorKind::ResourceBusy))?;
+        let mut old = File::open(&self.path)?;
+        let mut out = BufWriter::with_capacity(1 << 18, new);
+        out.write_all(&self.head)?;
+        let mut end = self.head.len() as u64;
+        let mut places: Vec<(PathBuf, (u64, usize))> = self.places.drain().collect();
+        places.sort_unstable_by_key(|(_, (start, _))| *start);
+        let mut bytes = Vec::new();
+        for (path, (start, length)) in places {
+            bytes.resize(length, 0);
+            old.seek(SeekFrom::Start(start))?;
+            old.read_exact(&mut bytes)?;
+            out.write_all(&bytes)?;
+            self.places.insert(path, (end, length));
+            end += length as u64;
+        }
+        out.flush()?;
+        std::fs::rename(&beside, &self.path)?;
+        self.entries = self.places.len();
+        self.end = end;
+        self.file = Some(out);
+        Ok(())
+    }
+}
+
+/// The bytes before an entry; none when it is too long.
+fn frame(payload: &[u8]) -> Option<[u8; FRAME]> {
+    let mut frame = [0; FRAME];
+    let length = u32::try_from(payload.len()).ok().filter(|length| *length as usize <= LONGEST)?;
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    frame[4..].copy_from_slice(&Hash::of(payload).0[..16]);
+    Some(frame)
+}
+
+/// Reads the next entry: none at the end, false when it is cut off or damaged.
+fn entry(reader: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
+    let mut frame = [0; FRAME];
+    let mut got = 0;
+    while got < FRAME {
+        match reader.read(&mut frame[got..])? {
+            0 if got == 0 => return Ok(None),
+            0 => return Ok(Some(false)),
+            more => got += more,
+        }
+    }
+    let mut length = [0; 4];
+    length.copy_from_slice(&frame[..4]);
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST {
+        return Ok(Some(false));
+    }
+    payload.clear();
+    let read = reader.by_ref().take(length as u64).read_to_end(payload)?;
+    Ok(Some(read == length && Hash::of(payload).0[..16] == frame[4..]))
+}
+
+/// A file that only its owner reads.
+fn private(path: &Path, empty: bool) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(empty);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,250 @@
+//! Which symbol uses which: edges from names, hops, and how central a symbol is, from everywhere or from some symbols.
+//! Sums are in whole numbers, so that they do not depend on the order of the edges.
+//! Not for: what uses a name (`parse::file`).
+
+use super::records::{File, Index, SymbolId};
+use std::collections::BTreeMap;
+
+/// A name with more definitions than this says nothing of which one is meant.
+const MOST_DEFINITIONS: usize = 6;
+/// A name with more definitions is followed within one file only.
+const MOST_LOOKED_AT: usize = 24;
+/// A symbol used by more than this carries nothing back to its users.
+const MOST_USERS: usize = 64;
+/// One, in the whole numbers of the sums.
+pub const UNIT: u64 = 1 << 32;
+/// Share of a symbol's weight that it passes on in each round, in hundredths (Brin and Page 1998 use 85).
+const PASSED: u64 = 85;
+/// Rounds of the power iteration; 0.85^20 is below 4 %.
+const ROUNDS: usize = 20;
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Meant {
+    /// Nothing that is defined here, or too many things.
+    Nothing,
+    /// One symbol.
+    One(SymbolId),
+    /// One of several.
+    Several,
+}
+
+/// What each name stands for, by its number.
+fn meant(index: &Index) -> Vec<Meant> {
+    let of = |name: u32| {
+        let mut alive = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
+        match (alive.next(), alive.next()) {
+            (None, _) => Meant::Nothing,
+            (Some(only), None) => Meant::One(*only),
+            _ => Meant::Several,
+        }
+    };
+    (0_u32..).take(index.name_count()).map(of).collect()
+}
+
+/// The number of the folder of each symbol's file.
+fn folders(index: &Index) -> Vec<u32> {
+    let mut numbers = vec![u32::MAX; index.numbers()];
+    let mut known: BTreeMap<&str, u32> = BTreeMap::new();
+    for file in index.files() {
+        let folder = file.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        let number = *known.entry(folder).or_insert(next);
+        numbers[file.first as usize..(file.first + file.count) as usize].fill(number);
+    }
+    numbers
+}
+
+/// The edges of a use of a name with several definitions.
+fn several(
+    index: &Index,
+    folders: &[u32],
+    file: &File,
+    user: SymbolId,
+    name: u32,
+    pairs: &mut Vec<(SymbolId, SymbolId)>,
+) {
+    let all = index.definitions(name);
+    let start = all.partition_point(|id| *id < file.first);
+    let end = all.partition_point(|id| *id < file.first + file.count);
+    let own = &all[start..end.max(start)];
+    let before = pairs.len();
+    if !own.is_empty() {
+        if own.len() <= MOST_DEFINITIONS {
+            pairs.extend(own.iter().filter(|id| **id != user).map(|id| (user, *id)));
+        }
+        return;
+    }
+    let alive = || all.iter().filter(|id| index.is_symbol(**id));
+    if alive().nth(MOST_LOOKED_AT).is_some() {
+        return;
+    }
+    let folder = folders[user as usize];
+    pairs.extend(alive().filter(|id| folders[**id as usize] == folder).map(|id| (user, *id)));
+    if pairs.len() == before {
+        pairs.extend(alive().map(|id| (user, *id)));
+    }
+    if pairs.len() - before > MOST_DEFINITIONS {
+        pairs.truncate(before);
+    }
+}
+
+/// Lists of neighbours, one after the other.
+#[derive(Default)]
+struct Neighbours {
+    starts: Vec<u32>,
+    all: Vec<SymbolId>,
+}
+
+impl Neighbours {
+    fn of(&self, id: SymbolId) -> &[SymbolId] {
+        let at = id as usize;
+        match (self.starts.get(at), self.starts.get(at + 1)) {
+            (Some(start), Some(end)) => self.all.get(*start as usize..*end as usize).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// From pairs counted first, then placed.
+    fn build(count: usize, pairs: &[(SymbolId, SymbolId)], turned: bool) -> Self {
+        let ends = |pair: &(SymbolId, SymbolId)| if turned { (pair.1, pair.0) } else { *pair };
+        let mut starts = vec![0_u32; count + 1];
+        for pair in pairs {
+            starts[ends(pair).0 as usize + 1] += 1;
+        }
+        for at in 0..count {
+            starts[at + 1] += starts[at];
+        }
+        let mut next = starts.clone();
+        let mut all = vec![0; pairs.len()];
+        for pair in pairs {
+            let (from, to) = ends(pair);
+            let at = &mut next[from as usize];
+            all[*at as usize] = to;
+            *at += 1;
+        }
+        Self { starts, all }
+    }
+}
+
+/// The graph of uses between symbols.
+#[derive(Default)]
+pub struct Graph {
+    uses: Neighbours,
+    users: Neighbours,
+}
+
+impl Graph {
+    /// From the names that symbols use. A definition in the user's own file is preferred, then one in its folder.
+    pub(crate) fn build(index: &Index) -> Self {
+        let count = index.numbers();
+        let mut pairs = Vec::new();
+        let meant = meant(index);
+        let folders = folders(index);
+        for file in index.files() {
+            for user in file.first..file.first + file.count {
+                for name in index.used(user) {
+                    match meant.get(*name as usize) {
+                        None | Some(Meant::Nothing) => {}
+                        Some(Meant::One(definition)) => {
+                            pairs.extend((*definition != user).then_some((user, *definition)));
+                        }
+                        Some(Meant::Several) => several(index, &folders, file, user, *name, &mut pairs),
+                    }
+                }
+            }
+        }
+        Self { uses: Neighbours::build(count, &pairs, false), users: Neighbours::build(count, &pairs, true) }
+    }
+
+    /// What a symbol uses.
+    #[must_use]
+    pub fn uses(&self, id: SymbolId) -> &[SymbolId] {
+        self.uses.of(id)
+    }
+
+    /// What uses a symbol.
+    #[must_use]
+    pub fn users(&self, id: SymbolId) -> &[SymbolId] {
+        self.users.of(id)
+    }
+
+    /// How many uses there are.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.uses.all.len()
+    }
+
+    /// How far each symbol within `most` hops is from the nearest of some, in either direction of uses.
+    #[must_use]
+    pub fn hops(&self, from: &[SymbolId], most: u32) -> BTreeMap<SymbolId, u32> {
+        let mut found: BTreeMap<SymbolId, u32> = from.iter().map(|id| (*id, 0)).collect();
+        let mut edge: Vec<SymbolId> = from.to_vec();
+        for hop in 1..=most {
+            let mut next = Vec::new();
+            for id in edge {
+                let users = self.users(id);
+                let users = if users.len() > MOST_USERS { &[] } else { users };
+                for other in self.uses(id).iter().chain(users) {
+                    if let std::collections::btree_map::Entry::Vacant(free) = found.entry(*other) {
+                        free.insert(hop);
+                        next.push(*other);
+                    }
+                }
+            }
+            edge = next;
+        }
+        found
+    }
+
+    /// Weight that flows from seeds to what they use and what uses them, in `rounds` steps: personalised centrality
+    /// (Haveliwala 2002) by pushing, cut off below a thousandth of the unit. Weights in [`UNIT`]s.
+    #[must_use]
+    pub fn flow(&self, seeds: &[(SymbolId, u64)], rounds: usize, back: u64) -> BTreeMap<SymbolId, u64> {
+        let mut sum: BTreeMap<SymbolId, u64> = BTreeMap::new();
+        let mut edge: BTreeMap<SymbolId, u64> = seeds.iter().copied().collect();
+        for _ in 0..rounds {
+            let mut next: BTreeMap<SymbolId, u64> = BTreeMap::new();
+            for (id, weight) in &edge {
+                let share = weight * PASSED / 100;
+                let many = self.users(*id).len() > MOST_USERS;
+                let callers = if many { &[] } else { self.users(*id) };
+                for (side, percent) in [(self.uses(*id), 100 - back), (callers, back)] {
+                    let each = share * percent / 100 / side.len().max(4) as u64;
+                    if each < UNIT / 2_000 {
+                        continue;
+                    }
+                    for other in side {
+                        *next.entry(*other).or_default() += each;
+                    }
+                }
+            }
+            for (id, weight) in &next {
+                *sum.entry(*id).or_default() += weight;
+            }
+            edge = next;
+        }
+        sum
+    }
+
+    /// How central each number is: `PageRank` by power iteration (Brin and Page 1998), from everywhere alike. In millionths of the whole.
+    #[must_use]
+    pub fn centrality(&self, index: &Index) -> Vec<u64> {
+        let alive: Vec<bool> = (0_u32..).take(index.numbers()).map(|id| index.is_symbol(id)).collect();
+        let count = alive.iter().filter(|alive| **alive).count().max(1) as u64;
+        let whole: u64 = 1_000_000_000_000;
+        let rest = whole * (100 - PASSED) / 100 / count;
+        let mut rank: Vec<u64> = alive.iter().map(|alive| if *alive { whole / count } else { 0 }).collect();
+        for _ in 0..ROUNDS {
+            let mut next: Vec<u64> = alive.iter().map(|alive| if *alive { rest } else { 0 }).collect();
+            for (id, weight) in (0_u32..).zip(&rank) {
+                let each = weight * PASSED / 100 / self.uses(id).len().max(1) as u64;
+                for other in self.uses(id) {
+                    next[*other as usize] += each;
+                }
+            }
+            rank = next;
+        }
+        rank.into_iter().map(|weight| weight / 1_000_000).collect()
+    }
+}

@@ -1,0 +1,11 @@
+//! The index of a workspace: records of files, kept between starts, and the graph of uses.
+//! Not for: reading source text (`parse`).
+
+pub mod arrived;
+pub mod build;
+pub mod cache;
+pub(super) mod codec;
+pub mod graph;
+pub(super) mod postings;
+pub mod record;
+pub mod records;

@@ -1,0 +1,101 @@
+//! Numbers for strings, and for each term the symbols that hold it.
+//! Not for: what a term is (`words`) or its weight (`rank`).
+
+use super::record::Counts;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Words longer than this are not lengthened forms of a word.
+const LONGEST_FORM: usize = 16;
+
+/// Gives each string a number.
+#[derive(Default)]
+pub(crate) struct Interner {
+    numbers: HashMap<Arc<str>, u32>,
+    /// Short words of plain letters, in order; empty unless asked for.
+    ordered: BTreeSet<Arc<str>>,
+    order: bool,
+}
+
+impl Interner {
+    /// One that can also find words by how they begin.
+    pub(crate) fn ordered() -> Self {
+        Self { order: true, ..Self::default() }
+    }
+
+    /// The string's number, a new one when it has none.
+    pub(crate) fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let shared: Arc<str> = text.into();
+        if self.order && text.len() <= LONGEST_FORM && text.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            self.ordered.insert(Arc::clone(&shared));
+        }
+        self.numbers.insert(shared, number);
+        number
+    }
+
+    /// How many strings have numbers.
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// The string's number, if it has one.
+    pub(crate) fn get(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    /// Short words that begin with a text and are longer, in order.
+    pub(crate) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        let from = (Bound::Excluded(text), Bound::Unbounded);
+        self.ordered.range::<str, _>(from).map(AsRef::as_ref).take_while(move |word| word.starts_with(text))
+    }
+}
+
+/// A symbol that holds a term.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posting {
+    pub(crate) symbol: u32,
+    pub(crate) counts: Counts,
+}
+
+/// Lists by number.
+pub(crate) struct Lists<T> {
+    lists: Vec<Vec<T>>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Self { lists: Vec::new() }
+    }
+}
+
+impl<T> Lists<T> {
+    pub(crate) fn push(&mut self, number: u32, one: T) {
+        let at = number as usize;
+        if at >= self.lists.len() {
+            self.lists.resize_with(at + 1, Vec::new);
+        }
+        self.lists[at].push(one);
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &[T] {
+        self.lists.get(number as usize).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Changes each entry, or takes it out.
+    pub(crate) fn keep(&mut self, mut change: impl FnMut(&mut T) -> bool) {
+        for list in &mut self.lists {
+            list.retain_mut(&mut change);
+            list.shrink_to_fit();
+        }
+    }
+
+    /// Gives back memory that growing took in advance.
+    pub(crate) fn shrink(&mut self) {
+        self.lists.iter_mut().for_each(Vec::shrink_to_fit);
+    }
+}

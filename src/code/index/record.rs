@@ -1,0 +1,162 @@
+//! What is kept of one file: its symbols, the words of each by field, and the names that each uses.
+//! Not for: reading it from source (`parse::file`), searching it (`records`), its bytes in the cache (`codec`).
+
+use crate::code::parse::words::Analyzer;
+use crate::code::symbol::Symbol;
+use crate::domain::base::hash::Hash;
+use crate::domain::code::symbols::{Fate, Language};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Names shorter than this are not followed: `i`, `fn`.
+const SHORTEST_NAME: usize = 3;
+
+/// Where in a symbol a word stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Field {
+    /// In its name.
+    Name,
+    /// In its signature or attributes.
+    Head,
+    /// In its documentation.
+    Doc,
+    /// In its body, comments and texts included.
+    Body,
+}
+
+/// How many fields there are.
+pub const FIELDS: usize = 4;
+
+/// Counts of a term in the fields of a symbol, cut at 255.
+pub type Counts = [u8; FIELDS];
+
+/// The words of a file's symbols, terms and names as numbers of its own tables.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Words {
+    /// Every term once.
+    pub terms: Vec<Box<str>>,
+    /// (symbol, term, counts), in this order.
+    pub bag: Vec<(u32, u32, Counts)>,
+    /// Every name once.
+    pub names: Vec<Box<str>>,
+    /// (symbol, name that it uses), each pair once, in this order.
+    pub uses: Vec<(u32, u32)>,
+    seen: Seen,
+}
+
+/// What is known while a file is read; empty afterwards.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+struct Seen {
+    words: HashMap<Box<str>, (Option<u32>, Vec<u32>)>,
+    terms: HashMap<Box<str>, u32>,
+    hits: Vec<(u32, u32, u8)>,
+}
+
+impl Words {
+    /// Notes a word of a symbol, and the name as used by it when `used`.
+    pub fn name(&mut self, analyzer: &mut Analyzer, symbol: u32, word: &str, field: Field, used: bool) {
+        if !self.seen.words.contains_key(word) {
+            let terms = analyzer.terms(word);
+            let numbers = terms.iter().map(|term| self.term(term)).collect();
+            self.seen.words.insert(word.into(), (None, numbers));
+        }
+        let Some((name, terms)) = self.seen.words.get_mut(word) else { return };
+        for term in terms {
+            self.seen.hits.push((symbol, *term, field as u8));
+        }
+        if used && word.len() >= SHORTEST_NAME {
+            let names = &mut self.names;
+            let number = *name.get_or_insert_with(|| {
+                names.push(word.into());
+                short(names.len() - 1)
+            });
+            self.uses.push((symbol, number));
+        }
+        if self.seen.hits.len() > 4_000_000 {
+            self.fold();
+        }
+    }
+
+    fn term(&mut self, term: &str) -> u32 {
+        if let Some(number) = self.seen.terms.get(term) {
+            return *number;
+        }
+        let number = short(self.terms.len());
+        self.terms.push(term.into());
+        self.seen.terms.insert(term.into(), number);
+        number
+    }
+
+    /// Ends the reading: counts, in order.
+    pub fn finish(&mut self) {
+        self.fold();
+        self.uses.sort_unstable();
+        self.uses.dedup();
+        self.uses.shrink_to_fit();
+        self.seen = Seen::default();
+    }
+
+    fn fold(&mut self) {
+        let mut hits = std::mem::take(&mut self.seen.hits);
+        hits.sort_unstable();
+        let before = std::mem::take(&mut self.bag);
+        let mut counts: Vec<(u32, u32, Counts)> = before;
+        for (symbol, term, field) in hits {
+            match counts.last_mut() {
+                Some((s, t, count)) if (*s, *t) == (symbol, term) => {
+                    count[usize::from(field)] = count[usize::from(field)].saturating_add(1);
+                }
+                _ => {
+                    let mut count = [0; FIELDS];
+                    count[usize::from(field)] = 1;
+                    counts.push((symbol, term, count));
+                }
+            }
+        }
+        counts.sort_unstable();
+        counts.dedup_by(|later, kept| {
+            let same = (later.0, later.1) == (kept.0, kept.1);
+            if same {
+                kept.2.iter_mut().zip(later.2).for_each(|(count, more)| *count = count.saturating_add(more));
+            }
+            same
+        });
+        self.bag = counts;
+    }
+}
+
+fn short(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// What is known of a file by looking at it from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// When it was last changed, in nanoseconds since 1970.
+    pub changed: i64,
+}
+
+/// What is kept of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// Beneath the root.
+    pub path: PathBuf,
+    /// Size and time when it was read.
+    pub stamp: Stamp,
+    /// Of its bytes; of nothing when it was not read.
+    pub hash: Hash,
+    /// What became of it.
+    pub fate: Fate,
+    /// What it is written in.
+    pub language: Option<Language>,
+    /// Whether some of it did not parse.
+    pub errors: bool,
+    /// Lines; 0 when it was not read.
+    pub lines: u32,
+    /// Its symbols; the first is the file itself. Empty unless parsed.
+    pub symbols: Vec<Symbol>,
+    /// Their words and uses.
+    pub words: Words,
+}

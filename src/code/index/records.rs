@@ -1,0 +1,461 @@
+//! The records of all files, held so that they can be searched: symbols, postings of terms, names with their definitions
+//! and uses. A file that changes is taken out and put in again; results do not depend on the order in which files came.
+//! Not for: reading files (`build`), scores (`rank`).
+
+use super::graph::Graph;
+use super::postings::{Interner, Lists, Posting};
+use super::record::{Record, Stamp};
+use crate::code::parse::words::Analyzer;
+use crate::code::symbol::Symbol;
+use crate::domain::base::hash::Hash;
+use crate::domain::code::symbols::{Fate, Kind, Language};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A symbol's number in the index; it lasts until the symbol's file changes.
+pub type SymbolId = u32;
+
+/// A file of the index.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Beneath the root.
+    pub path: PathBuf,
+    /// The path as text, with `/` between its parts.
+    pub shown: Box<str>,
+    /// Size and time when it was read.
+    pub stamp: Stamp,
+    /// Of its bytes.
+    pub hash: Hash,
+    /// What became of it.
+    pub fate: Fate,
+    /// What it is written in.
+    pub language: Option<Language>,
+    /// Whether some of it did not parse.
+    pub errors: bool,
+    /// Lines.
+    pub lines: u32,
+    /// Whether it serves tests, by its path.
+    pub test: bool,
+    /// The number of its first symbol.
+    pub first: SymbolId,
+    /// How many symbols it has.
+    pub count: u32,
+    /// Words in it, for lengths.
+    pub length: u32,
+}
+
+/// What is kept of a symbol for scoring.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scored {
+    /// The file.
+    pub(crate) file: u32,
+    /// Words by field.
+    pub(crate) lengths: [u32; 4],
+    /// Where its uses begin, and how many there are.
+    uses: (u32, u32),
+}
+
+/// All that is known of a workspace's code.
+pub struct Index {
+    files: Vec<Option<File>>,
+    there: Vec<bool>,
+    by_path: BTreeMap<PathBuf, u32>,
+    symbols: Vec<Symbol>,
+    pub(crate) scored: Vec<Scored>,
+    terms: Interner,
+    postings: Lists<Posting>,
+    paths: Lists<u32>,
+    names: Interner,
+    definitions: Lists<SymbolId>,
+    uses: Vec<u32>,
+    alive: usize,
+    lengths: [u64; 4],
+    graph: Graph,
+    stale: bool,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self {
+            files: Vec::new(),
+            there: Vec::new(),
+            by_path: BTreeMap::new(),
+            symbols: Vec::new(),
+            scored: Vec::new(),
+            terms: Interner::ordered(),
+            postings: Lists::default(),
+            paths: Lists::default(),
+            names: Interner::default(),
+            definitions: Lists::default(),
+            uses: Vec::new(),
+            alive: 0,
+            lengths: [0; 4],
+            graph: Graph::default(),
+            stale: false,
+        }
+    }
+}
+
+impl Index {
+    /// Puts a file in, in place of what was known of its path. [`Index::refresh`] brings the graph up to date.
+    pub fn insert(&mut self, record: &Record) {
+        self.remove(&record.path);
+        let number = short(self.files.len());
+        let first = short(self.symbols.len());
+        let shown = shown(&record.path);
+        let mut file = File {
+            path: record.path.clone(),
+            test: is_test_path(&shown),
+            shown: shown.into(),
+            stamp: record.stamp,
+            hash: record.hash,
+            fate: record.fate,
+            language: record.language,
+            errors: record.errors,
+            lines: record.lines,
+            first,
+            count: short(record.symbols.len()),
+            length: 0,
+        };
+        self.symbols.extend(record.symbols.iter().cloned());
+        self.scored.resize(self.symbols.len(), Scored { file: number, ..Scored::default() });
+        self.post(record, &mut file);
+        self.follow(record, first);
+        self.by_path.insert(record.path.clone(), number);
+        self.alive += record.symbols.len();
+        self.files.push(Some(file));
+        self.there.push(true);
+        self.stale = true;
+    }
+
+    fn post(&mut self, record: &Record, file: &mut File) {
+        let numbers: Vec<u32> = record.words.terms.iter().map(|term| self.terms.number(term)).collect();
+        for &(symbol, term, counts) in &record.words.bag {
+            let (Some(term), symbol) = (numbers.get(term as usize), file.first + symbol) else { continue };
+            self.postings.push(*term, Posting { symbol, counts });
+            if let Some(scored) = self.scored.get_mut(symbol as usize) {
+                scored.lengths.iter_mut().zip(counts).for_each(|(length, count)| *length += u32::from(count));
+            }
+        }
+        for symbol in file.first..file.first + file.count {
+            let lengths = self.scored[symbol as usize].lengths;
+            self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += u64::from(length));
+            file.length += lengths.iter().sum::<u32>();
+        }
+        if file.count > 0 {
+            let mut analyzer = Analyzer::default();
+            for term in path_terms(&mut analyzer, &file.shown) {
+                let term = self.terms.number(&term);
+                self.paths.push(term, short(self.files.len()));
+            }
+        }
+    }
+
+    fn follow(&mut self, record: &Record, first: u32) {
+        let numbers: Vec<u32> = record.words.names.iter().map(|name| self.names.number(name)).collect();
+        let mut uses = record.words.uses.iter().peekable();
+        for (at, symbol) in (0_u32..).zip(&record.symbols) {
+            let begin = short(self.uses.len());
+            while let Some((_, name)) = uses.next_if(|(user, _)| *user == at) {
+                self.uses.extend(numbers.get(*name as usize));
+            }
+            self.scored[(first + at) as usize].uses = (begin, short(self.uses.len()) - begin);
+            if !matches!(symbol.kind, Kind::File | Kind::Impl) && symbol.name.len() > 2 {
+                let name = self.names.number(&symbol.name);
+                self.definitions.push(name, first + at);
+            }
+        }
+    }
+
+    /// Takes a file out; whether it was there.
+    pub fn remove(&mut self, path: &Path) -> bool {
+        let Some(number) = self.by_path.remove(path) else { return false };
+        let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return false };
+        for symbol in file.first..file.first + file.count {
+            let lengths = self.scored[symbol as usize].lengths;
+            self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
+        }
+        self.there[number as usize] = false;
+        self.alive -= file.count as usize;
+        self.stale = true;
+        true
+    }
+
+    /// Notes a new time of a file whose bytes are the same.
+    pub fn touch(&mut self, path: &Path, stamp: Stamp) {
+        let number = self.by_path.get(path).copied();
+        if let Some(file) = number.and_then(|number| self.files.get_mut(number as usize)?.as_mut()) {
+            file.stamp = stamp;
+        }
+    }
+
+    /// Brings the graph of uses up to date, and clears away what removed files left when that is much.
+    pub fn refresh(&mut self) {
+        if self.symbols.len() > 2 * self.alive + 10_000 {
+            self.compact();
+        }
+        if std::mem::take(&mut self.stale) {
+            self.graph = Graph::build(self);
+        }
+    }
+
+    /// The first half of [`Index::refresh`] for those who share the index: clears away what removed files left; whether the
+    /// graph must be made before anybody looks.
+    pub fn tidy(&mut self) -> bool {
+        let much = self.symbols.len() > 2 * self.alive + 10_000;
+        if much {
+            self.refresh();
+        }
+        much
+    }
+
+    /// The second half: a new graph, where the present one is out of date. Meanwhile that one may be looked at.
+    #[must_use]
+    pub fn graph_anew(&self) -> Option<Graph> {
+        self.stale.then(|| Graph::build(self))
+    }
+
+    /// Puts a graph in that was made of this index as it is.
+    pub fn put_graph(&mut self, graph: Graph) {
+        (self.graph, self.stale) = (graph, false);
+    }
+
+    /// Gives back memory that growing took in advance; after many files at once.
+    pub fn shrink(&mut self) {
+        self.postings.shrink();
+        self.symbols.shrink_to_fit();
+        self.scored.shrink_to_fit();
+        self.uses.shrink_to_fit();
+    }
+
+    fn compact(&mut self) {
+        let mut numbers = vec![u32::MAX; self.symbols.len()];
+        let (mut symbols, mut scored, mut uses) = (Vec::new(), Vec::new(), Vec::new());
+        let mut files = std::mem::take(&mut self.files);
+        for file in files.iter_mut().flatten() {
+            let first = short(symbols.len());
+            for old in file.first..file.first + file.count {
+                numbers[old as usize] = short(symbols.len());
+                let mut one = self.scored[old as usize];
+                let begin = short(uses.len());
+                uses.extend_from_slice(self.used(old));
+                one.uses.0 = begin;
+                scored.push(one);
+                symbols.push(self.symbols[old as usize].clone());
+            }
+            file.first = first;
+        }
+        self.files = files;
+        let renew = |symbol: &mut u32| {
+            *symbol = numbers.get(*symbol as usize).copied().unwrap_or(u32::MAX);
+            *symbol != u32::MAX
+        };
+        self.postings.keep(|posting| renew(&mut posting.symbol));
+        self.definitions.keep(renew);
+        let files = &self.files;
+        self.paths.keep(|file| files.get(*file as usize).is_some_and(Option::is_some));
+        (self.symbols, self.scored, self.uses) = (symbols, scored, uses);
+        self.stale = true;
+    }
+
+    /// The names that a symbol uses.
+    pub(crate) fn used(&self, symbol: SymbolId) -> &[u32] {
+        let Some(scored) = self.scored.get(symbol as usize) else { return &[] };
+        let (begin, count) = (scored.uses.0 as usize, scored.uses.1 as usize);
+        self.uses.get(begin..begin + count).unwrap_or_default()
+    }
+
+    /// The files, by path.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.by_path.values().filter_map(|number| self.files.get(*number as usize)?.as_ref())
+    }
+
+    /// The file at a path.
+    #[must_use]
+    pub fn file_at(&self, path: &Path) -> Option<&File> {
+        self.files.get(*self.by_path.get(path)? as usize)?.as_ref()
+    }
+
+    /// How many places for files there are, removed ones included.
+    pub(crate) fn slots(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether the file of a number is still there.
+    pub(crate) fn is_file(&self, number: u32) -> bool {
+        self.there.get(number as usize).copied().unwrap_or_default()
+    }
+
+    /// The file of a number, unless it was removed.
+    pub(crate) fn file(&self, number: u32) -> Option<&File> {
+        self.files.get(number as usize)?.as_ref()
+    }
+
+    /// Whether a symbol is still there.
+    pub(crate) fn is_symbol(&self, id: SymbolId) -> bool {
+        self.scored.get(id as usize).is_some_and(|scored| self.is_file(scored.file))
+    }
+
+    /// A symbol with its file, unless that was removed.
+    #[must_use]
+    pub fn symbol(&self, id: SymbolId) -> Option<(&Symbol, &File)> {
+        let file = self.file(self.scored.get(id as usize)?.file)?;
+        Some((self.symbols.get(id as usize)?, file))
+    }
+
+    /// The symbol around a symbol.
+    #[must_use]
+    pub fn parent(&self, id: SymbolId) -> Option<SymbolId> {
+        let (symbol, file) = self.symbol(id)?;
+        symbol.parent.map(|parent| file.first + parent)
+    }
+
+    /// How many symbols there are, files as symbols included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.alive
+    }
+
+    /// Whether it holds no symbols.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.alive == 0
+    }
+
+    /// How many numbers of symbols were given.
+    pub(crate) fn numbers(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// The mean count of words by field.
+    pub(crate) fn mean_lengths(&self) -> [f32; 4] {
+        #[allow(clippy::cast_precision_loss, reason = "means of counts")]
+        self.lengths.map(|sum| (sum as f32 / self.alive.max(1) as f32).max(1.0))
+    }
+
+    /// The symbols that hold a term, removed ones included.
+    pub(crate) fn holders(&self, term: &str) -> &[Posting] {
+        self.terms.get(term).map(|term| self.postings.get(term)).unwrap_or_default()
+    }
+
+    /// The files whose paths hold a term, removed ones included.
+    pub(crate) fn paths_with(&self, term: &str) -> &[u32] {
+        self.terms.get(term).map(|term| self.paths.get(term)).unwrap_or_default()
+    }
+
+    /// Whether a symbol or a path that is still there holds a term.
+    pub(crate) fn holds(&self, term: &str) -> bool {
+        self.holders(term).iter().any(|posting| self.is_symbol(posting.symbol))
+            || self.paths_with(term).iter().any(|file| self.is_file(*file))
+    }
+
+    /// Short terms that begin with a text and are longer, in order.
+    pub(crate) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        self.terms.longer(text)
+    }
+
+    /// The definitions of a name, removed ones included.
+    #[must_use]
+    pub fn defined(&self, name: &str) -> &[SymbolId] {
+        self.names.get(name).map(|name| self.definitions.get(name)).unwrap_or_default()
+    }
+
+    pub(crate) fn definitions(&self, name: u32) -> &[SymbolId] {
+        self.definitions.get(name)
+    }
+
+    /// How many names there are.
+    pub(crate) fn name_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Which symbol uses which.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// A symbol's full name: modules from its path, what is around it, its own.
+    #[must_use]
+    pub fn qualified(&self, id: SymbolId) -> String {
+        let Some((symbol, file)) = self.symbol(id) else { return String::new() };
+        let mut parts = vec![symbol.name.to_string()];
+        let mut at = symbol.parent;
+        while let Some(parent) = at {
+            let Some((around, _)) = self.symbol(file.first + parent) else { break };
+            if around.kind != Kind::File {
+                parts.push(around.name.to_string());
+            }
+            at = around.parent;
+        }
+        if symbol.kind == Kind::File {
+            parts.clear();
+        }
+        parts.extend(module_path(&file.shown).into_iter().rev());
+        parts.reverse();
+        parts.join(file.language.map_or("::", Language::separator))
+    }
+}
+
+fn short(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// A path as text with `/`.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// The modules that a file stands for: its path without source folders, ending and names that mean the folder.
+#[must_use]
+pub fn module_path(shown: &str) -> Vec<String> {
+    let stem = shown.rsplit_once('.').map_or(shown, |(stem, _)| stem);
+    let mut parts: Vec<&str> = stem.split('/').collect();
+    if parts.len() > 1 && matches!(parts.last(), Some(&("mod" | "lib" | "main" | "__init__" | "index"))) {
+        parts.pop();
+    }
+    parts.retain(|part| !matches!(*part, "src" | "lib" | "." | "main" | "java"));
+    parts.into_iter().map(str::to_owned).collect()
+}
+
+/// Terms of a path, each once.
+fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> {
+    let mut terms = Vec::new();
+    for part in module_path(shown) {
+        for term in analyzer.terms(&part).iter() {
+            if !terms.contains(term) {
+                terms.push(term.clone());
+            }
+        }
+    }
+    terms
+}
+
+/// Whether a path is one of tests, examples or benches.
+fn is_test_path(shown: &str) -> bool {
+    let (folders, name) = shown.rsplit_once('/').unwrap_or(("", shown));
+    let folder = folders.split('/').any(|part| {
+        matches!(
+            part,
+            "test"
+                | "tests"
+                | "testing"
+                | "__tests__"
+                | "spec"
+                | "specs"
+                | "testdata"
+                | "fixtures"
+                | "examples"
+                | "benches"
+        )
+    });
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    folder
+        || stem.starts_with("test_")
+        || ["_test", "_tests", "_spec", "Test", "Tests"].iter().any(|ending| stem.ends_with(ending))
+        || stem == "tests"
+        || stem == "conftest"
+        || name.contains(".test.")
+        || name.contains(".spec.")
+}

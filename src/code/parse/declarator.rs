@@ -1,0 +1,110 @@
+//! The name of a definition, and the type that it belongs to where the grammar puts that beside it.
+//! Not for: which nodes are definitions (`spec`).
+
+use super::spec::is_function;
+use std::ops::Range;
+use tree_sitter::Node;
+
+/// Declarators inside each other that are looked through.
+const DEEPEST: usize = 16;
+
+/// A definition's name.
+pub(crate) struct Named {
+    /// The name's bytes.
+    pub(crate) name: Range<usize>,
+    /// The bytes of the type it belongs to, where that is written beside it.
+    pub(crate) owner: Option<Range<usize>>,
+}
+
+impl Named {
+    fn plain(node: Node<'_>) -> Self {
+        Self { name: node.byte_range(), owner: None }
+    }
+}
+
+/// The name of a definition's node; none when it has no name of its own.
+pub(crate) fn name_of(node: Node<'_>) -> Option<Named> {
+    match node.kind() {
+        "impl_item" => node.child_by_field_name("type").and_then(type_name).map(Named::plain),
+        "function_definition" | "declaration" | "field_declaration" | "type_definition" => {
+            match node.child_by_field_name("name") {
+                Some(name) => Some(Named::plain(name)),
+                None => node.child_by_field_name("declarator").and_then(declared),
+            }
+        }
+        "method_declaration" => {
+            let owner = node.child_by_field_name("receiver").and_then(type_name).map(|owner| owner.byte_range());
+            Some(Named { name: node.child_by_field_name("name")?.byte_range(), owner })
+        }
+        "assignment" => identifier(node.child_by_field_name("left")?),
+        "assignment_expression" => {
+            let left = node.child_by_field_name("left")?;
+            let part = left.child_by_field_name("property");
+            identifier(part.unwrap_or(left))
+        }
+        "pair" => identifier(node.child_by_field_name("key")?),
+        "field_definition" => node.child_by_field_name("property").map(Named::plain),
+        "variable_declarator" => identifier(node.child_by_field_name("name")?),
+        _ => node.child_by_field_name("name").map(Named::plain),
+    }
+}
+
+fn identifier(node: Node<'_>) -> Option<Named> {
+    matches!(node.kind(), "identifier" | "property_identifier" | "private_property_identifier")
+        .then(|| Named::plain(node))
+}
+
+/// The value of a variable that is a function, or of a property.
+pub(crate) fn function_value(node: Node<'_>) -> Option<Node<'_>> {
+    let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
+    is_function(value.kind()).then_some(value)
+}
+
+/// Whether a declaration of C declares a function.
+pub(crate) fn declares_function(node: Node<'_>) -> bool {
+    let mut at = node.child_by_field_name("declarator");
+    for _ in 0..DEEPEST {
+        match at {
+            Some(node) if node.kind() == "function_declarator" => return true,
+            Some(node) => at = node.child_by_field_name("declarator"),
+            None => return false,
+        }
+    }
+    false
+}
+
+/// Through pointers, arrays and parameter lists to the declared name.
+fn declared(node: Node<'_>) -> Option<Named> {
+    let mut at = node;
+    let mut owner = None;
+    for _ in 0..DEEPEST {
+        match at.kind() {
+            "identifier" | "field_identifier" | "type_identifier" | "operator_name" | "destructor_name" => {
+                return Some(Named { name: at.byte_range(), owner });
+            }
+            "qualified_identifier" => {
+                owner = at.child_by_field_name("scope").map(|scope| scope.byte_range());
+                at = at.child_by_field_name("name")?;
+            }
+            "template_function" | "template_method" => at = at.child_by_field_name("name")?,
+            "reference_declarator" | "parenthesized_declarator" | "attributed_declarator" => at = at.named_child(0)?,
+            _ => at = at.child_by_field_name("declarator")?,
+        }
+    }
+    None
+}
+
+/// The first name of a type in a type's expression.
+fn type_name(node: Node<'_>) -> Option<Node<'_>> {
+    let mut at = node;
+    for _ in 0..DEEPEST {
+        at = match at.kind() {
+            "type_identifier" | "primitive_type" => return Some(at),
+            "scoped_type_identifier" => at.child_by_field_name("name")?,
+            "parameter_declaration" | "reference_type" => at.child_by_field_name("type")?,
+            "generic_type" | "pointer_type" => at.child_by_field_name("type").or_else(|| at.named_child(0))?,
+            _ => at.named_child(0)?,
+        };
+    }
+    None
+}

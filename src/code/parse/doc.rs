@@ -1,0 +1,34 @@
+//! Documentation comments as plain words.
+//! Not for: finding them (`lead`, `file`).
+
+use crate::code::symbol::Symbol;
+
+/// Bytes of a comment that are looked at.
+const LONGEST: usize = 4_000;
+/// Characters of a first sentence.
+const SENTENCE: usize = 160;
+
+/// A symbol's documentation without comment marks, lines kept.
+#[must_use]
+pub(crate) fn words(symbol: &Symbol, text: &[u8]) -> String {
+    let raw = &text[symbol.doc.within(text.len())];
+    let raw = String::from_utf8_lossy(&raw[..raw.len().min(LONGEST)]);
+    let lines = raw.lines().map(|line| {
+        let bare = line.trim().trim_start_matches(['/', '*', '!', '#']).trim_start();
+        bare.strip_suffix("*/").unwrap_or(bare).trim_end()
+    });
+    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+/// The first sentence of it, on one line.
+#[must_use]
+pub(crate) fn first_sentence(symbol: &Symbol, text: &[u8]) -> String {
+    let words = words(symbol, text);
+    let first = words.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    let end = first.find(". ").map_or(first.len(), |end| end + 1);
+    let sentence = &first[..end];
+    match sentence.char_indices().nth(SENTENCE) {
+        Some((cut, _)) => format!("{}…", &sentence[..cut]),
+        None => sentence.to_owned(),
+    }
+}

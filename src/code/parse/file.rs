@@ -1,0 +1,338 @@
+//! Reads one source file: its symbols, the words of each, and the names that each uses. Any bytes give a result; what does
+//! not parse is passed over, what is around it stays.
+//! Not for: which files are read (`walk`), or keeping what was read (`record`).
+
+use super::declarator::{declares_function, function_value, name_of};
+use super::language::grammar;
+use super::lead::{Lead, Waiting};
+use super::spec::{Role, roles};
+use super::words::{Analyzer, words_of};
+use crate::code::index::record::{Field, Words};
+use crate::code::symbol::{Span, Symbol};
+use crate::domain::code::symbols::{Kind, Language};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+/// Bytes of comments and texts of one node that are looked at.
+const LONGEST_TEXT: usize = 20_000;
+/// Symbols of one file that are kept.
+const MOST_SYMBOLS: usize = 20_000;
+
+/// What a file holds.
+pub struct Parsed {
+    /// Its symbols in the order of their starts; the first is the file itself.
+    pub symbols: Vec<Symbol>,
+    /// The words and uses of each.
+    pub words: Words,
+    /// Whether some of it did not parse.
+    pub errors: bool,
+}
+
+/// A grammar with its roles and a parser.
+struct Ready {
+    parser: Parser,
+    roles: Vec<Role>,
+}
+
+/// Parses files; grammars are loaded when they are first needed. One for each thread.
+#[derive(Default)]
+pub struct Reader {
+    ready: HashMap<Language, Option<Ready>>,
+    analyzer: Analyzer,
+}
+
+impl Reader {
+    /// Reads a file's text. `name` names the file itself; `go_on` is asked now and then, and false ends it early.
+    ///
+    /// None when the grammar cannot be loaded or the reading was ended.
+    pub fn read(&mut self, language: Language, name: &str, text: &[u8], go_on: &dyn Fn() -> bool) -> Option<Parsed> {
+        let ready = self.ready.entry(language).or_insert_with(|| prepare(language)).as_mut()?;
+        let tree = parse(&mut ready.parser, text, go_on)?;
+        let mut walk = Walk::new(text, &ready.roles, &mut self.analyzer, name);
+        walk.run(&tree);
+        walk.words.finish();
+        let errors = tree.root_node().has_error();
+        Some(Parsed { symbols: walk.symbols, words: walk.words, errors })
+    }
+}
+
+fn prepare(language: Language) -> Option<Ready> {
+    let grammar = grammar(language);
+    let mut parser = Parser::new();
+    parser.set_language(&grammar).ok()?;
+    Some(Ready { parser, roles: roles(language, &grammar) })
+}
+
+fn parse(parser: &mut Parser, text: &[u8], go_on: &dyn Fn() -> bool) -> Option<Tree> {
+    let mut progress =
+        |_: &tree_sitter::ParseState| if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let mut from = |at: usize, _| text.get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut from, None, Some(options));
+    if tree.is_none() {
+        parser.reset();
+    }
+    tree
+}
+
+/// A symbol whose node is being walked.
+struct Frame {
+    symbol: u32,
+    depth: usize,
+    head_end: usize,
+    name: usize,
+}
+
+struct Walk<'a> {
+    text: &'a [u8],
+    roles: &'a [Role],
+    analyzer: &'a mut Analyzer,
+    symbols: Vec<Symbol>,
+    words: Words,
+    frames: Vec<Frame>,
+    leads: Vec<Lead>,
+    imports: Option<usize>,
+    begun: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(text: &'a [u8], roles: &'a [Role], analyzer: &'a mut Analyzer, name: &str) -> Self {
+        let lines = text.split(|byte| *byte == b'\n').count();
+        let last = u32::try_from(lines).unwrap_or(u32::MAX);
+        let file = Symbol {
+            kind: Kind::File,
+            name: name.into(),
+            parent: None,
+            span: Span::new(0, text.len()),
+            lines: (1, last),
+            head: Span::default(),
+            line: 1,
+            doc: Span::default(),
+            attrs: Span::default(),
+            test: false,
+        };
+        let frames = vec![Frame { symbol: 0, depth: 0, head_end: 0, name: usize::MAX }];
+        let leads = vec![Lead::default()];
+        let words = Words::default();
+        Self { text, roles, analyzer, symbols: vec![file], words, frames, leads, imports: None, begun: false }
+    }
+
+    fn run(&mut self, tree: &Tree) {
+        let mut cursor = tree.walk();
+        let mut depth = 0;
+        loop {
+            let node = cursor.node();
+            let role = self.roles.get(usize::from(node.kind_id())).copied().unwrap_or(Role::Plain);
+            if self.enter(node, role, depth) && cursor.goto_first_child() {
+                let above = if role == Role::Wrap { self.leads.last_mut().map(std::mem::take) } else { None };
+                self.leads.push(above.map(|lead| lead.inside(node)).unwrap_or_default());
+                depth += 1;
+                continue;
+            }
+            loop {
+                self.leave(depth);
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+                if let Some(lead) = self.leads.pop() {
+                    self.spoken(&lead.waiting);
+                }
+                if !cursor.goto_parent() {
+                    return;
+                }
+                depth = depth.saturating_sub(1);
+            }
+        }
+    }
+
+    fn leave(&mut self, depth: usize) {
+        if self.frames.len() > 1 && self.frames.last().is_some_and(|frame| frame.depth == depth) {
+            self.frames.pop();
+        }
+        if self.imports == Some(depth) {
+            self.imports = None;
+        }
+    }
+
+    fn owner(&self) -> u32 {
+        self.frames.last().map_or(0, |frame| frame.symbol)
+    }
+
+    /// Looks at a node; whether to look inside.
+    fn enter(&mut self, node: Node<'_>, role: Role, depth: usize) -> bool {
+        match role {
+            Role::Comment | Role::Attr => {
+                let cut = self.leads.last_mut().map(|lead| lead.add(node, role == Role::Attr)).unwrap_or_default();
+                self.spoken(&cut);
+                return false;
+            }
+            Role::Wrap => return true,
+            Role::Plain if !node.is_named() => return false,
+            _ => {}
+        }
+        if let Some(kind) = self.defines(node, role)
+            && self.symbols.len() < MOST_SYMBOLS
+            && self.define(node, kind, depth)
+        {
+            return true;
+        }
+        let cut = self.leads.last_mut().map(|lead| lead.pass(node)).unwrap_or_default();
+        self.spoken(&cut);
+        if depth > 0 {
+            self.begun = true;
+        }
+        match role {
+            Role::Name => self.name(node),
+            Role::Text => self.quoted(node),
+            Role::Import if self.imports.is_none() => self.imports = Some(depth),
+            _ => {}
+        }
+        !matches!(role, Role::Name | Role::Text)
+    }
+
+    /// What a node defines, if anything.
+    fn defines(&self, node: Node<'_>, role: Role) -> Option<Kind> {
+        let around = self.symbols.get(self.owner() as usize).map_or(Kind::File, |symbol| symbol.kind);
+        let outside = !around.is_callable() && around != Kind::Constant;
+        match role {
+            Role::Def(Kind::Function) if around.has_methods() => Some(Kind::Method),
+            Role::Def(Kind::Type) => Some(refined(node)),
+            Role::Def(kind) => Some(kind),
+            Role::Bodied(kind) => node.child_by_field_name("body").map(|_| kind),
+            Role::Declaration => (outside && declares_function(node)).then_some(Kind::Prototype),
+            Role::Variable if function_value(node).is_some() => Some(Kind::Function),
+            Role::Variable => (matches!(around, Kind::File | Kind::Module)).then_some(Kind::Constant),
+            Role::Callback => function_value(node).map(|_| Kind::Method),
+            _ => None,
+        }
+    }
+
+    fn define(&mut self, node: Node<'_>, kind: Kind, depth: usize) -> bool {
+        let Some(named) = name_of(node) else { return false };
+        let Some(lead) = self.leads.last_mut() else { return false };
+        let (taken, cut) = lead.take(node);
+        self.spoken(&cut);
+        self.begun = true;
+        let name = String::from_utf8_lossy(&self.text[named.name.clone()]);
+        let owner = named.owner.map(|owner| String::from_utf8_lossy(&self.text[owner]).into_owned());
+        let parent = self.owner();
+        let above = self.symbols.get(parent as usize);
+        let end = head_end(node, kind, self.text);
+        let attrs = &self.text[taken.attrs.within(self.text.len())];
+        let test = above.is_some_and(|above| above.test) || for_tests(attrs, &name, kind);
+        let (from, to) = (node.start_position().row, node.end_position().row);
+        let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
+        self.symbols.push(Symbol {
+            kind,
+            name: name.as_ref().into(),
+            parent: Some(parent),
+            span: Span::new(taken.start, node.end_byte()),
+            lines: (line(taken.row), line(to)),
+            head: Span::new(taken.head, end),
+            line: line(from),
+            doc: taken.doc,
+            attrs: taken.attrs,
+            test,
+        });
+        self.frames.push(Frame { symbol: number, depth, head_end: end, name: named.name.start });
+        self.text_words(number, taken.doc, Field::Doc);
+        self.text_words(number, taken.attrs, Field::Head);
+        if let Some(owner) = owner {
+            self.words.name(self.analyzer, number, &owner, Field::Head, true);
+        }
+        true
+    }
+
+    fn name(&mut self, node: Node<'_>) {
+        let Some(frame) = self.frames.last() else { return };
+        let Ok(name) = std::str::from_utf8(&self.text[node.byte_range()]) else { return };
+        let own = frame.name == node.start_byte();
+        let field = match () {
+            () if own => Field::Name,
+            () if node.start_byte() < frame.head_end => Field::Head,
+            () => Field::Body,
+        };
+        self.words.name(self.analyzer, frame.symbol, name, field, !own && self.imports.is_none());
+    }
+
+    fn quoted(&mut self, node: Node<'_>) {
+        let owner = self.owner();
+        let span = Span::new(node.start_byte(), node.end_byte());
+        let docs = is_docstring(node);
+        if docs && let Some(symbol) = self.symbols.get_mut(owner as usize) {
+            symbol.doc = span;
+        }
+        self.text_words(owner, span, if docs { Field::Doc } else { Field::Body });
+    }
+
+    /// Comments that belong to no definition speak of what they stand in.
+    fn spoken(&mut self, waiting: &[Waiting]) {
+        let owner = self.owner();
+        for one in waiting {
+            let first = owner == 0 && !self.begun && !one.attr;
+            let licence = first && is_licence(&self.text[one.span.within(self.text.len())]);
+            if licence {
+                continue;
+            }
+            if first && let Some(file) = self.symbols.first_mut() {
+                let start = if file.doc.is_empty() { one.span.start } else { file.doc.start };
+                file.doc = Span { start, end: one.span.end };
+            }
+            self.text_words(owner, one.span, if first { Field::Doc } else { Field::Body });
+        }
+    }
+
+    fn text_words(&mut self, symbol: u32, span: Span, field: Field) {
+        let text = &self.text[span.within(self.text.len())];
+        let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_TEXT)]);
+        for word in words_of(&text) {
+            self.words.name(self.analyzer, symbol, word, field, false);
+        }
+    }
+}
+
+/// Go says only inside whether a type is a struct.
+fn refined(node: Node<'_>) -> Kind {
+    match node.child_by_field_name("type").map(|inner| inner.kind()) {
+        Some("struct_type") => Kind::Struct,
+        Some("interface_type") => Kind::Interface,
+        _ => Kind::Type,
+    }
+}
+
+/// Where the signature ends: at the body; without one, at the end of its first line, for what is not called.
+fn head_end(node: Node<'_>, kind: Kind, text: &[u8]) -> usize {
+    let body = node.child_by_field_name("body").or_else(|| function_value(node)?.child_by_field_name("body"));
+    if let Some(body) = body {
+        return body.start_byte();
+    }
+    if kind.is_callable() && kind != Kind::Macro {
+        return node.end_byte();
+    }
+    let line = text[node.byte_range()].iter().position(|byte| *byte == b'\n');
+    line.map_or(node.end_byte(), |line| node.start_byte() + line)
+}
+
+/// Whether attributes or a name say that a symbol serves tests only.
+fn for_tests(attrs: &[u8], name: &str, kind: Kind) -> bool {
+    let attrs = String::from_utf8_lossy(attrs);
+    let marked = !attrs.contains("not(") && words_of(&attrs).any(|word| word == "test" || word == "Test");
+    marked || (kind.is_callable() && name.starts_with("test_"))
+}
+
+/// A string that stands alone and first in a body.
+fn is_docstring(content: Node<'_>) -> bool {
+    let Some(string) = content.parent().filter(|string| string.kind() == "string") else { return false };
+    let Some(statement) = string.parent().filter(|parent| parent.kind() == "expression_statement") else {
+        return false;
+    };
+    let first = statement.prev_named_sibling().is_none_or(|before| before.kind() == "comment");
+    first && statement.parent().is_some_and(|parent| matches!(parent.kind(), "block" | "module"))
+}
+
+fn is_licence(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&text[..text.len().min(2_000)]).to_lowercase();
+    text.contains("copyright") || text.contains("licensed under") || text.contains("spdx-license")
+}

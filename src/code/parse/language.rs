@@ -1,0 +1,48 @@
+//! Languages: which file is written in which, and their grammars, each loaded when it is first needed.
+//! Not for: what the nodes of a grammar mean (`spec`).
+
+use crate::domain::code::symbols::Language;
+use std::path::Path;
+
+/// The language of a file by the ending of its name.
+#[must_use]
+pub fn of_path(path: &Path) -> Option<Language> {
+    let ending = path.extension()?.to_str()?;
+    Some(match ending {
+        "rs" => Language::Rust,
+        "py" | "pyi" => Language::Python,
+        "ts" | "mts" | "cts" => Language::TypeScript,
+        "tsx" => Language::Tsx,
+        "js" | "mjs" | "cjs" | "jsx" => Language::JavaScript,
+        "go" => Language::Go,
+        "c" | "h" => Language::C,
+        "cc" | "cpp" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "h++" | "cppm" | "ipp" | "cu" | "cuh" => Language::Cpp,
+        "java" => Language::Java,
+        _ => return None,
+    })
+}
+
+/// A header ending in `.h` that speaks C++ is read as C++.
+#[must_use]
+pub fn settled(language: Language, path: &Path, text: &[u8]) -> Language {
+    let header = language == Language::C && path.extension().is_some_and(|ending| ending == "h");
+    let speaks = |word: &[u8]| text.windows(word.len()).any(|at| at == word);
+    let cpp: [&[u8]; 5] = [b"\nclass ", b"\nnamespace ", b"\ntemplate", b"public:", b"std::"];
+    if header && cpp.into_iter().any(speaks) { Language::Cpp } else { language }
+}
+
+/// The grammar.
+#[must_use]
+pub(crate) fn grammar(language: Language) -> tree_sitter::Language {
+    match language {
+        Language::Rust => tree_sitter_rust::LANGUAGE.into(),
+        Language::Python => tree_sitter_python::LANGUAGE.into(),
+        Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+        Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
+        Language::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+        Language::Go => tree_sitter_go::LANGUAGE.into(),
+        Language::C => tree_sitter_c::LANGUAGE.into(),
+        Language::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+        Language::Java => tree_sitter_java::LANGUAGE.into(),
+    }
+}

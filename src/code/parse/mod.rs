@@ -1,0 +1,11 @@
+//! Reading source files: which files, which language, which symbols, which words.
+//! Not for: keeping what was read (`index`).
+
+pub(super) mod declarator;
+pub(super) mod doc;
+pub mod file;
+pub mod language;
+pub(super) mod lead;
+pub(super) mod spec;
+pub mod walk;
+pub mod words;

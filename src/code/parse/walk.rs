@@ -1,0 +1,213 @@
+//! Lists the files of a workspace that git does not ignore, in the order of their paths, and says which are worth parsing.
+//! Links are never followed.
+//! Not for: reading symbols (`file`).
+
+use super::language::of_path;
+use crate::code::CodeError;
+use crate::code::index::record::Stamp;
+use crate::domain::code::symbols::{Fate, Language};
+use crate::domain::tool::visibility::{READS, Sight};
+use ignore::{WalkBuilder, WalkState};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Bounds of what is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Larger files are listed and not parsed, in bytes.
+    pub largest: u64,
+    /// Files that are listed at most.
+    pub files: usize,
+    /// Symbols that are kept at most.
+    pub symbols: usize,
+    /// Whether files that a program wrote are left out.
+    pub skip_generated: bool,
+    /// What a person's rules keep from being read: such files are as if they were not there.
+    pub sight: Sight,
+    /// Where the folder lies beneath the workspace by whose paths the rules speak.
+    pub beneath: PathBuf,
+    /// Threads; 0 for as many as there are cores.
+    pub threads: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            largest: 1 << 20,
+            files: 200_000,
+            symbols: 2_000_000,
+            skip_generated: true,
+            sight: Sight::default(),
+            beneath: PathBuf::new(),
+            threads: 0,
+        }
+    }
+}
+
+impl Bounds {
+    /// Whether the rules let a file be read.
+    fn may_read(&self, path: &Path) -> bool {
+        self.sight.is_open() || self.sight.shows(READS, &self.beneath.join(path).to_string_lossy())
+    }
+}
+
+/// A file seen on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Beneath the root.
+    pub path: PathBuf,
+    /// Size and time.
+    pub stamp: Stamp,
+    /// By its name.
+    pub language: Option<Language>,
+}
+
+/// What stands beneath a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The files, by path.
+    pub files: Vec<Seen>,
+    /// The folders that were gone through, those without a file too, by path; the root is the empty one. With the times
+    /// when they were changed, as they were before their names were read (see [`sure`]).
+    pub folders: Vec<(PathBuf, i64)>,
+    /// There were more files, or folders, than the bound.
+    pub more: bool,
+}
+
+/// The files and folders beneath a folder that git does not ignore, by path. Of folders as many as the bound allows files.
+///
+/// # Errors
+/// When the folder itself cannot be read, or somebody asks to stop.
+pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Listing, CodeError> {
+    std::fs::read_dir(root).map_err(|error| CodeError::Folder { path: root.display().to_string(), error })?;
+    let begun = SystemTime::now();
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
+        .build_parallel();
+    let (listing, count, ended) = (Mutex::new(Listing::default()), AtomicUsize::new(0), AtomicBool::new(false));
+    walk.run(|| {
+        Box::new(|entry| {
+            if !go_on() {
+                ended.store(true, Ordering::Relaxed);
+                return WalkState::Quit;
+            }
+            if let Some(entry) = entry.ok()
+                && let Some(found) = look(root, &entry)
+                && let Ok(mut listing) = listing.lock()
+            {
+                match found {
+                    Found::File(file) if !bounds.may_read(&file.path) => {}
+                    Found::File(file) => {
+                        count.fetch_add(1, Ordering::Relaxed);
+                        listing.files.push(file);
+                    }
+                    Found::Folder(path, stamp) => listing.folders.push((path, sure(stamp, begun).changed)),
+                }
+            }
+            // Far more than the bound need not be counted.
+            if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) {
+                WalkState::Quit
+            } else {
+                WalkState::Continue
+            }
+        })
+    });
+    if ended.load(Ordering::Relaxed) {
+        return Err(CodeError::Cancelled);
+    }
+    let mut listing = listing.into_inner().unwrap_or_default();
+    listing.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    listing.folders.sort_unstable();
+    listing.more = listing.files.len() > bounds.files || listing.folders.len() > bounds.files;
+    listing.files.truncate(bounds.files);
+    listing.folders.truncate(bounds.files);
+    Ok(listing)
+}
+
+/// Entries of a folder that are looked at to see whether it holds code.
+const PROBED: usize = 4_000;
+
+/// Whether a folder holds at least so many files in languages that are read, by a short look at the first entries.
+#[must_use]
+pub fn holds_code(root: &Path, least: usize) -> bool {
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    let files = walk.take(PROBED).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    files.filter(|entry| of_path(entry.path()).is_some()).nth(least.saturating_sub(1)).is_some()
+}
+
+enum Found {
+    File(Seen),
+    Folder(PathBuf, Stamp),
+}
+
+/// A regular file or a folder as it is seen from outside. The root itself may be named by a link.
+fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
+    let path = entry.path().strip_prefix(root).ok()?.to_path_buf();
+    let kind = entry.file_type()?;
+    let stamp = || entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
+    if kind.is_file() {
+        let language = of_path(&path);
+        return Some(Found::File(Seen { stamp: stamp(), language, path }));
+    }
+    (kind.is_dir() || path.as_os_str().is_empty()).then(|| Found::Folder(path, stamp()))
+}
+
+/// Size and time of a file.
+#[must_use]
+pub fn stamp(data: &std::fs::Metadata) -> Stamp {
+    let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Stamp { size: data.len(), changed: changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default() }
+}
+
+/// What was changed so lately could be changed once more without a trace in its time.
+const LATELY: Duration = Duration::from_millis(50);
+
+/// A stamp that was taken at this time, or somewhat later; its time is -1 where the change is too young to be told from
+/// another one.
+#[must_use]
+pub fn sure(stamp: Stamp, at: SystemTime) -> Stamp {
+    let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
+    if at.saturating_sub(changed) < LATELY { Stamp { changed: -1, ..stamp } } else { stamp }
+}
+
+/// Why a text is not parsed, if so.
+#[must_use]
+pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<Fate> {
+    let head = &text[..text.len().min(8_192)];
+    if head.contains(&0) {
+        return Some(Fate::Binary);
+    }
+    (bounds.skip_generated && is_generated(path, text)).then_some(Fate::Generated)
+}
+
+/// Whether a program wrote a file: it says so in its first lines, or by its name, or its lines are far too long for people.
+fn is_generated(path: &Path, text: &[u8]) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let by_name = [".min.js", ".bundle.js", ".pb.go", ".pb.cc", ".pb.h", "_pb2.py", "_pb2_grpc.py", ".g.cs"]
+        .iter()
+        .any(|ending| name.ends_with(ending));
+    let head = String::from_utf8_lossy(&text[..text.len().min(2_000)]).to_lowercase();
+    let says = head.lines().take(12).any(|line| {
+        let comment = line.trim_start().starts_with(['/', '#', '*', '-', '<']);
+        comment
+            && (line.contains("@generated")
+                || line.contains("do not edit")
+                || line.contains("automatically generated")
+                || line.contains("autogenerated")
+                || line.contains("code generated by"))
+    });
+    let lines = text.split(|byte| *byte == b'\n').count();
+    by_name || says || (text.len() > 20_000 && text.len() / lines > 400)
+}

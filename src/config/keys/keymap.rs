@@ -1,0 +1,469 @@
+//! Keys as data: chords, and the key table read from TOML (the built-in one, then the person's).
+//! Not for: what an action does (the workbench) or reading key events from a terminal.
+
+pub use super::actions::Action;
+pub use super::places::When;
+pub use super::strokes::Strokes;
+use serde::Deserialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// The key table that is built in.
+pub const DEFAULT: &str = include_str!("../../../config/keymap.toml");
+
+/// A key without its modifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Key {
+    /// A character.
+    Char(char),
+    /// A function key.
+    F(u8),
+    /// Return.
+    Enter,
+    /// Tabulator.
+    Tab,
+    /// Shift and tabulator.
+    BackTab,
+    /// Escape.
+    Esc,
+    /// Deletes to the left.
+    Backspace,
+    /// Deletes to the right.
+    Delete,
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// Arrow left.
+    Left,
+    /// Arrow right.
+    Right,
+    /// To the start.
+    Home,
+    /// To the end.
+    End,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+}
+
+const NAMED: [(&str, Key); 15] = [
+    ("enter", Key::Enter),
+    ("tab", Key::Tab),
+    ("backtab", Key::BackTab),
+    ("esc", Key::Esc),
+    ("backspace", Key::Backspace),
+    ("delete", Key::Delete),
+    ("up", Key::Up),
+    ("down", Key::Down),
+    ("left", Key::Left),
+    ("right", Key::Right),
+    ("home", Key::Home),
+    ("end", Key::End),
+    ("pageup", Key::PageUp),
+    ("pagedown", Key::PageDown),
+    ("space", Key::Char(' ')),
+];
+
+/// A key with its modifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Chord {
+    /// The key.
+    pub key: Key,
+    /// Control.
+    pub ctrl: bool,
+    /// Alt or Meta.
+    pub alt: bool,
+    /// Shift; never set for characters, whose case says it.
+    pub shift: bool,
+}
+
+impl Chord {
+    /// A key alone.
+    #[must_use]
+    pub fn plain(key: Key) -> Self {
+        Self { key, ctrl: false, alt: false, shift: false }
+    }
+
+    /// The character that typing this would put into a text.
+    #[must_use]
+    pub fn typed(&self) -> Option<char> {
+        match self.key {
+            Key::Char(c) if !self.ctrl && !self.alt => Some(c),
+            _ => None,
+        }
+    }
+
+    /// These four send the same bytes as other keys on most terminals.
+    fn twin(&self) -> Option<&'static str> {
+        let twins = [('m', "Enter"), ('i', "Tab"), ('h', "Backspace"), ('[', "Esc")];
+        twins.into_iter().find(|(c, _)| self.ctrl && self.key == Key::Char(*c)).map(|(_, name)| name)
+    }
+}
+
+impl FromStr for Chord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut chord = Self::plain(Key::Esc);
+        let mut rest = text;
+        loop {
+            let lower = rest.to_ascii_lowercase();
+            if lower.len() > 5 && lower.starts_with("ctrl-") {
+                chord.ctrl = true;
+                rest = &rest[5..];
+            } else if lower.len() > 4 && lower.starts_with("alt-") {
+                chord.alt = true;
+                rest = &rest[4..];
+            } else if lower.len() > 6 && lower.starts_with("shift-") {
+                chord.shift = true;
+                rest = &rest[6..];
+            } else {
+                break;
+            }
+        }
+        chord.key = key_from(rest).ok_or_else(|| format!("{text:?} is no key"))?;
+        if chord.shift && chord.key == Key::Tab {
+            chord.key = Key::BackTab;
+        }
+        if matches!(chord.key, Key::Char(_) | Key::BackTab) {
+            chord.shift = false;
+        }
+        Ok(chord)
+    }
+}
+
+fn key_from(text: &str) -> Option<Key> {
+    let mut chars = text.chars();
+    if let (Some(c), None) = (chars.next(), chars.next()) {
+        return Some(Key::Char(c));
+    }
+    let lower = text.to_ascii_lowercase();
+    if let Some((_, key)) = NAMED.iter().find(|(name, _)| *name == lower) {
+        return Some(*key);
+    }
+    let number: u8 = lower.strip_prefix('f')?.parse().ok()?;
+    (1..=12).contains(&number).then_some(Key::F(number))
+}
+
+impl fmt::Display for Chord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::new();
+        for (on, name) in [(self.ctrl, "Ctrl+"), (self.alt, "Alt+"), (self.shift, "Shift+")] {
+            if on {
+                out.push_str(name);
+            }
+        }
+        match self.key {
+            Key::Char(' ') => out.push_str("Space"),
+            Key::Char(c) if self.ctrl || self.alt => out.extend(c.to_uppercase()),
+            Key::Char(c) => out.push(c),
+            Key::F(n) => out.extend(["F".to_owned(), n.to_string()]),
+            Key::BackTab => out.push_str("Shift+Tab"),
+            Key::PageUp => out.push_str("PgUp"),
+            Key::PageDown => out.push_str("PgDn"),
+            Key::Up => out.push('↑'),
+            Key::Down => out.push('↓'),
+            Key::Left => out.push('←'),
+            Key::Right => out.push('→'),
+            key => {
+                let name = NAMED.iter().find(|(_, named)| *named == key).map_or("", |(name, _)| name);
+                let mut chars = name.chars();
+                out.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+                out.push_str(chars.as_str());
+            }
+        }
+        f.pad(&out)
+    }
+}
+
+/// One line of the key table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Binding {
+    /// The key, or several one after the other.
+    pub on: Strokes,
+    /// What it does.
+    pub run: Action,
+    /// Where it counts.
+    pub when: When,
+}
+
+/// What the keys pressed so far come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// They are bound.
+    Run(Action),
+    /// Something bound begins with them.
+    More,
+    /// They mean nothing.
+    Nothing,
+}
+
+/// The key table, with what was wrong in it.
+#[derive(Clone, Debug, Default)]
+pub struct Keymap {
+    bindings: Vec<Binding>,
+    problems: Vec<String>,
+    leader: Option<Chord>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// The first key of several; another one here moves all that begin with the built-in one.
+    leader: Option<String>,
+    #[serde(default)]
+    bind: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    on: String,
+    run: String,
+    when: When,
+    #[serde(default)]
+    #[allow(dead_code, reason = "a note for whoever reads the file; the action's own sentence is shown")]
+    desc: String,
+}
+
+impl Keymap {
+    /// The built-in table.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::load(None)
+    }
+
+    /// The built-in table with the person's own over it. Never fails: what cannot be used is left out and said in
+    /// [`Keymap::problems`]. In the person's file `run = "none"` frees a key.
+    #[must_use]
+    pub fn load(own: Option<&str>) -> Self {
+        let mut map = Self::default();
+        map.read(DEFAULT, "the built-in key table", false);
+        if let Some(text) = own {
+            map.read(text, "your keymap.toml", true);
+        }
+        map
+    }
+
+    /// Sentences about bindings that were left out or that hide one another.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// All bindings.
+    #[must_use]
+    pub fn bindings(&self) -> &[Binding] {
+        &self.bindings
+    }
+
+    /// What a chord alone does, in the first of `places` that binds it.
+    #[must_use]
+    pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
+        match self.step(&[on], places) {
+            Step::Run(action) => Some(action),
+            Step::More | Step::Nothing => None,
+        }
+    }
+
+    /// What these keys, pressed one after the other, come to in the first of `places` that knows them.
+    #[must_use]
+    pub fn step(&self, typed: &[Chord], places: &[When]) -> Step {
+        for place in places {
+            for binding in self.bindings.iter().filter(|b| b.when == *place) {
+                if binding.on.is(typed) {
+                    return Step::Run(binding.run);
+                }
+                if binding.on.goes_on_after(typed) {
+                    return Step::More;
+                }
+            }
+        }
+        Step::Nothing
+    }
+
+    /// The bindings that go on after these keys: by their next key, in the order of the table, each key once.
+    #[must_use]
+    pub fn going_on(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
+        let mut found: Vec<(Chord, &Binding)> = Vec::new();
+        for place in places {
+            for binding in self.bindings.iter().filter(|b| b.when == *place && b.on.goes_on_after(typed)) {
+                if let Some(next) = binding.on.after(typed.len()).filter(|next| found.iter().all(|(on, _)| on != next))
+                {
+                    found.push((next, binding));
+                }
+            }
+        }
+        found
+    }
+
+    /// The key of an action, as people read it: one key before several, then the first.
+    #[must_use]
+    pub fn key_of(&self, action: Action) -> Option<String> {
+        let bound = || self.bindings.iter().filter(|b| b.run == action);
+        bound().find(|b| b.on.count() == 1).or_else(|| bound().next()).map(|b| b.on.to_string())
+    }
+
+    /// The key of an action by its name, or the name itself where it has no key.
+    #[must_use]
+    pub fn key_named(&self, name: &str) -> String {
+        Action::from_name(name).and_then(|action| self.key_of(action)).unwrap_or_else(|| name.to_owned())
+    }
+
+    fn read(&mut self, text: &str, source: &str, over: bool) {
+        let file: File = match toml::from_str(text) {
+            Ok(file) => file,
+            Err(why) => {
+                self.problems.push(format!("{source} was not used: {}", why.to_string().trim_end()));
+                return;
+            }
+        };
+        if let Some(leader) = &file.leader {
+            self.lead(leader, source);
+        }
+        let mut fresh: Vec<Binding> = Vec::new();
+        for entry in file.bind {
+            match self.entry(&entry, source, over) {
+                Ok(Some(binding)) => self.add(binding, &mut fresh, source),
+                Ok(None) => {}
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        self.bindings.splice(0..0, fresh);
+    }
+
+    /// Another first key for all that are several.
+    fn lead(&mut self, leader: &str, source: &str) {
+        let new = match leader.parse::<Chord>() {
+            Ok(new) if new.twin().is_none() && new.typed().is_none() => new,
+            _ => {
+                self.problems
+                    .push(format!("{source}: the leader {leader:?} is no key that can lead; it was left out."));
+                return;
+            }
+        };
+        if let Some(old) = self.leader.replace(new) {
+            self.bindings.iter_mut().for_each(|binding| binding.on.led_by(old, new));
+            let lone = |b: &Binding| b.on.is(&[new]) && b.when == When::Always;
+            self.bindings.retain(|b| !lone(b));
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry, source: &str, over: bool) -> Result<Option<Binding>, String> {
+        let on: Strokes = entry.on.parse().map_err(|why| format!("{source}: {why}; the line was left out."))?;
+        if let Some(twin) = on.chords().find_map(|chord| chord.twin()) {
+            return Err(format!("{source}: {on} cannot be bound, terminals send it as {twin}."));
+        }
+        if over {
+            self.bindings.retain(|b| !(b.on.hides(on) && b.when == entry.when));
+        }
+        if entry.run == "none" {
+            return Ok(None);
+        }
+        let unknown = || format!("{source}: there is no action {:?}; {on} was left out.", entry.run);
+        let run = Action::from_name(&entry.run).ok_or_else(unknown)?;
+        Ok(Some(Binding { on, run, when: entry.when }))
+    }
+
+    fn add(&mut self, binding: Binding, fresh: &mut Vec<Binding>, source: &str) {
+        let clash = |b: &&Binding| {
+            b.on.hides(binding.on)
+                && (b.run != binding.run || b.on != binding.on)
+                && (b.when == binding.when || b.when == When::Always || binding.when == When::Always)
+        };
+        if let Some(other) = fresh.iter().chain(&self.bindings).find(clash) {
+            let does = |b: &Binding| format!("{} ({})", b.run.name(), b.when.title());
+            let (one, two) = (does(other), does(&binding));
+            self.problems.push(if other.on == binding.on {
+                format!("{source}: {} is both {one} and {two}; the second was left out.", binding.on)
+            } else {
+                format!(
+                    "{source}: {}, {two}, and {}, {one}, begin alike; the first was left out.",
+                    binding.on, other.on
+                )
+            });
+            return;
+        }
+        fresh.push(binding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_table_is_clean() {
+        let map = Keymap::built_in();
+        assert_eq!(map.problems(), &[] as &[String]);
+        assert!(map.bindings().len() > 60);
+        assert_eq!(map.key_of(Action::CycleMode).as_deref(), Some("Ctrl+F"));
+        assert_eq!(map.key_named("no-such-thing"), "no-such-thing");
+    }
+
+    #[test]
+    fn conflicts_and_twins_are_said() {
+        let map = Keymap::load(Some(
+            "[[bind]]\non = \"ctrl-m\"\nrun = \"send\"\nwhen = \"composer\"\n\
+             [[bind]]\non = \"alt-f12\"\nrun = \"pin\"\nwhen = \"panel\"\n\
+             [[bind]]\non = \"alt-f12\"\nrun = \"help\"\nwhen = \"always\"\n\
+             [[bind]]\non = \"f8\"\nrun = \"fly\"\nwhen = \"always\"\n",
+        ));
+        assert_eq!(map.problems().len(), 3, "{:?}", map.problems());
+        assert!(map.problems()[0].contains("Enter"));
+        assert!(map.problems()[1].contains("both pin"));
+        assert!(map.problems()[2].contains("fly"));
+    }
+
+    #[test]
+    fn keys_that_begin_alike_are_said() {
+        let bind = |on: &str, run: &str| format!("[[bind]]\non = \"{on}\"\nrun = \"{run}\"\nwhen = \"panel\"\n");
+        let map = Keymap::load(Some(&(bind("f12 a", "pin") + &bind("f12", "help") + &bind("ctrl-x", "copy"))));
+        assert_eq!(map.problems().len(), 2, "{:?}", map.problems());
+        assert!(map.problems()[0].contains("F12") && map.problems()[0].contains("begin alike"), "{:?}", map.problems());
+        assert!(map.problems()[1].contains("Ctrl+X"), "a place does not hide the leader everywhere");
+    }
+
+    #[test]
+    fn several_keys_are_found_step_by_step() {
+        let map = Keymap::built_in();
+        let chord = |text: &str| text.parse::<Chord>().unwrap();
+        let (x, t) = (chord("ctrl-x"), chord("T"));
+        let here = [When::Composer, When::Always];
+        assert_eq!(map.step(&[x], &here), Step::More);
+        assert_eq!(map.step(&[x, t], &here), Step::Run(Action::Themes));
+        assert_eq!(map.step(&[x, chord("f12")], &here), Step::Nothing);
+        let next = map.going_on(&[x], &here);
+        assert!(next.len() > 15 && next.iter().any(|(on, b)| *on == t && b.run == Action::Themes));
+        let moved = Keymap::load(Some("leader = \"ctrl-k\""));
+        assert_eq!(moved.problems(), &[] as &[String]);
+        assert_eq!(moved.step(&[chord("ctrl-k"), t], &here), Step::Run(Action::Themes));
+        assert_eq!(moved.step(&[x], &here), Step::Nothing);
+        assert_eq!(Keymap::load(Some("leader = \"a\"")).problems().len(), 1);
+    }
+
+    #[test]
+    fn a_persons_table_stands_over_the_built_in_one() {
+        let own = "[[bind]]\non = \"p\"\nrun = \"exclude\"\nwhen = \"overlay\"\n\
+                   [[bind]]\non = \"alt-c\"\nrun = \"none\"\nwhen = \"always\"\n";
+        let map = Keymap::load(Some(own));
+        let p = Chord::plain(Key::Char('p'));
+        assert_eq!(map.find(p, &[When::Overlay, When::Panel]), Some(Action::Exclude));
+        assert_eq!(map.find(p, &[When::Conversation, When::Panel]), Some(Action::Pin));
+        assert_eq!(map.find("alt-c".parse().unwrap(), &[When::Always]), None);
+        let broken = Keymap::load(Some("[[bind]\non = 3"));
+        assert!(broken.problems()[0].contains("line 1"), "{:?}", broken.problems());
+        assert!(broken.bindings().len() > 60);
+    }
+
+    #[test]
+    fn chords_read_and_show() {
+        for (text, shown) in [("ctrl-f", "Ctrl+F"), ("shift-tab", "Shift+Tab"), ("G", "G"), ("f12", "F12")] {
+            assert_eq!(text.parse::<Chord>().unwrap().to_string(), shown);
+        }
+        assert!("f13".parse::<Chord>().is_err());
+        assert!("ctrl-".parse::<Chord>().is_err());
+    }
+}

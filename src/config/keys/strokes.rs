@@ -1,0 +1,107 @@
+//! One key, or several one after the other, as the key table writes them: `ctrl-x t`.
+//! Not for: what they do (`keymap`).
+
+use super::keymap::Chord;
+use std::fmt;
+use std::str::FromStr;
+
+/// Most keys one after the other.
+const MOST: usize = 3;
+
+/// One key, or several one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Strokes {
+    first: Chord,
+    rest: [Option<Chord>; MOST - 1],
+}
+
+impl Strokes {
+    /// One key.
+    #[must_use]
+    pub fn one(chord: Chord) -> Self {
+        Self { first: chord, rest: [None; MOST - 1] }
+    }
+
+    /// The keys in their order.
+    pub fn chords(self) -> impl Iterator<Item = Chord> {
+        std::iter::once(self.first).chain(self.rest.into_iter().flatten())
+    }
+
+    /// How many keys.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.chords().count()
+    }
+
+    /// Whether these keys, pressed so far, are all of it.
+    #[must_use]
+    pub fn is(self, typed: &[Chord]) -> bool {
+        self.chords().eq(typed.iter().copied())
+    }
+
+    /// Whether it begins with these keys, and more follow.
+    #[must_use]
+    pub fn goes_on_after(self, typed: &[Chord]) -> bool {
+        self.count() > typed.len() && self.chords().take(typed.len()).eq(typed.iter().copied())
+    }
+
+    /// The key after so many.
+    #[must_use]
+    pub fn after(self, count: usize) -> Option<Chord> {
+        self.chords().nth(count)
+    }
+
+    /// Whether one is the other, or its beginning: both cannot be meant in one place.
+    #[must_use]
+    pub fn hides(self, other: Self) -> bool {
+        self.chords().zip(other.chords()).all(|(a, b)| a == b)
+    }
+
+    /// The same with another first key, where it is several.
+    pub(crate) fn led_by(&mut self, old: Chord, new: Chord) {
+        if self.count() > 1 && self.first == old {
+            self.first = new;
+        }
+    }
+}
+
+impl FromStr for Strokes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = text.split_whitespace();
+        let first = words.next().ok_or_else(|| format!("{text:?} is no key"))?.parse()?;
+        let mut strokes = Self::one(first);
+        for (at, word) in words.enumerate() {
+            let place = strokes.rest.get_mut(at).ok_or_else(|| format!("{text:?} is more than {MOST} keys"))?;
+            *place = Some(word.parse()?);
+        }
+        Ok(strokes)
+    }
+}
+
+impl fmt::Display for Strokes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.chords().map(|chord| chord.to_string()).collect();
+        f.pad(&words.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_one_after_the_other() {
+        let read = |text: &str| text.parse::<Strokes>();
+        let two = read("ctrl-x t").unwrap();
+        assert_eq!((two.to_string().as_str(), two.count()), ("Ctrl+X t", 2));
+        let typed: Vec<Chord> = two.chords().collect();
+        assert!(two.is(&typed) && two.goes_on_after(&typed[..1]) && !two.goes_on_after(&typed));
+        assert_eq!(two.after(1).unwrap().to_string(), "t");
+        assert!(read("ctrl-x").unwrap().hides(two) && two.hides(read("ctrl-x t b").unwrap()));
+        assert!(!two.hides(read("ctrl-x b").unwrap()));
+        assert!(read("").is_err() && read("a b c d").is_err() && read("ctrl-x f13").is_err());
+        assert_eq!(read("space").unwrap().to_string(), "Space");
+    }
+}

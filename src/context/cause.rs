@@ -1,0 +1,400 @@
+//! Whose act a difference between two plans was: a person's, a lease's, the budget's, the mode's, the window's … told from
+//! the reasons in both plans, the steps of the item and the operations between the two calls.
+//! Not for: finding the differences (`domain::planning::row_matching`) or what happened between (`engine`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::call::tokens::grouped;
+use crate::domain::conversation::mark::{Actor, Atom};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::transition::{Standing, Transition};
+use crate::domain::planning::diff::{By, Cause, Delta, Kind, Place};
+use crate::domain::planning::plan::{ContextPlan, RowKind};
+use crate::domain::planning::reason::Reason;
+use crate::domain::planning::row_matching::{Subject, subject};
+
+/// What happened between two calls, as far as it counts for the later one.
+#[derive(Clone, Copy)]
+pub struct Between<'a> {
+    /// Steps of items, oldest first, each with the atom that plans name the item by.
+    pub steps: &'a [(Atom, Transition)],
+    /// Operations, oldest first.
+    pub ops: &'a [Operation],
+    /// Whether a message, by its key, is on the later call's path.
+    pub on_path: &'a dyn Fn(Hash) -> bool,
+    /// The later call's branch, by name.
+    pub name: &'a str,
+}
+
+/// Steps that are told of one difference: the newest.
+const STEPS: usize = 2;
+
+/// Puts causes to every difference.
+pub fn blame(deltas: &mut [Delta], before: &ContextPlan, after: &ContextPlan, between: &Between<'_>) {
+    for delta in deltas {
+        delta.causes = causes(delta, before, after, between);
+    }
+}
+
+/// The causes of one difference, the nearest first.
+#[must_use]
+pub fn causes(delta: &Delta, before: &ContextPlan, after: &ContextPlan, between: &Between<'_>) -> Vec<Cause> {
+    let case = Case { delta, before, after, between };
+    let mut found = case.steps();
+    if let Some(cause) = case.by_reason().filter(|cause| !found.iter().any(|known| known.by == cause.by)) {
+        found.push(cause);
+    }
+    found
+}
+
+struct Case<'a> {
+    delta: &'a Delta,
+    before: &'a ContextPlan,
+    after: &'a ContextPlan,
+    between: &'a Between<'a>,
+}
+
+impl Case<'_> {
+    fn reason(&self) -> Option<&Reason> {
+        self.delta.after.as_ref().map(|place| &place.reason)
+    }
+
+    fn reason_before(&self) -> Option<&Reason> {
+        self.delta.before.as_ref().map(|place| &place.reason)
+    }
+
+    /// Steps of the item, where what stood on it decided one of the two places.
+    fn steps(&self) -> Vec<Cause> {
+        if ![self.reason(), self.reason_before()].into_iter().flatten().any(marked) {
+            return Vec::new();
+        }
+        let about = subject(&self.delta.atom);
+        let own = self.between.steps.iter().filter(|(atom, _)| subject(atom) == about || self.of_message(atom));
+        own.rev().take(STEPS).map(|(_, step)| told(step)).collect()
+    }
+
+    /// A mark on a message counts for the card or turn that holds it.
+    fn of_message(&self, atom: &Atom) -> bool {
+        let Atom::Message { node } = atom else { return false };
+        let rows = self.after.rows.iter().chain(&self.before.rows);
+        rows.filter(|row| subject(&row.atom) == subject(&self.delta.atom))
+            .any(|row| row.items.iter().any(|item| item.key == *node))
+    }
+
+    fn by_reason(&self) -> Option<Cause> {
+        match (&self.delta.after, self.delta.kind()) {
+            (None, _) => Some(self.gone()),
+            (Some(after), Kind::Left) => Some(self.left(after)),
+            (Some(after), Kind::Entered) => self.entered(after),
+            (Some(after), Kind::Changed | Kind::Shortened | Kind::Lengthened) => Some(self.reshaped(after)),
+            (Some(after), Kind::Moved | Kind::Reason) => self.entered(after).or_else(|| self.setting()),
+        }
+    }
+
+    /// It has no row any more.
+    fn gone(&self) -> Cause {
+        let key = match self.delta.atom {
+            Atom::Turn { user: key, .. }
+            | Atom::Episode { call: key, .. }
+            | Atom::Message { node: key }
+            | Atom::Preamble { first: key } => Some(key),
+            Atom::Section { .. } | Atom::Range { .. } => None,
+        };
+        if key.is_some_and(|key| !(self.between.on_path)(key)) {
+            let words = format!("It is not on the path of {}.", self.between.name);
+            let moved = |change: &Change| matches!(change, Change::Head { .. } | Change::Forked { .. });
+            return match self.op(moved) {
+                Some(op) => Cause { by: By::Branch, words: format!("{words} ({})", op.what), at: Some(op.at) },
+                None => Cause { by: By::Branch, words, at: None },
+            };
+        }
+        match (self.delta.row, self.reason_before()) {
+            (_, Some(Reason::Retrieved { .. } | Reason::ErrorBefore | Reason::ErrorResolved)) => {
+                plain(By::Retrieval, "It no longer fits what is asked best.")
+            }
+            (RowKind::Memory, _) => {
+                self.memory_op().unwrap_or_else(|| plain(By::Retrieval, "The memory does not fit this message."))
+            }
+            (RowKind::Rules | RowKind::Skills | RowKind::Module, _) => {
+                self.changed_mode().unwrap_or_else(|| self.away())
+            }
+            (RowKind::Code, _) => self
+                .changed_mode()
+                .unwrap_or_else(|| plain(By::Retrieval, "The code no longer fits what is asked best.")),
+            (RowKind::Note, _) => self.mark_op().unwrap_or_else(|| plain(By::You, "The note was taken off.")),
+            (RowKind::Quote, _) => plain(By::Turn, "The message that is asked now replies to nothing, or to another."),
+            (RowKind::Search, _) => plain(By::Retrieval, "Nothing was found for this message."),
+            (RowKind::Summary, _) => self.capsule_op("The summary no longer goes."),
+            (RowKind::Text | RowKind::State, _) => {
+                self.setting().unwrap_or_else(|| plain(By::Turn, "There is no such text for this call."))
+            }
+            _ => plain(By::Turn, "It stands in another row of the later call."),
+        }
+    }
+
+    fn left(&self, after: &Place) -> Cause {
+        let spoken = || after.reason.sentence();
+        match &after.reason {
+            Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken())),
+            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
+            Reason::Superseded { .. } => self.capsule_op(&spoken()),
+            Reason::ModeOff => self.setting().unwrap_or_else(|| plain(By::Mode, &spoken())),
+            Reason::NotSearched { .. }
+            | Reason::BelowThreshold
+            | Reason::CodeReading
+            | Reason::NoCode { .. }
+            | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken())),
+            Reason::OtherLane => plain(By::You, &format!("{} The message that is asked is of another.", spoken())),
+            Reason::OffPath => plain(By::Branch, &spoken()),
+            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(By::You, &spoken()),
+            Reason::Duplicate => plain(By::Turn, &spoken()),
+            Reason::Budget { .. } | Reason::TooLarge => self.room(&spoken()),
+            Reason::OutsideWindow
+            | Reason::LaneCount { .. }
+            | Reason::SoftTarget { .. }
+            | Reason::LevelFull { .. }
+            | Reason::LevelsOver { .. } => self.window(&spoken()),
+            _ => self.setting().unwrap_or_else(|| plain(By::Turn, &spoken())),
+        }
+    }
+
+    /// Why it goes, or goes where it goes.
+    fn entered(&self, after: &Place) -> Option<Cause> {
+        let spoken = after.reason.sentence();
+        let cause = match &after.reason {
+            Reason::Open if self.delta.before.is_none() => plain(By::You, "You asked it."),
+            Reason::Open | Reason::GoOn => plain(By::Turn, &spoken),
+            Reason::Recent if matches!(self.reason_before(), None | Some(Reason::Open)) => {
+                plain(By::Turn, "It was answered since, and is now a turn of the window.")
+            }
+            Reason::Recent | Reason::Relevant | Reason::WorkingLevel => match self.reason_before() {
+                Some(Reason::UserExcluded { .. }) => {
+                    self.mark_op().unwrap_or_else(|| plain(By::You, "Its exclusion was taken back."))
+                }
+                Some(Reason::Superseded { .. }) => self.capsule_op("The summary in its place was taken back."),
+                Some(before) if marked(before) => plain(By::Lease, "What was marked goes by itself now."),
+                _ => self.setting().unwrap_or_else(|| plain(By::Window, &spoken)),
+            },
+            Reason::Sticky | Reason::IncludedOnce => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken)),
+            Reason::Leased { engine: false, .. } => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken)),
+            Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(By::Lease, &spoken),
+            Reason::Retrieved { .. }
+            | Reason::Searched { .. }
+            | Reason::Touchpoint { .. }
+            | Reason::CodeSearched { .. }
+            | Reason::Oriented
+            | Reason::ErrorBefore
+            | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken)),
+            Reason::Replied => plain(By::You, &spoken),
+            Reason::Summary => self.capsule_op(&spoken),
+            Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(By::Retrieval, &spoken)),
+            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(By::Model, &spoken)),
+            Reason::Configured => self.setting_op().unwrap_or_else(|| plain(By::You, &spoken)),
+            Reason::PinSuggested => plain(By::Model, &spoken),
+            Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
+                self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.came())
+            }
+            _ => return None,
+        };
+        Some(cause)
+    }
+
+    fn reshaped(&self, after: &Place) -> Cause {
+        match &after.reason {
+            Reason::Open => plain(By::Turn, "The open turn grew."),
+            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(By::Model, "The model wrote a new state.")),
+            Reason::Summary => self.capsule_op("Another summary goes."),
+            Reason::Configured | Reason::Instructions | Reason::Guideline => {
+                self.setting_op().unwrap_or_else(|| plain(By::Policy, "The text was changed in the settings."))
+            }
+            Reason::Searched { .. } => plain(By::Retrieval, "Other messages were found."),
+            Reason::ProjectRules { .. } | Reason::OwnRules { .. } => plain(By::You, "Its file was changed since."),
+            Reason::Skills { .. } => plain(By::You, "A skill came, went, or is told of in other words."),
+            Reason::Module { stands, .. } => match self.reason_before() {
+                Some(Reason::Module { stands: before, .. }) if before != stands && stands != "fresh" => {
+                    plain(By::You, "Files that it speaks of were changed, or came.")
+                }
+                _ => plain(By::You, "It was written anew, or put into other words."),
+            },
+            _ if matches!(self.reason_before(), Some(Reason::Open)) => {
+                plain(By::Turn, "It was answered since: the whole turn goes.")
+            }
+            _ if self.before.model != self.after.model => {
+                self.setting().unwrap_or_else(|| plain(By::OtherModel, "Another model counts its tokens otherwise."))
+            }
+            _ if self.delta.kind() == Kind::Shortened => {
+                self.window("Its tool results are sent shorter, to make room for newer turns.")
+            }
+            _ => self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(By::Window, "More of it goes.")),
+        }
+    }
+
+    /// What a project says of itself goes now, and no person marked it.
+    fn came(&self) -> Cause {
+        match (self.reason_before(), self.delta.row) {
+            (Some(Reason::UserExcluded { .. }), _) => plain(By::You, "Its exclusion was taken back."),
+            (Some(Reason::SwitchedOff), _) => plain(By::You, "The settings switch it on again."),
+            (Some(Reason::Budget { .. }), _) => {
+                self.setting().unwrap_or_else(|| plain(By::Budget, "There is room for it now."))
+            }
+            (Some(Reason::BelowThreshold), _) => {
+                plain(By::Retrieval, "It is nearer to what is named or touched now than other summaries.")
+            }
+            (_, RowKind::Skills) => plain(By::You, "There are skills now, and tools to load them."),
+            (_, RowKind::Module) => plain(By::You, "The summary was made."),
+            _ => plain(By::Turn, "Its file came, or something near it is named or touched now."),
+        }
+    }
+
+    /// What a project says of itself has no row any more.
+    fn away(&self) -> Cause {
+        match self.delta.row {
+            RowKind::Skills => plain(By::You, "There is no skill any more, or no tool to load one."),
+            RowKind::Module => plain(By::You, "The summary was taken back."),
+            _ => plain(By::Turn, "Its file is gone, or nothing near it is named or touched any more."),
+        }
+    }
+
+    /// There was no room.
+    fn room(&self, spoken: &str) -> Cause {
+        let (old, new) = (self.before.budget.prompt, self.after.budget.prompt);
+        if new < old || self.before.model != self.after.model || self.before.policy != self.after.policy {
+            return self.setting().unwrap_or_else(|| plain(By::Budget, spoken));
+        }
+        plain(By::Budget, &format!("{spoken} What goes before it grew."))
+    }
+
+    /// The window does not reach it.
+    fn window(&self, spoken: &str) -> Cause {
+        self.setting().unwrap_or_else(|| plain(By::Window, &format!("{spoken} Newer turns came.")))
+    }
+
+    /// The setting that differs and counts most, with the act that changed it.
+    fn setting(&self) -> Option<Cause> {
+        let (old, new) = (self.before, self.after);
+        let differs = |name: &str, a: &str, b: &str| format!("The {name} is {b}; it was {a}.");
+        let (by, words) = if old.mode != new.mode {
+            (By::Mode, differs("mode", old.mode.title(), new.mode.title()))
+        } else if old.policy != new.policy || old.policy_version != new.policy_version {
+            (By::Policy, differs("policy", &old.policy, &new.policy))
+        } else if old.model != new.model {
+            (By::OtherModel, differs("model", &old.model, &new.model))
+        } else if old.budget.prompt != new.budget.prompt {
+            let of = |n: u32| grouped(u64::from(n));
+            (By::Budget, differs("prompt budget", &of(old.budget.prompt), &of(new.budget.prompt)))
+        } else if old.layout != new.layout {
+            (By::Policy, differs("layout", old.layout.name(), new.layout.name()))
+        } else {
+            return None;
+        };
+        let at = self.setting_op().and_then(|cause| cause.at);
+        Some(Cause { by, words, at })
+    }
+
+    fn changed_mode(&self) -> Option<Cause> {
+        (self.before.mode != self.after.mode).then(|| self.setting()).flatten()
+    }
+
+    /// The newest operation with a change like this.
+    fn op(&self, like: impl Fn(&Change) -> bool) -> Option<&Operation> {
+        self.between.ops.iter().rev().find(|op| op.changes.iter().any(&like))
+    }
+
+    fn by_op(&self, by: By, like: impl Fn(&Change) -> bool) -> Option<Cause> {
+        let op = self.op(like)?;
+        let undone = if op.undone { " (undone since)" } else { "" };
+        Some(Cause { by, words: format!("You: {}{undone}.", op.what), at: Some(op.at) })
+    }
+
+    fn mark_op(&self) -> Option<Cause> {
+        let about = subject(&self.delta.atom);
+        self.by_op(By::You, |change| match change {
+            Change::Mark { target, .. } => {
+                subject(target) == about && !matches!(about, Subject::Range(_)) || self.of_message(target)
+            }
+            _ => false,
+        })
+    }
+
+    fn memory_op(&self) -> Option<Cause> {
+        let atom = self.delta.atom;
+        self.by_op(By::You, |change| match change {
+            Change::Memory { before, after } => before.iter().chain(after).any(|memory| memory.atom() == atom),
+            _ => false,
+        })
+    }
+
+    fn state_op(&self) -> Option<Cause> {
+        self.by_op(By::You, |change| matches!(change, Change::State { .. }))
+    }
+
+    fn setting_op(&self) -> Option<Cause> {
+        self.by_op(By::You, |change| matches!(change, Change::Overrides { .. }))
+    }
+
+    fn capsule_op(&self, spoken: &str) -> Cause {
+        let op = self.op(|change| matches!(change, Change::Capsules { .. }));
+        let words = op.map_or_else(|| spoken.to_owned(), |op| format!("{spoken} ({})", op.what));
+        Cause { by: By::Summary, words, at: op.map(|op| op.at) }
+    }
+}
+
+fn plain(by: By, words: &str) -> Cause {
+    Cause { by, words: words.to_owned(), at: None }
+}
+
+/// Whether what stood on the item decided.
+fn marked(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Sticky
+            | Reason::Leased { .. }
+            | Reason::Ephemeral
+            | Reason::IncludedOnce
+            | Reason::UserExcluded { .. }
+            | Reason::TtlExpired
+            | Reason::LeaseCap { .. }
+            | Reason::PinSuggested
+            | Reason::PinEarned { .. }
+            | Reason::Memory { .. }
+    )
+}
+
+/// A step as a cause.
+fn told(step: &Transition) -> Cause {
+    let by = match step.by {
+        Actor::User => By::You,
+        Actor::Engine => By::Lease,
+        Actor::Model => By::Model,
+    };
+    Cause { by, words: words(step), at: Some(step.at) }
+}
+
+/// `You pinned it: decided by the person.`
+#[must_use]
+pub fn words(step: &Transition) -> String {
+    let who = match step.by {
+        Actor::User => "You",
+        Actor::Engine => "The program",
+        Actor::Model => "The model",
+    };
+    let did = match (step.from, step.to) {
+        (Standing::Leased, Standing::Leased) => "renewed its lease",
+        (Standing::Leased, Standing::None) => "let its lease end",
+        (Standing::Excluded, Standing::None) => "took its exclusion back",
+        (Standing::Sticky, Standing::None) => "took its pin off",
+        (_, Standing::None) => "let it go",
+        (_, Standing::Suggested) => "suggested it",
+        (_, Standing::Dismissed) => "turned it down",
+        (_, Standing::Confirmed) => "confirmed it",
+        (_, Standing::Ephemeral) => "took it into one call",
+        (_, Standing::Leased) => "leased it",
+        (_, Standing::Sticky) => "pinned it",
+        (_, Standing::Excluded) => "left it out",
+    };
+    // That a person decided it is said already.
+    let why = match step.reason.as_str() {
+        "" | "decided by the person" => String::new(),
+        why => format!(" ({why})"),
+    };
+    format!("{who} {did}{why}.")
+}

@@ -1,0 +1,315 @@
+//! The rows of what stays out: each with the reason, and what would bring it in at what price.
+//! Not for: deciding anything (`admit`) or rows that go (`explain`).
+
+use super::admit::{Admitted, Place};
+use super::explain::{bare, block_row, items};
+use super::forms::{cost_in, turn_cost};
+use super::price::Coming;
+use super::summaries::Summed;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, Sleeper, TurnInput};
+use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
+
+/// Excluded turns listed one by one before the older ones share a row.
+const LISTED: usize = 100;
+/// Tokens that a card's label and delimiters take, and the name before each message in it; for cards not made yet.
+const CARD: u32 = 64;
+const SPEAKER: u32 = 4;
+
+/// Rows that stay out, newest first.
+pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
+    let input = admitted.input;
+    let mut rows: Vec<Row> = input.sleepers.iter().map(|sleeper| sleeper_row(admitted, sleeper)).collect();
+    let notes = input.blocks.iter().zip(&admitted.leases);
+    rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
+    rows.extend(input.near.iter().map(|near| near_row(admitted, near)));
+    rows.extend(barred(admitted, &input.open, None));
+    rows.extend(parts(&input.open));
+    let mut listed = 0_usize;
+    let mut pile: Option<Row> = None;
+    for index in (0..input.turns.len()).rev() {
+        pile_gaps(admitted, index + 1, &mut pile, &mut rows);
+        let messages = barred(admitted, &input.turns[index], Some(index));
+        if !messages.is_empty() {
+            rows.extend(pile.take());
+        }
+        rows.extend(messages);
+        if admitted.places[index] == Place::Window {
+            rows.extend(parts(&input.turns[index]));
+        }
+        if let Some(row) = piled_row(admitted, index).filter(|_| listed >= LISTED) {
+            add(row, &mut pile, &mut rows);
+            continue;
+        }
+        rows.extend(pile.take());
+        if let Some(row) = out_row(admitted, index) {
+            listed += 1;
+            rows.push(row);
+        }
+    }
+    pile_gaps(admitted, 0, &mut pile, &mut rows);
+    rows.extend(pile);
+    rows
+}
+
+fn pile_gaps(admitted: &Admitted<'_>, before: usize, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
+    for gap in admitted.input.gaps.iter().filter(|gap| gap.before == before) {
+        add(gap_row(gap, &admitted.summed), pile, rows);
+    }
+}
+
+/// Puts an older row onto the pile where it has the same reason; else the pile is done and a new one begins.
+fn add(older: Row, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
+    *pile = Some(match pile.take() {
+        Some(newer) if newer.reason == older.reason => piled(&newer, &older),
+        done => {
+            rows.extend(done);
+            older
+        }
+    });
+}
+
+/// Two neighbouring rows as one range.
+fn piled(newer: &Row, older: &Row) -> Row {
+    range(
+        (ends(older).0, ends(newer).1),
+        older.turns + newer.turns,
+        older.tokens.saturating_add(newer.tokens),
+        older.source.turn,
+        newer.reason.clone(),
+    )
+}
+
+/// A turn that is just too old, for a pile: without a price, which would cost a choice of window for each.
+fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
+    let turn = &admitted.input.turns[index];
+    let plain = admitted.places[index] == Place::Outside && admitted.marks.turn(turn).is_none();
+    let mut sent = turn.messages.iter().filter(|message| message.bar.is_none()).peekable();
+    if !plain || sent.peek().is_none() {
+        return None;
+    }
+    let tokens = sent.fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
+    let first = turn.messages.first()?.key;
+    let last = turn.messages.last().map_or(first, |message| message.key);
+    let reason = outside(admitted, index, None);
+    let can = !matches!(reason, Reason::TtlExpired | Reason::TooLarge);
+    can.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
+}
+
+fn gap_row(gap: &Gap, summed: &Summed) -> Row {
+    let reason = summed.gap(gap).map_or(Reason::OutsideWindow, |by| Reason::Superseded { by });
+    range(gap.range, gap.turns, gap.tokens, Some(gap.from), reason)
+}
+
+fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>, reason: Reason) -> Row {
+    let remedy = Remedy {
+        action: "open".into(),
+        does: "lists these turns, each of which can be included".into(),
+        pushes_out: 0,
+        pushes_turns: 0,
+    };
+    Row {
+        atom: Atom::Range { first, last },
+        kind: RowKind::Range,
+        verdict: Verdict::Out { needed: tokens, remedy: Some(remedy) },
+        reason,
+        tokens,
+        title: if turns == 1 { "1 older turn".into() } else { format!("{turns} older turns") },
+        source: Source { turn: from, ..Source::default() },
+        pin: None,
+        items: Vec::new(),
+        turns,
+        text: None,
+        scores: Scores::default(),
+    }
+}
+
+fn ends(row: &Row) -> (Hash, Hash) {
+    match row.atom {
+        Atom::Turn { user, tip } => (user, tip),
+        Atom::Range { first, last } => (first, last),
+        Atom::Episode { call, tip } => (call, tip),
+        Atom::Preamble { first: key } | Atom::Message { node: key } | Atom::Section { text: key } => (key, key),
+    }
+}
+
+fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
+    let turn = &admitted.input.turns[index];
+    let sent = || turn.messages.iter().filter(|message| message.bar.is_none());
+    sent().next()?;
+    let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
+    let tokens = sent().fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
+    let card_tokens = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
+    let card = || admitted.coming_card(index, card_tokens);
+    let include = ("include-once", "includes it in this call");
+    let pin = ("pin", "pins it for good");
+    let (reason, (action, does), coming) = match admitted.places[index] {
+        Place::Window | Place::Card(_) | Place::Idle => return None,
+        Place::Excluded { once } => {
+            let back = admitted.coming_back(index, card_tokens);
+            let undo = (if once { "exclude-once" } else { "exclude" }, "takes the exclusion back");
+            let stays = admitted.choice.reason(index).is_none();
+            let returns = stays && index >= admitted.window.start && admitted.price(back).lands;
+            let (remedy, coming) = if returns { (undo, back) } else { (include, card()) };
+            (Reason::UserExcluded { once }, remedy, coming)
+        }
+        Place::NoLease { capped } => (no_lease(admitted, capped), pin, card()),
+        Place::Outside => (outside(admitted, index, mark), include, card()),
+    };
+    let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
+    let mut listed = items(&turn.messages, &whole);
+    for item in &mut listed {
+        item.form = Form::Out;
+    }
+    let verdict = out(admitted, coming, action, does);
+    Some(Row { verdict, reason, tokens, pin: mark, items: listed, ..bare(turn) })
+}
+
+/// A verdict whose remedy names its price.
+fn out(admitted: &Admitted<'_>, coming: Coming, action: &str, does: &str) -> Verdict {
+    let (pushes_out, pushes_turns) = admitted.price(coming).pushes;
+    let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
+    Verdict::Out { needed: admitted.adds(coming).saturating_sub(admitted.free()), remedy: Some(remedy) }
+}
+
+/// Tokens of a turn's card: known for marked turns, else at most about so many. Tool results are not in it.
+fn card_tokens(turn: &TurnInput) -> u32 {
+    let told = turn.messages.iter().filter(|message| message.bar.is_none() && message.role != Role::Tool);
+    let said = told.map(|message| message.elided.unwrap_or(message.tokens).saturating_add(SPEAKER));
+    turn.card.map_or_else(|| said.fold(CARD, u32::saturating_add), |(_, tokens)| tokens)
+}
+
+fn no_lease(admitted: &Admitted<'_>, capped: bool) -> Reason {
+    if capped {
+        Reason::LeaseCap { cap: admitted.input.policy.leased_cap_tokens }
+    } else {
+        Reason::Budget { free: admitted.free() }
+    }
+}
+
+fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
+    let shortest = if admitted.input.policy.shorten_tools { Form::Elided } else { Form::Full };
+    let tokens = turn_cost(&admitted.input.turns[index], shortest, &admitted.marks);
+    if matches!(mark, Some(MarkKind::Leased { turns: 0 })) {
+        Reason::TtlExpired
+    } else if let Some(by) = admitted.summed.by[index] {
+        Reason::Superseded { by }
+    } else if tokens > admitted.input.budget.prompt {
+        Reason::TooLarge
+    } else if let Some(reason) = admitted.choice.reason(index) {
+        reason.clone()
+    } else if index >= admitted.window.floor && tokens > admitted.free() {
+        Reason::Budget { free: admitted.free() }
+    } else {
+        Reason::OutsideWindow
+    }
+}
+
+/// A leased text for which there was no room.
+fn lease_row(admitted: &Admitted<'_>, block: &Block, place: Place) -> Option<Row> {
+    if place == Place::Idle {
+        return admitted.summed.row(block_row(admitted.input, block), admitted.free());
+    }
+    let Place::NoLease { capped } = place else { return None };
+    let verdict = out(admitted, Coming::apart(block.tokens), "pin", "pins it for good");
+    Some(Row { verdict, reason: no_lease(admitted, capped), ..block_row(admitted.input, block) })
+}
+
+/// Messages that do not go by themselves, each in a row of its own. In the window (and in the open turn) a person can
+/// bring some of them in; where their turn is out, nothing can.
+fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Vec<Row> {
+    let stands = index.is_none_or(|index| admitted.places[index] == Place::Window);
+    let row = |message: &MessageInput| -> Option<Row> {
+        let (reason, may) = match message.bar? {
+            Bar::Hidden => (Reason::Hidden, true),
+            Bar::Foreign => (Reason::ForeignInstructions, true),
+            Bar::Removed => (Reason::Removed, false),
+            Bar::Empty => return None,
+        };
+        if may && stands && admitted.marks.brings(message.key) {
+            return None;
+        }
+        let verdict = if may && stands {
+            let form = if message.calls > 0 { Form::Elided } else { message.whole };
+            let cost = cost_in(message, form);
+            let coming = index.map_or_else(|| Coming::apart(cost), |index| Coming::into_turn(index, cost));
+            out(admitted, coming, "include-once", "sends it with this call")
+        } else {
+            Verdict::Out { needed: 0, remedy: None }
+        };
+        Some(Row {
+            atom: Atom::Message { node: message.key },
+            kind: RowKind::Message,
+            verdict,
+            reason,
+            tokens: message.tokens,
+            title: message.title.clone(),
+            source: turn.source.clone(),
+            pin: admitted.marks.message(message.key).map(|mark| mark.kind),
+            items: Vec::new(),
+            turns: 0,
+            text: None,
+            scores: Scores::default(),
+        })
+    };
+    turn.messages.iter().filter_map(row).collect()
+}
+
+/// What was looked up, or could have been.
+fn near_row(admitted: &Admitted<'_>, near: &Near) -> Row {
+    let (action, does) = &near.remedy;
+    let suggested = matches!(near.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
+    Row {
+        atom: near.atom,
+        kind: near.kind,
+        verdict: if suggested { Verdict::Suggested } else { out(admitted, Coming::apart(near.tokens), action, does) },
+        reason: near.reason.clone(),
+        tokens: near.tokens,
+        title: near.title.clone(),
+        source: near.source.clone(),
+        pin: admitted.input.marks.iter().find(|mark| mark.target == near.atom).map(|mark| mark.kind),
+        items: Vec::new(),
+        turns: 0,
+        text: None,
+        scores: near.scores.clone(),
+    }
+}
+
+/// Parts of messages that go, which no request can carry.
+fn parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
+    let messages = turn.messages.iter().filter(|message| message.bar.is_none());
+    messages.flat_map(|message| &message.parts).map(|part| Row {
+        atom: Atom::Section { text: part.atom },
+        kind: RowKind::Part,
+        verdict: Verdict::Out { needed: 0, remedy: None },
+        reason: Reason::ModelCannot,
+        tokens: 0,
+        title: part.title.clone(),
+        source: turn.source.clone(),
+        pin: None,
+        items: Vec::new(),
+        turns: 0,
+        text: None,
+        scores: Scores::default(),
+    })
+}
+
+fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {
+    let coming = Coming::apart(sleeper.tokens.saturating_add(CARD));
+    Row {
+        atom: sleeper.mark.target,
+        kind: RowKind::Turn,
+        verdict: out(admitted, coming, "include-once", "carries it along in this call as quoted text"),
+        reason: Reason::OffPath,
+        tokens: sleeper.tokens,
+        title: sleeper.title.clone(),
+        source: sleeper.source.clone(),
+        pin: Some(sleeper.mark.kind),
+        items: Vec::new(),
+        turns: 1,
+        text: None,
+        scores: Scores::default(),
+    }
+}

@@ -1,0 +1,206 @@
+//! What of a message is sent in each form, and the texts of blocks and cards.
+//! Not for: choosing the form (`admit`) or JSON (`render`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::call::tokens::opens_safely;
+use crate::domain::conversation::message::{Content, Part, Role};
+use crate::domain::conversation::state;
+use crate::domain::planning::plan::Form;
+
+/// The words of a message in a form. Calls are not words; see [`keeps_calls`].
+#[must_use]
+pub fn words(key: Hash, role: Role, content: &Content, form: Form) -> String {
+    match form {
+        Form::Full | Form::Card => plain(content),
+        Form::NoState => state::strip(&plain(content), true),
+        Form::Cut(limit) => cut(&plain(content), limit as usize, key),
+        Form::Elided => elided(content),
+        Form::Placeholder => placeholder(role, content),
+        Form::Gone | Form::Out => String::new(),
+    }
+}
+
+/// How a message stands on the wire beside its form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// A result without its call.
+    pub orphan: bool,
+    /// Roles must alternate, so messages may be joined.
+    pub joins: bool,
+    /// Blocks stand before it in its message.
+    pub labelled: bool,
+}
+
+/// The very text of a message's content field (or of its piece of one).
+#[must_use]
+pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, standing: Standing) -> String {
+    let text = words(key, role, content, form);
+    match role {
+        Role::System => block("Instructions that came with an import", &text),
+        Role::Tool if standing.orphan => block("Tool result whose call is missing", &text),
+        Role::User if standing.labelled && standing.joins => format!("{MESSAGE_LABEL}{}", ended(text)),
+        Role::User if standing.labelled => format!("{MESSAGE_LABEL}{text}"),
+        Role::User | Role::Assistant if standing.joins && !text.is_empty() => joinable(&text),
+        Role::User | Role::Assistant | Role::Tool => text,
+    }
+}
+
+/// Whether a calling message still carries its calls in this form.
+#[must_use]
+pub fn keeps_calls(form: Form) -> bool {
+    !matches!(form, Form::Elided | Form::Gone | Form::Out | Form::Card)
+}
+
+/// Texts and results joined by line ends; what is not text becomes a line that names it. Reasoning is never sent.
+#[must_use]
+pub fn plain(content: &Content) -> String {
+    let lines: Vec<String> = content
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text { text } => Some(text.clone()),
+            Part::Reply { body, .. } => Some(body.clone()),
+            Part::Opaque { mime, bytes, .. } => Some(format!("[{mime}, {bytes} bytes: not sent]")),
+            Part::Reasoning { .. } | Part::Call { .. } => None,
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Head and tail of a long text, 20 to 80, with a line between that says how much is missing and where it is.
+#[must_use]
+pub fn cut(text: &str, limit: usize, key: Hash) -> String {
+    let length = text.chars().count();
+    if length <= limit {
+        return text.to_owned();
+    }
+    let head = limit / 5;
+    let tail = limit - head;
+    let start = text.char_indices().nth(head).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(length - tail).map_or(text.len(), |(at, _)| at);
+    let gone = length - limit;
+    format!(
+        "{}\n[… {gone} of {length} characters cut; the whole is message {} …]\n{}",
+        &text[..start],
+        key.short(),
+        &text[end..]
+    )
+}
+
+fn elided(content: &Content) -> String {
+    let names: Vec<&str> = content.calls().map(|(_, name, _)| name).collect();
+    let note = format!("[tools were called here and are left out: {}]", names.join(", "));
+    let said = state::strip(&plain(content), true);
+    if said.is_empty() { note } else { format!("{said}\n{note}") }
+}
+
+fn placeholder(role: Role, content: &Content) -> String {
+    let what = match role {
+        Role::Tool => "tool result",
+        Role::Assistant => "answer",
+        Role::User => "message",
+        Role::System => "instructions",
+    };
+    format!("[{what} of {} characters, left out by the user]", plain(content).chars().count())
+}
+
+/// A labelled block as it stands in a message: a header line, the body, a blank line. It begins and ends so that blocks
+/// can follow one another with their tokens adding up.
+#[must_use]
+pub fn block(label: &str, body: &str) -> String {
+    format!("## {label}\n\n{}\n\n", body.trim())
+}
+
+/// The label before a person's own words when other blocks stand before them in the same message.
+pub const MESSAGE_LABEL: &str = "## Message\n\n";
+
+/// Foreign text (a pinned turn, a quoted reply) between delimiters that do not occur in it.
+#[must_use]
+pub fn fenced(label: &str, body: &str) -> String {
+    let mark = delimiter(body);
+    block(label, &format!("<<<{mark}\n{}\n{mark}>>>", body.trim_end()))
+}
+
+/// Twelve hex digits of the text's BLAKE3, with a counter while they occur in the text.
+#[must_use]
+pub fn delimiter(text: &str) -> String {
+    let base = Hash::of(text.as_bytes()).to_string()[..12].to_owned();
+    let mut mark = base.clone();
+    let mut counter = 0_u32;
+    while text.contains(&mark) {
+        counter += 1;
+        mark = format!("{base}-{counter}");
+    }
+    mark
+}
+
+/// The body of a turn's card: speaker by speaker, state blocks and calls left out, results named.
+#[must_use]
+pub fn card_body<'a>(messages: impl Iterator<Item = (Role, &'a Content)>) -> String {
+    let mut out = String::new();
+    for (role, content) in messages {
+        let said = match role {
+            Role::Assistant if content.calls().next().is_some() => elided(content),
+            Role::Assistant => state::strip(&plain(content), true),
+            Role::Tool => continue,
+            Role::User | Role::System => plain(content),
+        };
+        if said.trim().is_empty() {
+            continue;
+        }
+        out.push_str(role.name());
+        out.push_str(": ");
+        out.push_str(said.trim());
+        out.push_str("\n\n");
+    }
+    out.trim_end().to_owned()
+}
+
+/// A text that can be joined to others of the same role with its tokens adding up: it opens with a label where its first
+/// character would not allow that, and ends its last line. For dialects whose roles must alternate.
+#[must_use]
+pub fn joinable(text: &str) -> String {
+    let open = if text.starts_with(opens_safely) { "" } else { MESSAGE_LABEL };
+    format!("{open}{}", ended(text.to_owned()))
+}
+
+fn ended(mut text: String) -> String {
+    if !text.ends_with('\n') {
+        text.push_str("\n\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::tokens::safe_cut;
+    use proptest::prelude::*;
+
+    #[test]
+    fn cuts_by_characters_and_says_so() {
+        let text = "é".repeat(100);
+        let shown = cut(&text, 10, Hash::default());
+        assert!(shown.starts_with("éé\n[… 90 of 100"));
+        assert!(shown.ends_with(&"é".repeat(8)));
+        assert_eq!(cut("short", 10, Hash::default()), "short");
+    }
+
+    #[test]
+    fn delimiter_is_absent_from_the_text() {
+        let body = "x".to_owned();
+        let hostile = format!("x {}", &Hash::of(b"x").to_string()[..12]);
+        assert!(!body.contains(&delimiter(&body)));
+        assert!(!hostile.contains(&delimiter(&hostile)));
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_join_safely(a in any::<String>(), b in any::<String>()) {
+            prop_assert!(safe_cut(&block("A", &a), &block("B", &b)));
+            prop_assert!(safe_cut(&fenced("A", &a), &fenced("B", &b)));
+            prop_assert!(safe_cut(&joinable(&a), &joinable(&b)));
+            prop_assert!(safe_cut(&block("A", &a), MESSAGE_LABEL));
+        }
+    }
+}

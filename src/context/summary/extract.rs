@@ -1,0 +1,332 @@
+//! The extractive summariser: sentences of the sources, word for word, sorted under headings. No model, no network; the
+//! text names itself as what it is.
+//! Not for: sizes (`Size`) or what it dropped (`survive`).
+//!
+//! A sentence's score is its closeness to the centroid of all sentences (cosine of tf·idf vectors; Radev et al., 2004,
+//! "Centroid-based summarization of multiple documents"), plus bonuses for cue words and for a person's own words, plus
+//! one for each thing in it that must not be lost and that no chosen sentence says yet. They are chosen greedily by score
+//! over the root of their tokens (Lin and Bilmes, 2010, "Multi-document summarization via budgeted maximization of
+//! submodular functions"). Sentences that say nearly the same as a chosen one are passed over. Same sources, same text.
+
+use super::anchors;
+use super::text::{Ground, content_words, one_line, says, sentences, spaced};
+use crate::domain::conversation::message::Role;
+use crate::domain::summary::draft::{AnchorKind, SourceTurn};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
+
+/// Changes when the method's texts do.
+pub const VERSION: u32 = 1;
+
+/// Sentences with fewer content words say too little, longer ones are cut.
+const SHORTEST: usize = 3;
+const LONGEST: usize = 360;
+/// Two sentences with this share of words in common say the same.
+const SAME: f64 = 0.6;
+/// What a thing that no chosen sentence says yet adds to a score (tune: 0.12 to 0.5 tried).
+const NEW_ANCHOR: f64 = 0.3;
+
+/// The parts of a summary (S001-40…44), in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Part {
+    /// What is wanted, what is not answered.
+    Goals,
+    /// What was decided.
+    Decisions,
+    /// What holds: preferences, constraints, values.
+    Facts,
+    /// What was tried, and what came of it.
+    Outcomes,
+    /// What is still to be done.
+    Pending,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Goals, Self::Decisions, Self::Facts, Self::Outcomes, Self::Pending];
+
+    /// Its heading.
+    #[must_use]
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Goals => "### Goals and open questions",
+            Self::Decisions => "### Decisions",
+            Self::Facts => "### Facts, preferences, constraints",
+            Self::Outcomes => "### Outcomes: tried, worked, failed",
+            Self::Pending => "### Pending",
+        }
+    }
+
+    /// Phrases that put a sentence under it.
+    fn cues(self) -> impl Iterator<Item = &'static str> {
+        let all = match self {
+            Self::Goals => {
+                "goal|goals|i want|we want|i need|we need|trying to|would like|the aim|the plan is|open question|unclear"
+            }
+            Self::Decisions => {
+                "decided|decision|agreed|we'll use|we will use|let's use|let's go|go with|going with|chose|chosen|\
+                 instead of|settled|switch to|keep it|we'll keep"
+            }
+            Self::Facts => {
+                "must|never|always|prefer|requires|required|limit|default|constraint|only|at most|at least|deadline|\
+                 version|remember"
+            }
+            Self::Outcomes => {
+                "fixed|works|worked|failed|fails|failing|error|errors|panicked|crashed|passes|passed|tried|reverted|\
+                 resolved|solved|root cause|the cause|turned out|broke|regression|timed out|measured"
+            }
+            Self::Pending => {
+                "todo|to do|next step|next steps|remaining|still need|still needs|still have to|follow up|pending|\
+                 blocked|later|not yet|left to do|tomorrow"
+            }
+        };
+        all.split('|')
+    }
+}
+
+struct Unit<'a> {
+    turn: u32,
+    role: Role,
+    text: &'a str,
+    ground: Ground,
+    part: Part,
+    words: BTreeSet<usize>,
+    /// Numbers of the things in it that must not be lost.
+    anchors: Vec<usize>,
+    score: f64,
+}
+
+/// A summary of at most about `target` tokens; empty where the sources hold no sentence.
+#[must_use]
+pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32) -> String {
+    let mut units = units(sources);
+    score(&mut units);
+    let header = header(sources);
+    let mut room = target.saturating_sub(count(&header));
+    let costs: Vec<u32> = units.iter().map(|unit| count(&line(unit)) + 1).collect();
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut parts: BTreeSet<Part> = BTreeSet::new();
+    let mut told: HashSet<usize> = HashSet::new();
+    // Gains only fall while sentences are chosen, so one whose gain still stands when it is looked at is the best.
+    let mut queue: BinaryHeap<(u64, Reverse<usize>)> =
+        (0..units.len()).map(|at| (gain(&units[at], costs[at], &told), Reverse(at))).collect();
+    while let Some((was, Reverse(at))) = queue.pop() {
+        let unit = &units[at];
+        let now = gain(unit, costs[at], &told);
+        if now < was {
+            queue.push((now, Reverse(at)));
+            continue;
+        }
+        let heading = if parts.contains(&unit.part) { 0 } else { count(&format!("\n{}\n", unit.part.heading())) };
+        let cost = heading + costs[at];
+        if cost > room || chosen.iter().any(|other| alike(&units[*other], unit)) {
+            continue;
+        }
+        room -= cost;
+        parts.insert(unit.part);
+        told.extend(&unit.anchors);
+        chosen.push(at);
+    }
+    if chosen.is_empty() {
+        return String::new();
+    }
+    chosen.sort_unstable();
+    let mut text = header;
+    for part in parts {
+        text.push_str("\n\n");
+        text.push_str(part.heading());
+        for unit in chosen.iter().map(|at| &units[*at]).filter(|unit| unit.part == part) {
+            text.push('\n');
+            text.push_str(&line(unit));
+        }
+    }
+    text
+}
+
+/// What a sentence adds for its tokens, in millionths: whole numbers, so that ties are ties everywhere.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small positive numbers"
+)]
+fn gain(unit: &Unit<'_>, cost: u32, told: &HashSet<usize>) -> u64 {
+    let new = unit.anchors.iter().filter(|anchor| !told.contains(anchor)).count() as f64;
+    ((unit.score + new * NEW_ANCHOR) / f64::from(cost.max(1)).sqrt() * 1e6) as u64
+}
+
+/// The text names what it is.
+fn header(sources: &[SourceTurn]) -> String {
+    let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
+    let (from, to) = (number(sources.first()), number(sources.last()));
+    format!(
+        "Extractive summary of turns {from}–{to}: sentences chosen word for word, without a model. It is not complete."
+    )
+}
+
+fn line(unit: &Unit<'_>) -> String {
+    let text = one_line(unit.text);
+    let cut = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+    let more = if cut < text.len() { " …" } else { "" };
+    let who = if unit.role == Role::User { ", user" } else { "" };
+    format!("- [turn {}{who}] {}{more}", unit.turn, &text[..cut])
+}
+
+fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
+    let mut units = Vec::new();
+    for turn in sources {
+        for message in &turn.messages {
+            for sentence in sentences(&message.text) {
+                let words = content_words(sentence.text).count();
+                let tells = sentence.ground == Ground::Shell || message.role == Role::Tool;
+                if sentence.ground == Ground::Code && message.role != Role::Tool || words < SHORTEST && !tells {
+                    continue;
+                }
+                let (part, cued) = part_of(sentence.text, message.role, sentence.ground);
+                units.push(Unit {
+                    turn: turn.number,
+                    role: message.role,
+                    text: sentence.text,
+                    ground: sentence.ground,
+                    part,
+                    words: BTreeSet::new(),
+                    anchors: Vec::new(),
+                    score: if cued { 0.25 } else { 0.0 },
+                });
+            }
+        }
+    }
+    units
+}
+
+/// The part under which a sentence stands, and whether a cue said so.
+fn part_of(text: &str, role: Role, ground: Ground) -> (Part, bool) {
+    if role == Role::Tool {
+        return (Part::Outcomes, true);
+    }
+    if ground == Ground::Shell {
+        return (Part::Facts, true);
+    }
+    if text.ends_with('?') && role == Role::User {
+        return (Part::Goals, false);
+    }
+    let words = spaced(text);
+    let order = [Part::Decisions, Part::Pending, Part::Outcomes, Part::Goals, Part::Facts];
+    let cued = order.into_iter().find(|part| part.cues().any(|cue| says(&words, cue)));
+    cued.map_or((Part::Facts, false), |part| (part, true))
+}
+
+/// Scores all sentences. Sums run in the order of terms, so that they are the same on every machine.
+#[allow(clippy::cast_precision_loss, reason = "counts of sentences and words are far below 2^52")]
+fn score(units: &mut [Unit<'_>]) {
+    let mut ids: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found: Vec<BTreeMap<usize, f64>> = Vec::with_capacity(units.len());
+    let mut frequency: Vec<f64> = Vec::new();
+    for unit in units.iter() {
+        let mut counts: BTreeMap<usize, f64> = BTreeMap::new();
+        for word in content_words(unit.text) {
+            let next = ids.len();
+            let id = *ids.entry(word).or_insert(next);
+            *counts.entry(id).or_default() += 1.0;
+        }
+        frequency.resize(ids.len(), 0.0);
+        for id in counts.keys() {
+            frequency[*id] += 1.0;
+        }
+        found.push(counts);
+    }
+    let mut names: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();
+    let all = units.len() as f64;
+    let mut centroid = vec![0.0; ids.len()];
+    for counts in &mut found {
+        for (id, weight) in counts.iter_mut() {
+            *weight *= (1.0 + all / frequency[*id]).ln();
+            centroid[*id] += *weight;
+        }
+    }
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+    let middle = norm(&mut centroid.iter().copied());
+    for (unit, counts) in units.iter_mut().zip(&found) {
+        let own = norm(&mut counts.values().copied());
+        let dot: f64 = counts.iter().map(|(id, weight)| weight * centroid[*id]).sum();
+        let person = if unit.role == Role::User { 0.2 } else { 0.0 };
+        unit.score += dot / (own * middle) + person;
+        for anchor in anchors::find(unit.text, unit.ground) {
+            let next = names.len();
+            unit.anchors.push(*names.entry((anchor.kind, anchor.text)).or_insert(next));
+        }
+        unit.anchors.sort_unstable();
+        unit.anchors.dedup();
+        unit.words = counts.keys().copied().collect();
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of words are far below 2^52")]
+fn alike(a: &Unit<'_>, b: &Unit<'_>) -> bool {
+    let both = a.words.intersection(&b.words).count() as f64;
+    let either = a.words.union(&b.words).count().max(1) as f64;
+    both / either > SAME
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::summary::tests::{said, turn};
+    use crate::domain::call::tokens::approximate;
+    use proptest::prelude::*;
+
+    fn talk() -> Vec<SourceTurn> {
+        vec![
+            turn(
+                1,
+                &[
+                    said(
+                        Role::User,
+                        "I want the login service to survive a restart. Which store should hold sessions?",
+                    ),
+                    said(Role::Assistant, "Redis would work. A table in Postgres is simpler to run and back up."),
+                ],
+            ),
+            turn(
+                2,
+                &[
+                    said(Role::User, "We decided to go with Postgres for sessions. The limit is 200 connections."),
+                    said(
+                        Role::Assistant,
+                        "Then run:\n```sh\ncargo run -- migrate\n```\nThe test of expiry failed once.",
+                    ),
+                ],
+            ),
+            turn(
+                3,
+                &[said(Role::User, "We still need to rotate the keys tomorrow."), said(Role::Assistant, "Yes, noted.")],
+            ),
+        ]
+    }
+
+    #[test]
+    fn sentences_stand_under_their_headings_and_it_names_itself() {
+        let text = extract(&talk(), 400, &approximate);
+        assert!(text.starts_with("Extractive summary of turns 1–3"));
+        let under = |part: Part| {
+            text.split(part.heading()).nth(1).unwrap_or_default().split("###").next().unwrap_or_default().to_owned()
+        };
+        assert!(under(Part::Goals).contains("[turn 1, user] I want the login service"), "{text}");
+        assert!(under(Part::Decisions).contains("We decided to go with Postgres"));
+        assert!(under(Part::Facts).contains("cargo run -- migrate"));
+        assert!(under(Part::Outcomes).contains("The test of expiry failed once."));
+        assert!(under(Part::Pending).contains("rotate the keys"));
+        assert!(!text.contains("Yes, noted"));
+        assert_eq!(text, extract(&talk(), 400, &approximate));
+    }
+
+    proptest! {
+        #[test]
+        fn never_over_its_target(target in 0_u32..300, words in prop::collection::vec("[a-z]{2,9}[.?]?", 0..200)) {
+            let text = words.join(" ");
+            let sources = [turn(1, &[said(Role::User, &text), said(Role::Assistant, &text.to_uppercase())])];
+            let got = extract(&sources, target, &approximate);
+            prop_assert!(got.is_empty() || approximate(&got) <= target, "{} > {target}: {got}", approximate(&got));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Puts dropped items into a summary word for word, and the two parts together.
+//! Not for: finding out what was dropped (`survive`).
+
+use super::survive::Wanted;
+use crate::domain::summary::accepted::Kept;
+use crate::domain::summary::draft::{AnchorKind, Dropped, kept_line};
+use std::collections::HashSet;
+
+/// The heading of the part that is kept word for word.
+pub const KEPT: &str = "### Kept word for word";
+
+/// A summary's text: its body, then what is kept, oldest first.
+#[must_use]
+pub fn joined(body: &str, kept: &[Kept]) -> String {
+    let body = body.trim();
+    if kept.is_empty() {
+        return body.to_owned();
+    }
+    let lines: Vec<String> = kept.iter().map(kept_line).collect();
+    format!("{body}\n\n{KEPT}\n{}", lines.join("\n")).trim_start().to_owned()
+}
+
+/// A dropped item's sentence, to be kept.
+#[must_use]
+pub fn keep(item: &Dropped) -> Kept {
+    Kept {
+        text: item.sentence.clone(),
+        node: item.node,
+        turn: item.turn,
+        who: item.role.name().to_owned(),
+        auto: false,
+    }
+}
+
+/// Adds what is not kept already; in the order of the conversation.
+pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
+    for new in more {
+        if let Some(old) = kept.iter_mut().find(|old| old.text == new.text) {
+            old.auto &= new.auto;
+        } else {
+            let at = kept.partition_point(|old| old.turn <= new.turn);
+            kept.insert(at, new);
+        }
+    }
+}
+
+/// Keeps as many dropped items as fit in `room` tokens: first sentences, up to three fifths of the room; then bare names
+/// (paths, commands, addresses, errors, names from code), which say where to look; then sentences again.
+#[must_use]
+pub fn fill(wanted: &Wanted, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+    let mut kept = Vec::new();
+    let used = |kept: &[Kept]| kept.iter().map(|kept| line_cost(kept, count)).sum::<u32>();
+    let so_far = |kept: &[Kept]| joined(text, kept);
+    let first = sentences(wanted.dropped(text), room / 5 * 3, count);
+    add(&mut kept, first);
+    let named = names(&wanted.dropped(&so_far(&kept)), room.saturating_sub(used(&kept)), count);
+    add(&mut kept, named);
+    let rest = sentences(wanted.dropped(&so_far(&kept)), room.saturating_sub(used(&kept)), count);
+    add(&mut kept, rest);
+    kept
+}
+
+fn line_cost(kept: &Kept, count: &dyn Fn(&str) -> u32) -> u32 {
+    count(&format!("{}\n", kept_line(kept))).max(1)
+}
+
+/// One line a kind that names dropped items, the weightiest first.
+fn names(gone: &[Dropped], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+    let kinds = [AnchorKind::Path, AnchorKind::Command, AnchorKind::Url, AnchorKind::ErrorCode, AnchorKind::Identifier];
+    let mut left = room;
+    let mut lines: Vec<(AnchorKind, Kept)> = Vec::new();
+    for item in gone.iter().filter(|item| kinds.contains(&item.kind)) {
+        let named = format!("`{}`", item.text);
+        let at = lines.iter().position(|(kind, _)| *kind == item.kind);
+        let start =
+            Kept { text: format!("also named: {named}"), who: item.kind.name().into(), auto: true, ..keep(item) };
+        let cost = match at {
+            Some(_) => count(&named) + 2,
+            None => line_cost(&start, count),
+        };
+        if cost > left || item.text.contains('`') {
+            continue;
+        }
+        left -= cost;
+        match at {
+            Some(at) => {
+                let line = &mut lines[at].1;
+                line.text = format!("{}, {named}", line.text);
+                line.turn = line.turn.max(item.turn);
+            }
+            None => lines.push((item.kind, start)),
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// Sentences, those first that bring back most weight a token (the greedy rule for covering with a budget).
+fn sentences(mut gone: Vec<Dropped>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+    let mut seen = HashSet::new();
+    let mut lines: Vec<(Kept, Vec<usize>, u32)> = Vec::new();
+    for (index, item) in gone.iter().enumerate() {
+        if seen.insert(item.sentence.clone()) {
+            let kept = Kept { auto: true, ..keep(item) };
+            let cost = line_cost(&kept, count);
+            lines.push((kept, vec![index], cost));
+        } else if let Some((_, items, _)) = lines.iter_mut().find(|(kept, _, _)| kept.text == item.sentence) {
+            items.push(index);
+        }
+    }
+    let mut left = room;
+    let mut kept = Vec::new();
+    loop {
+        let gain = |items: &[usize]| -> u64 { items.iter().map(|item| u64::from(gone[*item].weight)).sum() };
+        let fits = lines.iter().enumerate().filter(|(_, (_, items, cost))| *cost <= left && gain(items) > 0);
+        let best = fits
+            .max_by_key(|(at, (_, items, cost))| (gain(items) * 1_000_000 / u64::from(*cost), std::cmp::Reverse(*at)));
+        let Some((at, _)) = best else { return kept };
+        let (line, items, cost) = lines.swap_remove(at);
+        for item in items {
+            gone[item].weight = 0;
+        }
+        left -= cost;
+        add(&mut kept, [line]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::summary::tests::{said, turn};
+    use crate::domain::call::tokens::approximate;
+    use crate::domain::conversation::message::Role;
+
+    #[test]
+    fn kept_words_stand_word_for_word_and_once() {
+        let sources = [turn(3, &[said(Role::User, "The port must be 8443 and the path /srv/app.sock here.")])];
+        let wanted = Wanted::of(&sources);
+        let kept = fill(&wanted, "nothing", 1_000, &approximate);
+        assert_eq!(kept.len(), 1, "one sentence holds both");
+        let text = joined("Body.", &kept);
+        assert_eq!(
+            text,
+            format!("Body.\n\n{KEPT}\n- [turn 3, user] The port must be 8443 and the path /srv/app.sock here.")
+        );
+        assert!(wanted.dropped(&text).is_empty());
+        assert!(fill(&wanted, "nothing", 3, &approximate).is_empty(), "no room, nothing kept");
+        let mut twice = kept.clone();
+        add(&mut twice, kept.clone());
+        assert_eq!(twice, kept);
+    }
+}

@@ -1,0 +1,134 @@
+//! Condensing: which turns a summary is made from, the extractive summariser, the checker of what a draft dropped, kept
+//! words, and the arithmetic. Pure, like the planner: texts in, texts out.
+//! Not for: reading and masking the sources, asking a model, storing (`engine`).
+//!
+//! * [`crate::context::summary::sources::choose`] says which turns.
+//! * [`crate::context::summary::extract::extract`] writes a summary of their own sentences; [`parts`] cuts sources for a model and joins what it says.
+//! * [`crate::context::summary::survive::Wanted`] knows what must not be lost, and finds what a text does not say.
+//! * [`keep`] puts such items back word for word.
+
+mod anchors;
+pub mod extract;
+pub mod keep;
+pub mod parts;
+pub mod sources;
+pub mod survive;
+mod text;
+
+use crate::domain::summary::accepted::ratio_milli;
+
+/// Why there is no summary.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CondenseError {
+    /// The path is too short.
+    #[error("nothing is old enough: the newest {kept} messages always stay as they are")]
+    NothingOld {
+        /// How many stay.
+        kept: u32,
+    },
+    /// The present summary reaches as far.
+    #[error("the present summary covers everything up to turn {turn} already")]
+    NothingNew {
+        /// Its last turn.
+        turn: u32,
+    },
+    /// Every turn there is pinned or taken out.
+    #[error("every turn there is pinned, taken out or empty, and such turns are never summed up")]
+    AllStay,
+    /// The path has no such closed turn.
+    #[error("there is no closed turn {number}; the last one is {last}")]
+    NoSuchTurn {
+        /// The number asked for.
+        number: u32,
+        /// The last closed turn.
+        last: u32,
+    },
+    /// The summary would take as much room as what it is made from.
+    #[error("the summary would take {tokens} tokens, its sources {original}: it would save nothing")]
+    NotSmaller {
+        /// Tokens of the summary.
+        tokens: u32,
+        /// Tokens of the sources.
+        original: u32,
+    },
+    /// There is no text.
+    #[error("the summary is empty")]
+    Empty,
+}
+
+/// How large a summary should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// Percent of the sources' tokens.
+    pub percent: u32,
+    /// At most so many tokens.
+    pub most: u32,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { percent: 20, most: 2_000 }
+    }
+}
+
+impl Size {
+    /// Tokens that a summary of `original` tokens should take.
+    #[must_use]
+    pub fn target(self, original: u32) -> u32 {
+        let share = u64::from(original) * u64::from(self.percent.min(100)) / 100;
+        u32::try_from(share).unwrap_or(u32::MAX).min(self.most)
+    }
+}
+
+/// The ratio (times 1,000) of sources to summary.
+///
+/// # Errors
+/// Where the summary is not smaller than its sources, or nothing.
+pub fn ratio(original: u32, tokens: u32) -> Result<u32, CondenseError> {
+    match tokens {
+        0 => Err(CondenseError::Empty),
+        tokens if tokens >= original => Err(CondenseError::NotSmaller { tokens, original }),
+        tokens => Ok(ratio_milli(original, tokens)),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::domain::base::ids::NodeId;
+    use crate::domain::call::tokens::approximate;
+    use crate::domain::conversation::message::Role;
+    use crate::domain::summary::draft::{SourceMessage, SourceTurn};
+
+    /// A message that says something.
+    pub(crate) fn said(role: Role, text: &str) -> SourceMessage {
+        SourceMessage { node: Hash::of(text.as_bytes()), content: Hash::of(text.as_bytes()), role, text: text.into() }
+    }
+
+    /// A turn of these.
+    pub(crate) fn turn(number: u32, messages: &[SourceMessage]) -> SourceTurn {
+        let key = |at: usize| messages.get(at).map_or(Hash::default(), |m| m.node);
+        SourceTurn {
+            user: key(0),
+            tip: key(messages.len().saturating_sub(1)),
+            number,
+            node: NodeId(uuid::Uuid::nil()),
+            title: messages.first().map_or(String::new(), |m| m.text.clone()),
+            at: i64::from(number),
+            count: u32::try_from(messages.len()).unwrap(),
+            tokens: messages.iter().map(|m| approximate(&m.text)).sum(),
+            stays: None,
+            messages: messages.to_vec(),
+        }
+    }
+
+    #[test]
+    fn arithmetic_is_exact() {
+        assert_eq!(ratio(500, 50), Ok(10_000));
+        assert_eq!(ratio(50, 50), Err(CondenseError::NotSmaller { tokens: 50, original: 50 }));
+        assert_eq!(ratio(50, 0), Err(CondenseError::Empty));
+        assert_eq!(Size::default().target(1_000), 200);
+        assert_eq!(Size::default().target(u32::MAX), 2_000);
+    }
+}

@@ -1,0 +1,128 @@
+//! Sources for a model, cut into chunks that fit it, and its answers joined: heading by heading, nothing summed up twice.
+//! Not for: asking the model (`engine`).
+
+use super::extract::Part;
+use super::text::one_line;
+use crate::domain::summary::draft::SourceTurn;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// Cuts turns into runs of at most `room` tokens each; a turn that is larger stands alone.
+#[must_use]
+pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut used = 0;
+    for (at, turn) in sources.iter().enumerate() {
+        let tokens = count(&told(std::slice::from_ref(turn), usize::MAX));
+        match runs.last_mut() {
+            Some(run) if used + tokens <= room => run.end = at + 1,
+            _ => {
+                runs.push(at..at + 1);
+                used = 0;
+            }
+        }
+        used += tokens;
+    }
+    runs
+}
+
+/// Turns as a model reads them; each message at most `most` characters, head and tail.
+#[must_use]
+pub fn told(sources: &[SourceTurn], most: usize) -> String {
+    let mut text = String::new();
+    for turn in sources {
+        for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
+            let _ = writeln!(text, "[turn {}, {}]", turn.number, message.role.name());
+            text.push_str(&middle_out(message.text.trim(), most));
+            text.push_str("\n\n");
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+fn middle_out(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let half = most / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(length - half).collect();
+    format!("{start}\n[… {} characters left out …]\n{end}", length - 2 * half)
+}
+
+/// The parts of several answers under one set of headings, a line that stands twice once. Text before a heading stands
+/// first; headings of other names stand under the facts.
+#[must_use]
+pub fn merged(answers: &[String]) -> String {
+    if let [only] = answers {
+        return only.trim().to_owned();
+    }
+    let mut parts: BTreeMap<Option<Part>, Vec<&str>> = BTreeMap::new();
+    for answer in answers {
+        let mut part = None;
+        for line in answer.lines().filter(|line| !line.trim().is_empty()) {
+            if line.trim_start().starts_with('#') {
+                part = Some(heading(line));
+                continue;
+            }
+            let lines = parts.entry(part).or_default();
+            if !lines.iter().any(|old| one_line(old) == one_line(line)) {
+                lines.push(line.trim_end());
+            }
+        }
+    }
+    let told: Vec<String> = parts
+        .into_iter()
+        .map(|(part, lines)| match part {
+            Some(part) => format!("{}\n{}", part.heading(), lines.join("\n")),
+            None => lines.join("\n"),
+        })
+        .collect();
+    told.join("\n\n")
+}
+
+fn heading(line: &str) -> Part {
+    let line = line.to_lowercase();
+    let named = [
+        (Part::Goals, ["goal", "open question"]),
+        (Part::Decisions, ["decision", "decided"]),
+        (Part::Outcomes, ["outcome", "tried"]),
+        (Part::Pending, ["pending", "to do"]),
+    ];
+    named
+        .into_iter()
+        .find(|(_, names)| names.iter().any(|name| line.contains(name)))
+        .map_or(Part::Facts, |(part, _)| part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::summary::tests::{said, turn};
+    use crate::domain::call::tokens::approximate;
+    use crate::domain::conversation::message::Role;
+
+    #[test]
+    fn chunks_hold_every_turn_once() {
+        let sources: Vec<SourceTurn> =
+            (1..20).map(|n| turn(n, &[said(Role::User, &"word ".repeat(n as usize * 7))])).collect();
+        let runs = chunks(&sources, 200, &approximate);
+        assert!(runs.len() > 2);
+        assert!(runs.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!((runs[0].start, runs.last().unwrap().end), (0, sources.len()));
+        assert!(runs.iter().all(|run| run.len() == 1 || approximate(&told(&sources[run.clone()], 9_999)) <= 220));
+    }
+
+    #[test]
+    fn answers_join_under_one_set_of_headings() {
+        let one = "### Decisions\n- A\n### Pending\n- B".to_owned();
+        let two = "## Decisions made\n- A\n- C\n### Goals\n- D".to_owned();
+        assert_eq!(
+            merged(&[one.clone(), two]),
+            "### Goals and open questions\n- D\n\n### Decisions\n- A\n- C\n\n### Pending\n- B"
+        );
+        assert_eq!(merged(std::slice::from_ref(&one)), one);
+    }
+}

@@ -1,0 +1,109 @@
+//! Which turns a summary is made from: whole, from the first on, never the open one, never what a person pinned or took out.
+//! Not for: reading them (`engine`) or when to do so (policies).
+
+use super::CondenseError;
+use crate::domain::summary::draft::{SourceTurn, Stays};
+
+/// Messages at the end of a path that stay raw (S001-38), rounded up to whole turns.
+pub const KEEP_NEWEST: u32 = 10;
+
+/// Which turns are summed up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// Places of the turns that are read.
+    pub covered: Vec<usize>,
+    /// Numbers of turns in between that stay as they are, and why.
+    pub stays: Vec<(u32, Stays)>,
+    /// Number of the first turn of the range.
+    pub from: u32,
+    /// Number of the last; the next turn is the first raw one.
+    pub to: u32,
+}
+
+/// Chooses among the closed turns of a path, oldest first. `up_to` is a turn's number; without one all goes but the
+/// newest [`KEEP_NEWEST`] messages. `already` is the last turn that the present summary covers.
+///
+/// # Errors
+/// Says why there is nothing to sum up.
+pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<Choice, CondenseError> {
+    let asked = |turn: &&SourceTurn| turn.number > 0;
+    let end = match up_to {
+        Some(number) => {
+            let last = turns.last().map_or(0, |turn| turn.number);
+            if number == 0 || number > last {
+                return Err(CondenseError::NoSuchTurn { number, last });
+            }
+            turns.iter().position(|turn| turn.number == number).map_or(0, |at| at + 1)
+        }
+        None => raw_from(turns),
+    };
+    let range = &turns[..end];
+    let last = range.iter().rposition(|turn| turn.stays.is_none() && turn.number > 0);
+    let Some(last) = last else {
+        let none = range.iter().filter(asked).count() == 0;
+        return Err(if none { CondenseError::NothingOld { kept: KEEP_NEWEST } } else { CondenseError::AllStay });
+    };
+    let to = turns[last].number;
+    if let Some(already) = already.filter(|already| to <= *already) {
+        return Err(CondenseError::NothingNew { turn: already });
+    }
+    let inside = || range[..=last].iter().enumerate().filter(|(_, turn)| turn.number > 0);
+    Ok(Choice {
+        covered: inside().filter(|(_, turn)| turn.stays.is_none()).map(|(at, _)| at).collect(),
+        stays: inside().filter_map(|(_, turn)| turn.stays.map(|why| (turn.number, why))).collect(),
+        from: inside().map(|(_, turn)| turn.number).min().unwrap_or(to),
+        to,
+    })
+}
+
+/// The place of the first turn that stays raw by itself.
+fn raw_from(turns: &[SourceTurn]) -> usize {
+    let mut messages = 0;
+    let mut at = turns.len();
+    while at > 0 && messages < KEEP_NEWEST {
+        at -= 1;
+        messages += turns[at].count;
+    }
+    if messages < KEEP_NEWEST { 0 } else { at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::summary::tests::{said, turn};
+    use crate::domain::conversation::message::Role;
+    use proptest::prelude::*;
+
+    fn path(stays: &[Option<Stays>]) -> Vec<SourceTurn> {
+        let both = [said(Role::User, "a"), said(Role::Assistant, "b")];
+        (1_u32..).zip(stays).map(|(number, stays)| SourceTurn { stays: *stays, ..turn(number, &both) }).collect()
+    }
+
+    #[test]
+    fn the_newest_messages_stay() {
+        let choice = choose(&path(&[None; 12]), None, None).unwrap();
+        assert_eq!((choice.from, choice.to, choice.covered.len()), (1, 7, 7));
+        assert_eq!(choose(&path(&[None; 5]), None, None), Err(CondenseError::NothingOld { kept: 10 }));
+        assert_eq!(choose(&path(&[None; 12]), None, Some(7)), Err(CondenseError::NothingNew { turn: 7 }));
+        assert_eq!(choose(&path(&[None; 3]), Some(4), None), Err(CondenseError::NoSuchTurn { number: 4, last: 3 }));
+        assert_eq!(choose(&path(&[Some(Stays::Pinned); 3]), Some(3), None), Err(CondenseError::AllStay));
+    }
+
+    proptest! {
+        #[test]
+        fn pins_and_exclusions_are_never_read(
+            marks in prop::collection::vec(prop::option::weighted(0.3, prop::sample::select(vec![Stays::Pinned, Stays::Excluded])), 0..40),
+            up_to in prop::option::of(1_u32..45),
+        ) {
+            let turns = path(&marks);
+            if let Ok(choice) = choose(&turns, up_to, None) {
+                prop_assert!(choice.covered.iter().all(|at| turns[*at].stays.is_none()));
+                prop_assert_eq!(choice.covered.last().map(|at| turns[*at].number), Some(choice.to));
+                let inside = choice.covered.len() + choice.stays.len();
+                prop_assert_eq!(u32::try_from(inside).unwrap(), choice.to - choice.from + 1, "no gap, no overlap");
+                let raw: u32 = turns.iter().filter(|turn| turn.number > choice.to).map(|turn| turn.count).sum();
+                prop_assert!(up_to.is_some() || raw >= KEEP_NEWEST);
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! The checker: what of the sources a summary does not say, each item with its message and sentence.
+//! Not for: finding items in a sentence (`anchors`) or putting them back (`keep`).
+
+use super::anchors;
+use super::text::{Ground, content_words, one_line, says, sentences, spaced};
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::Role;
+use crate::domain::summary::draft::{AnchorKind, Dropped, SourceTurn};
+use std::collections::{BTreeMap, HashSet};
+
+/// Characters of a sentence that are shown and kept; a longer one is cut around what it holds.
+const LONGEST: usize = 400;
+
+/// What a summary must say, from its sources: in the order of first mention.
+pub struct Wanted {
+    items: Vec<Dropped>,
+}
+
+/// How many items of each kind there were, and how many a text still says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Survival {
+    /// Kind, all, said.
+    pub kinds: Vec<(AnchorKind, u32, u32)>,
+}
+
+impl Survival {
+    /// All items, and those that are said.
+    #[must_use]
+    pub fn sum(&self) -> (u32, u32) {
+        self.kinds.iter().fold((0, 0), |(all, said), (_, a, s)| (all + a, said + s))
+    }
+
+    /// The share that is said, in thousandths; 1,000 where there was nothing to say.
+    #[must_use]
+    pub fn milli(&self) -> u32 {
+        let (all, said) = self.sum();
+        u32::try_from(u64::from(said) * 1_000 / u64::from(all.max(1))).unwrap_or(0).max(if all == 0 {
+            1_000
+        } else {
+            0
+        })
+    }
+}
+
+impl Wanted {
+    /// Looks for them.
+    #[must_use]
+    pub fn of(sources: &[SourceTurn]) -> Self {
+        let mut places: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();
+        let mut items: Vec<Dropped> = Vec::new();
+        for turn in sources {
+            for message in &turn.messages {
+                for sentence in sentences(&message.text) {
+                    for anchor in anchors::find(sentence.text, sentence.ground) {
+                        let item = Dropped {
+                            kind: anchor.kind,
+                            sentence: around(sentence.text, &anchor.text),
+                            text: anchor.text,
+                            node: message.node,
+                            turn: turn.number,
+                            role: message.role,
+                            times: 1,
+                            weight: 0,
+                        };
+                        add(&mut items, &mut places, item);
+                    }
+                }
+            }
+        }
+        for item in open_questions(sources) {
+            add(&mut items, &mut places, item);
+        }
+        for item in &mut items {
+            item.weight = weight(item);
+        }
+        Self { items }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Those that `text` does not say, the weightiest first; equal ones as they were said.
+    #[must_use]
+    pub fn dropped(&self, text: &str) -> Vec<Dropped> {
+        let said = Said::new(text);
+        let mut gone: Vec<Dropped> = self.items.iter().filter(|item| !said.says(item)).cloned().collect();
+        gone.sort_by_key(|item| std::cmp::Reverse(item.weight));
+        gone
+    }
+
+    /// How many of each kind `text` says.
+    #[must_use]
+    pub fn survival(&self, text: &str) -> Survival {
+        let said = Said::new(text);
+        let kinds = AnchorKind::ALL.into_iter().filter_map(|kind| {
+            let of = self.items.iter().filter(|item| item.kind == kind);
+            let (all, kept) = of.fold((0, 0), |(all, kept), item| (all + 1, kept + u32::from(said.says(item))));
+            (all > 0).then_some((kind, all, kept))
+        });
+        Survival { kinds: kinds.collect() }
+    }
+}
+
+/// Said again: the newest sentence stands for it, a person's word for both.
+fn add(items: &mut Vec<Dropped>, places: &mut BTreeMap<(AnchorKind, String), usize>, item: Dropped) {
+    let name = (item.kind, normal(item.kind, &item.text));
+    if let Some(at) = places.get(&name) {
+        let old = &mut items[*at];
+        let role = if old.role == Role::User { Role::User } else { item.role };
+        *old = Dropped { times: old.times + 1, text: std::mem::take(&mut old.text), role, ..item };
+    } else {
+        places.insert(name, items.len());
+        items.push(item);
+    }
+}
+
+/// A person's words, what is said often, and what cannot be guessed again weigh more.
+fn weight(item: &Dropped) -> u32 {
+    let kind = match item.kind {
+        AnchorKind::Question => 5,
+        AnchorKind::Command | AnchorKind::ErrorCode | AnchorKind::Url => 3,
+        AnchorKind::Path | AnchorKind::Quote => 2,
+        AnchorKind::Number | AnchorKind::Identifier => 1,
+    };
+    let own = if item.role == Role::User { 2 } else { 0 };
+    let cue = u32::from(cued(&item.sentence)) * 2;
+    kind + own + cue + (item.times - 1).min(3)
+}
+
+/// Whether a sentence is the kind that must not be lost: a decision, a rule, a cause, something to do.
+fn cued(sentence: &str) -> bool {
+    const CUES: &[&str] = &[
+        "must",
+        "never",
+        "always",
+        "decided",
+        "decision",
+        "agreed",
+        "instead",
+        "because",
+        "cause",
+        "caused",
+        "limit",
+        "default",
+        "deadline",
+        "required",
+        "todo",
+        "fixed",
+        "error",
+        "failed",
+        "fails",
+        "blocked",
+        "remember",
+        "we will",
+        "we'll use",
+        "let's use",
+        "go with",
+        "root cause",
+    ];
+    let text = spaced(sentence);
+    CUES.iter().any(|cue| says(&text, cue))
+}
+
+/// What a text says, looked at once.
+struct Said {
+    plain: String,
+    lower: String,
+    numbers: HashSet<String>,
+    bullets: Vec<HashSet<String>>,
+}
+
+impl Said {
+    fn new(text: &str) -> Self {
+        let found = sentences(text);
+        let numbers = found
+            .iter()
+            .flat_map(|s| anchors::find(s.text, Ground::Prose))
+            .filter(|anchor| anchor.kind == AnchorKind::Number)
+            .map(|anchor| normal(AnchorKind::Number, &anchor.text))
+            .collect();
+        let bullets = text.lines().map(|line| content_words(line).collect()).collect();
+        let plain = one_line(text);
+        Self { lower: plain.to_lowercase(), plain, numbers, bullets }
+    }
+
+    fn says(&self, item: &Dropped) -> bool {
+        match item.kind {
+            AnchorKind::Number => {
+                self.numbers.contains(&normal(item.kind, &item.text)) || bounded(&self.plain, &item.text)
+            }
+            AnchorKind::Quote | AnchorKind::ErrorCode => bounded(&self.lower, &one_line(&item.text).to_lowercase()),
+            AnchorKind::Question => self.asks(&item.text),
+            AnchorKind::Path | AnchorKind::Command | AnchorKind::Identifier | AnchorKind::Url => {
+                bounded(&self.plain, &one_line(&item.text))
+            }
+        }
+    }
+
+    /// A question is still asked when one line holds most of its words.
+    fn asks(&self, question: &str) -> bool {
+        let wanted: HashSet<String> = content_words(question).collect();
+        let enough = (wanted.len() * 6).div_ceil(10);
+        self.bullets.iter().any(|line| wanted.iter().filter(|word| line.contains(*word)).count() >= enough)
+    }
+}
+
+/// Whether `text` holds `wanted`, not as a piece of a longer word.
+fn bounded(text: &str, wanted: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(wanted).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + found.len()..].chars().next();
+        let open = |edge: Option<char>, side: Option<char>| !(edge.is_some_and(word) && side.is_some_and(word));
+        open(wanted.chars().next(), before) && open(wanted.chars().next_back(), after)
+    })
+}
+
+/// The form in which two mentions are one.
+fn normal(kind: AnchorKind, text: &str) -> String {
+    match kind {
+        AnchorKind::Number => text.chars().filter(|c| !matches!(c, ',' | ' ')).collect::<String>().to_lowercase(),
+        AnchorKind::Quote | AnchorKind::ErrorCode | AnchorKind::Question => one_line(text).to_lowercase(),
+        AnchorKind::Path | AnchorKind::Command | AnchorKind::Identifier | AnchorKind::Url => one_line(text),
+    }
+}
+
+/// The sentence, or where it is long the part around what it holds.
+fn around(sentence: &str, what: &str) -> String {
+    if sentence.chars().count() <= LONGEST {
+        return sentence.to_owned();
+    }
+    let at = sentence.find(what).unwrap_or(0);
+    let from = sentence[..at].char_indices().rev().nth(LONGEST / 2).map_or(0, |(at, _)| at);
+    sentence[from..].chars().take(LONGEST.max(what.chars().count())).collect()
+}
+
+/// Questions of a person that the same turn leaves open, and questions of the model that the next message passes over.
+fn open_questions(sources: &[SourceTurn]) -> Vec<Dropped> {
+    let mut found = Vec::new();
+    for (index, turn) in sources.iter().enumerate() {
+        let answers: Vec<_> = turn.messages.iter().filter(|m| m.role == Role::Assistant).collect();
+        let evades = answers.iter().any(|answer| evades(&answer.text));
+        for message in turn.messages.iter().filter(|m| m.role == Role::User) {
+            let asked = questions(&message.text).filter(|text| answers.is_empty() || evades || is_left_open(text));
+            found.extend(asked.map(|text| question(turn.number, message.node, Role::User, text)));
+        }
+        let next = sources.get(index + 1).filter(|next| next.number == turn.number + 1);
+        let Some((last, next)) = answers.last().zip(next) else { continue };
+        let reply: HashSet<String> =
+            next.messages.iter().filter(|m| m.role == Role::User).flat_map(|m| content_words(&m.text)).collect();
+        let brief = reply.len() <= 3;
+        let closing = sentences(&last.text).last().map(|s| s.text.to_owned()).unwrap_or_default();
+        let passed = closing.ends_with('?') && !brief && !content_words(&closing).any(|word| reply.contains(&word));
+        if passed && content_words(&closing).count() >= 4 {
+            found.push(question(turn.number, last.node, Role::Assistant, closing));
+        }
+    }
+    found
+}
+
+fn question(turn: u32, node: Hash, role: Role, text: String) -> Dropped {
+    let kind = AnchorKind::Question;
+    Dropped { kind, sentence: text.clone(), text, node, turn, role, times: 1, weight: 0 }
+}
+
+fn questions(text: &str) -> impl Iterator<Item = String> + '_ {
+    let of = sentences(text).into_iter().filter(|s| s.ground == Ground::Prose);
+    of.filter(|s| (s.text.ends_with('?') && content_words(s.text).count() >= 3) || is_left_open(s.text))
+        .map(|s| s.text.to_owned())
+}
+
+fn is_left_open(text: &str) -> bool {
+    let text = spaced(text);
+    let cues = [
+        "open question",
+        "still unclear",
+        "to be decided",
+        "tbd",
+        "not decided",
+        "undecided",
+        "we still need to decide",
+    ];
+    cues.iter().any(|cue| says(&text, cue))
+}
+
+fn evades(text: &str) -> bool {
+    let text = spaced(text);
+    let cues = [
+        "i don t know",
+        "i do not know",
+        "not sure",
+        "can t tell",
+        "cannot tell",
+        "hard to say",
+        "need more information",
+        "come back to",
+        "let s decide later",
+        "remains open",
+        "open question",
+        "i d need to see",
+        "would need to see",
+        "don't know",
+        "can't tell",
+        "i'd need to see",
+        "let's decide later",
+    ];
+    cues.iter().any(|cue| says(&text, cue))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::summary::tests::{said, turn};
+
+    #[test]
+    fn what_was_dropped_comes_with_its_sentence() {
+        let sources = [
+            turn(
+                1,
+                &[said(Role::User, "The port must be 8443. Run `cargo test --lib`."), said(Role::Assistant, "Done.")],
+            ),
+            turn(2, &[said(Role::User, "See src/main.rs."), said(Role::Assistant, "It took 42 ms in src/main.rs.")]),
+        ];
+        let wanted = Wanted::of(&sources);
+        let gone = wanted.dropped("- uses port 8443 and src/main.rs");
+        let texts: Vec<&str> = gone.iter().map(|item| item.text.as_str()).collect();
+        assert_eq!(texts, ["cargo test --lib", "42 ms"]);
+        assert_eq!(gone[0].sentence, "Run `cargo test --lib`.");
+        assert_eq!((gone[1].turn, gone[1].role), (2, Role::Assistant));
+        let port = wanted.items.iter().find(|item| item.text == "8443").unwrap();
+        let took = wanted.items.iter().find(|item| item.text == "42 ms").unwrap();
+        assert!(port.weight > took.weight, "a rule of the person's weighs more");
+        assert_eq!(wanted.survival("8443").sum(), (4, 1));
+    }
+
+    #[test]
+    fn presence_is_by_whole_words_and_numbers_by_value() {
+        let sources = [turn(1, &[said(Role::User, "Take 1,500 ms for retry_at, not max_retry_at; file a/b_c.rs.")])];
+        let wanted = Wanted::of(&sources);
+        let says = |text: &str, item: &str| !wanted.dropped(text).iter().any(|d| d.text == item);
+        assert!(says("it waits 1500ms", "1,500 ms") && !says("it waits 15000 ms", "1,500 ms"));
+        assert!(says("max_retry_at and retry_at", "retry_at") && !says("max_retry_at", "retry_at"));
+        assert!(says("in src/a/b_c.rs", "a/b_c.rs"));
+    }
+
+    #[test]
+    fn only_open_questions_are_asked_for() {
+        let sources = [
+            turn(
+                1,
+                &[said(Role::User, "Which database should we choose here?"), said(Role::Assistant, "Take Postgres.")],
+            ),
+            turn(
+                2,
+                &[
+                    said(Role::User, "How large will the index grow?"),
+                    said(Role::Assistant, "I'm not sure about that."),
+                ],
+            ),
+        ];
+        let questions: Vec<String> = Wanted::of(&sources).dropped("").into_iter().map(|d| d.text).collect();
+        assert_eq!(questions, ["How large will the index grow?"]);
+        assert!(Wanted::of(&sources).dropped("- Open: how large the index will grow").is_empty());
+    }
+}

@@ -1,0 +1,182 @@
+//! Sentences and words of a message: code fences line by line, prose by its marks.
+//! Not for: what is said in them (`anchors`) or which matter (`extract`).
+
+use std::ops::Range;
+
+/// Where a sentence stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ground {
+    /// Running text, a list item, a heading.
+    Prose,
+    /// A line of commands: in a fence for a shell, or after a prompt sign.
+    Shell,
+    /// A line of other code or output.
+    Code,
+}
+
+/// A sentence or line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Sentence<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) ground: Ground,
+}
+
+const SHELLS: &[&str] = &["sh", "bash", "shell", "console", "zsh", "fish", "shell-session", "terminal"];
+
+/// A message's sentences in order. Fence marks and empty lines are none.
+pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
+    let mut found = Vec::new();
+    let mut fence: Option<(&str, Ground)> = None;
+    for line in text.lines() {
+        let bare = line.trim();
+        let mark = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
+        match (mark, fence) {
+            (Some(mark), Some((open, _))) if mark == open => fence = None,
+            (Some(mark), None) => {
+                let language = bare.trim_start_matches(['`', '~']).split_whitespace().next().unwrap_or_default();
+                let shell = SHELLS.contains(&language.to_ascii_lowercase().as_str());
+                fence = Some((mark, if shell { Ground::Shell } else { Ground::Code }));
+            }
+            (_, Some((_, ground))) if !bare.is_empty() => found.push(Sentence { text: bare, ground }),
+            (_, Some(_)) => {}
+            (None, None) if bare.starts_with("$ ") => found.push(Sentence { text: bare, ground: Ground::Shell }),
+            (None, None) => prose(bare, &mut found),
+        }
+    }
+    found
+}
+
+/// Splits a line of prose after its marks. A list's bullet and a heading's signs are no words.
+fn prose<'a>(line: &'a str, found: &mut Vec<Sentence<'a>>) {
+    let line = line.trim_start_matches(['#', '>', '*', '-', '+', '|', ' ']).trim();
+    for range in cuts(line) {
+        let text = line[range].trim();
+        if text.chars().any(char::is_alphanumeric) {
+            found.push(Sentence { text, ground: Ground::Prose });
+        }
+    }
+}
+
+/// Where sentences lie in a line: after `.`, `!`, `?` before a space and something that begins one; never inside
+/// backticks, and not after a short form or an initial.
+fn cuts(line: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    let mut quoted = false;
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == '`' {
+            quoted = !quoted;
+        }
+        let end = at + c.len_utf8();
+        let wide = matches!(c, '。' | '！' | '？');
+        if quoted || !(wide || matches!(c, '.' | '!' | '?')) {
+            continue;
+        }
+        let rest = &line[end..];
+        let begins = |text: &str| {
+            let first = text.trim_start().chars().next();
+            first.is_some_and(|c| c.is_uppercase() || !c.is_alphanumeric() || c.is_numeric())
+        };
+        let spaced = rest.starts_with(char::is_whitespace) && begins(rest);
+        let short = c == '.' && is_short(&line[start..at]);
+        if wide || (spaced && !short) {
+            ranges.push(start..end);
+            start = end;
+            chars.next_if(|(_, next)| next.is_whitespace());
+        }
+    }
+    if start < line.len() {
+        ranges.push(start..line.len());
+    }
+    ranges
+}
+
+fn is_short(before: &str) -> bool {
+    let last = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
+    let plain = last.to_lowercase();
+    let known = ["e.g", "i.e", "etc", "vs", "cf", "approx", "no", "fig", "dr", "mr", "ms", "mrs", "st", "incl"];
+    known.contains(&plain.as_str()) || last.chars().count() == 1
+}
+
+/// Words that say nothing of what a text is about.
+const STOP: &[&str] = &[
+    "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
+    "before", "being", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "down", "each",
+    "for", "from", "further", "get", "gets", "got", "had", "has", "have", "having", "he", "her", "here", "him", "his",
+    "how", "i", "if", "in", "into", "is", "it", "its", "just", "like", "may", "me", "might", "more", "most", "much",
+    "must", "my", "no", "nor", "not", "now", "of", "off", "ok", "on", "once", "one", "only", "or", "other", "our",
+    "out", "over", "own", "please", "same", "she", "should", "so", "some", "such", "than", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us",
+    "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "why", "will", "with", "would",
+    "yes", "you", "your",
+];
+
+/// A text's words in lower case, in order.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\''))
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}
+
+/// Those of them that carry content.
+pub(crate) fn content_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    words(text).filter(|word| word.chars().count() > 1 && STOP.binary_search(&word.as_str()).is_err())
+}
+
+/// Whether a phrase stands in a text as whole words. Both in lower case, the text as [`spaced`] gives it.
+pub(crate) fn says(spaced: &str, phrase: &str) -> bool {
+    spaced.contains(&format!(" {phrase} "))
+}
+
+/// A text's words between single spaces, with one at both ends.
+pub(crate) fn spaced(text: &str) -> String {
+    let mut out = String::from(" ");
+    for word in words(text) {
+        out.push_str(&word);
+        out.push(' ');
+    }
+    out
+}
+
+/// The words of a text in one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<&str> {
+        sentences(text).into_iter().map(|s| s.text).collect()
+    }
+
+    #[test]
+    fn stop_words_are_sorted() {
+        assert!(STOP.is_sorted());
+    }
+
+    #[test]
+    fn prose_is_cut_at_its_marks_only() {
+        assert_eq!(
+            split("Use v1.2.3 of foo.rs, e.g. the new one. Then stop! Why? See `a. B` here."),
+            ["Use v1.2.3 of foo.rs, e.g. the new one.", "Then stop!", "Why?", "See `a. B` here."]
+        );
+        assert_eq!(split("- one item\n* another. Second"), ["one item", "another.", "Second"]);
+        assert_eq!(split("先做这个。然后做那个。"), ["先做这个。", "然后做那个。"]);
+    }
+
+    #[test]
+    fn fences_are_lines() {
+        let text = "Run\n```sh\ncargo test\n\ncargo run\n```\n```rust\nfn main() {}\n```\n$ ls -l";
+        let grounds: Vec<Ground> = sentences(text).iter().map(|s| s.ground).collect();
+        assert_eq!(grounds, [Ground::Prose, Ground::Shell, Ground::Shell, Ground::Code, Ground::Shell]);
+    }
+
+    #[test]
+    fn phrases_are_whole_words() {
+        let text = spaced("An important class, decided.");
+        assert!(says(&text, "decided") && !says(&text, "import"));
+    }
+}

@@ -1,0 +1,107 @@
+//! A line of Markdown as plain words, for lists in which messages are known by their beginnings.
+//! Not for: reading an answer (`tui::text::markdown`), or anything that is sent or kept.
+
+use crate::domain::conversation::message::{NodeHead, Role};
+use std::borrow::Cow;
+
+/// The beginning of a message: a model's without its Markdown marks, anybody else's as it was written.
+#[must_use]
+pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
+    if head.role == Role::Assistant { line(&head.preview) } else { Cow::Borrowed(&head.preview) }
+}
+
+/// A line without marks of headings, lists, quotes, emphasis, code and links; what stands in them stays.
+#[must_use]
+pub fn line(text: &str) -> Cow<'_, str> {
+    let bare = opened(text);
+    if bare.len() == text.len() && !text.contains(['*', '`', '[', '_']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(bare.len());
+    let mut rest = bare;
+    while let Some(at) = rest.find(['*', '`', '[', '_']) {
+        out.push_str(&rest[..at]);
+        rest = marked(&mut out, &rest[at..]);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Without what opens a block: `#`, `>`, `-`, `*` or `+` before a space, the fence of code with its language.
+fn opened(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let marks = rest.trim_start_matches(['#', '>', '-', '*', '+']);
+        let taken = rest.len() - marks.len();
+        match marks.strip_prefix(' ') {
+            Some(after) if (1..=6).contains(&taken) => rest = after.trim_start(),
+            _ => break,
+        }
+    }
+    let Some(code) = rest.strip_prefix("```") else { return rest };
+    code.split_once(' ').map_or("", |(_, code)| code)
+}
+
+/// Takes one mark off the beginning of `rest`, where it is one, and gives what is left to read.
+fn marked<'a>(out: &mut String, rest: &'a str) -> &'a str {
+    if let Some((words, after)) = link(rest) {
+        out.push_str(&line(words));
+        return after;
+    }
+    let first = rest.chars().next().unwrap_or_default();
+    let run = rest.len() - rest.trim_start_matches(first).len();
+    let (mark, after) = rest.split_at(run);
+    let word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace());
+    let before = word(out.chars().last());
+    // An underscore inside a word is part of a name; a star between spaces is a sign.
+    let inside = first == '_' && before && after.chars().next().is_some_and(char::is_alphanumeric);
+    let alone = !before && !word(after.chars().next());
+    if first == '[' || inside || alone {
+        out.push_str(mark);
+    }
+    after
+}
+
+/// `[words](address)`: the words and what follows.
+fn link(rest: &str) -> Option<(&str, &str)> {
+    let (words, after) = rest.strip_prefix('[')?.split_once("](")?;
+    if words.contains('[') {
+        return None;
+    }
+    Some((words, after.split_once(')')?.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn marks_go_and_words_stay() {
+        for (text, plain) in [
+            ("## Plan **A** and `b`", "Plan A and b"),
+            ("- see [the book](https://example.org/a) now", "see the book now"),
+            ("> * quoted", "quoted"),
+            ("```rust fn main() {}", "fn main() {}"),
+            ("2 * 3 = 6, snake_case stays", "2 * 3 = 6, snake_case stays"),
+            ("_so_ it is", "so it is"),
+            ("a[0] and [x]", "a[0] and [x]"),
+            ("-5 degrees", "-5 degrees"),
+            ("plain", "plain"),
+            ("", ""),
+        ] {
+            assert_eq!(line(text), plain);
+        }
+        assert!(matches!(line("plain"), Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_added(text in "[a-z*_`#>\\[\\]() .-]{0,60}") {
+            let plain = line(&text);
+            let letters = |text: &str| text.chars().filter(char::is_ascii_lowercase).count();
+            prop_assert!(plain.len() <= text.len());
+            prop_assert!(letters(&plain) <= letters(&text));
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Moments as people read them, in the offset of their place.
+//! Not for: reading dates (`conversation::search`, `import`), or asking what time it is.
+
+/// The time of day of a moment in milliseconds since 1970, `offset` seconds east of Greenwich.
+#[must_use]
+pub fn clock(ms: i64, offset: i32) -> String {
+    let seconds = ms.div_euclid(1000) + i64::from(offset);
+    let of_day = seconds.rem_euclid(86_400);
+    format!("{:02}:{:02}", of_day / 3600, of_day / 60 % 60)
+}
+
+/// The date of a moment, `2026-11-22`.
+#[must_use]
+pub fn date(ms: i64, offset: i32) -> String {
+    let days = (ms.div_euclid(1000) + i64::from(offset)).div_euclid(86_400);
+    let z = days.clamp(-700_000, 2_900_000) + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_times() {
+        assert_eq!(clock(0, 3600), "01:00");
+        assert_eq!(date(1_793_145_600_000, 0), "2026-10-28");
+        assert_eq!(date(-1, 0), "1969-12-31");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn moments_read_as_another_calendar_has_them(
+            ms in -60_000_000_000_000_i64..250_000_000_000_000,
+            offset in -86_400_i32..=86_400,
+        ) {
+            let zone = jiff::tz::TimeZone::fixed(jiff::tz::Offset::from_seconds(offset).unwrap());
+            let there = jiff::Timestamp::from_millisecond(ms).unwrap().to_zoned(zone);
+            proptest::prop_assert_eq!(date(ms, offset), there.strftime("%Y-%m-%d").to_string());
+            proptest::prop_assert_eq!(clock(ms, offset), there.strftime("%H:%M").to_string());
+        }
+    }
+}

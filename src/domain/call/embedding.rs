@@ -1,0 +1,125 @@
+//! Turning texts into vectors: the port, its errors, and the arithmetic that every embedder shares.
+//! Not for: the models (`llm::embedders::choose`) or comparing vectors (`retrieval::vectors::memory`).
+
+use super::provider::ProviderError;
+
+/// What a text is embedded for; some models want to know.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Purpose {
+    /// A question that others are compared with.
+    Query,
+    /// A text that is to be found.
+    Passage,
+}
+
+/// Why texts could not be embedded. Texts in it are unsanitised.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum EmbedError {
+    /// The caller stopped it.
+    #[error("embedding was stopped")]
+    Stopped,
+    /// The model's files are missing, damaged or of a kind that cannot be read.
+    #[error("the embedding model in {place} cannot be used: {why}")]
+    Model {
+        /// The directory.
+        place: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The settings make no embedder.
+    #[error("the embedder cannot be set up: {0}")]
+    Settings(String),
+    /// The server refused, failed, or could not be reached.
+    #[error("{}", .0.what)]
+    Server(ProviderError),
+    /// The server answered, but not with the vectors that were asked for.
+    #[error("the answer of the embedding server cannot be used: {0}")]
+    Answer(String),
+}
+
+/// Makes vectors of texts.
+pub trait Embed: Send + Sync {
+    /// What the vectors come from, stable across starts: vectors under one id can be compared, others cannot. Never holds
+    /// a secret.
+    fn id(&self) -> String;
+
+    /// How many dimensions the vectors have; 0 while only the first answer can tell.
+    fn dims(&self) -> usize;
+
+    /// Whether texts leave this machine.
+    fn remote(&self) -> bool;
+
+    /// A vector for each text, in their order: of length 1, or zeros where nothing can be said (an empty text). Never
+    /// holds infinities or what is no number. A text longer than the model reads is taken apart, and the vector is the
+    /// mean of its parts by their lengths. Blocks; meant for a thread of its own. Asks `go_on` often and stops when it
+    /// says no.
+    fn embed(&self, texts: &[&str], purpose: Purpose, go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError>;
+}
+
+/// Brings a vector to length 1. What has no direction (zeros) or is broken (infinite, no number) becomes zeros.
+pub fn normalise(vector: &mut [f32]) {
+    let square: f64 = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
+    let scale = square.sqrt().recip();
+    if !square.is_finite() || !scale.is_finite() {
+        vector.fill(0.0);
+        return;
+    }
+    for value in vector {
+        #[allow(clippy::cast_possible_truncation, reason = "at most 1 either way")]
+        let scaled = (f64::from(*value) * scale) as f32;
+        *value = scaled;
+    }
+}
+
+/// The mean of the vectors of a text's parts, weighed, brought to length 1. The parts' own lengths do not matter.
+#[must_use]
+pub fn pooled(parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
+    let mut sum: Vec<f32> = Vec::new();
+    for (weight, mut part) in parts {
+        normalise(&mut part);
+        sum.resize(sum.len().max(part.len()), 0.0);
+        for (sum, value) in sum.iter_mut().zip(part) {
+            *sum += weight * value;
+        }
+    }
+    normalise(&mut sum);
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn always_of_length_one_or_zero(mut vector in proptest::collection::vec(any::<f32>(), 0..50)) {
+            normalise(&mut vector);
+            let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+            prop_assert!(vector.iter().all(|value| value.is_finite()));
+            prop_assert!(length.abs() < 1e-6 || (length - 1.0).abs() < 1e-4, "{length}");
+        }
+    }
+
+    #[test]
+    fn parts_count_by_their_weight() {
+        let (x, y) = (vec![5.0, 0.0], vec![0.0, 0.1]);
+        assert_eq!(pooled(vec![(1.0, x.clone())]), [1.0, 0.0]);
+        let mixed = pooled(vec![(3.0, x.clone()), (4.0, y)]);
+        assert!((mixed[0] - 0.6).abs() < 1e-6 && (mixed[1] - 0.8).abs() < 1e-6, "{mixed:?}");
+        assert_eq!(pooled(vec![(1.0, x.clone()), (1.0, x.iter().map(|value| -value).collect())]), [0.0, 0.0]);
+        assert_eq!(pooled(Vec::new()), Vec::<f32>::new());
+    }
+
+    #[test]
+    fn the_broken_becomes_zeros() {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut vector = vec![1.0, bad];
+            normalise(&mut vector);
+            assert_eq!(vector, [0.0, 0.0]);
+        }
+        let mut tiny = vec![f32::MIN_POSITIVE; 2];
+        normalise(&mut tiny);
+        assert!((tiny[0] - 0.5_f32.sqrt()).abs() < 1e-6);
+    }
+}

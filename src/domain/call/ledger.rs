@@ -1,0 +1,259 @@
+//! What calls came to, one after the other: tokens in and out, cost, cached share, how far the estimate was off; totals and
+//! means. What a server did not report is unknown and counts nowhere, never as 0.
+//! Not for: collecting the calls (`engine`) or drawing (`chart`).
+
+use super::run::{RunCard, RunStatus};
+use crate::domain::base::ids::{BranchId, RunId};
+use serde::Serialize;
+
+/// Figures of one call.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Spent {
+    /// The call.
+    pub run: RunId,
+    /// Its branch.
+    pub branch: BranchId,
+    /// Its turn on its path, from 1; none where its message is no node.
+    pub turn: Option<u32>,
+    /// The tool round within the turn, from 1.
+    pub round: u32,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// How it stands.
+    pub status: RunStatus,
+    /// The model.
+    pub model: String,
+    /// First words of what was asked, unsanitised.
+    pub title: String,
+    /// What the plan estimated for the prompt.
+    pub est: u32,
+    /// Tokens of the prompt, as the server reported them.
+    pub input: Option<u32>,
+    /// Tokens of the answer.
+    pub output: Option<u32>,
+    /// Prompt tokens that the server had cached.
+    pub cached: Option<u32>,
+    /// Cost in millionths of a dollar.
+    pub cost_micro: Option<u64>,
+    /// (actual − estimate) / estimate in thousandths.
+    pub error_milli: Option<i64>,
+}
+
+impl Spent {
+    /// Figures of a call.
+    #[must_use]
+    pub fn of(card: &RunCard, turn: Option<u32>, title: String) -> Self {
+        let read = card.usage.prompt_read(card.est_total);
+        let off = |actual: u32| {
+            let apart = i64::from(actual) - i64::from(card.est_total);
+            rounded(apart * 1_000, i64::from(card.est_total.max(1)))
+        };
+        Self {
+            run: card.id,
+            branch: card.branch,
+            turn,
+            round: card.round,
+            at: card.at,
+            status: card.status,
+            model: card.model.clone(),
+            title,
+            est: card.est_total,
+            input: card.usage.whole_prompt(),
+            output: card.usage.completion,
+            cached: card.usage.cached_read,
+            cost_micro: card.cost_micro,
+            error_milli: read.map(off),
+        }
+    }
+
+    /// The cached share of the prompt in thousandths.
+    #[must_use]
+    pub fn cached_milli(&self) -> Option<u64> {
+        let (part, of) = (self.cached?, self.input.filter(|input| *input > 0)?);
+        Some(u64::from(part.min(of)) * 1_000 / u64::from(of))
+    }
+}
+
+/// A quotient to the nearest, halves away from nothing.
+fn rounded(part: i64, of: i64) -> i64 {
+    let half = if part < 0 { -of / 2 } else { of / 2 };
+    (part + half) / of
+}
+
+/// Numbers of those calls of which they are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Sum {
+    /// Of how many calls it is known.
+    pub known: u32,
+    /// All together.
+    pub total: u64,
+    /// The largest.
+    pub most: u64,
+}
+
+impl Sum {
+    fn add(&mut self, value: Option<u64>) {
+        let Some(value) = value else { return };
+        self.known += 1;
+        self.total = self.total.saturating_add(value);
+        self.most = self.most.max(value);
+    }
+
+    /// The mean, rounded; none where nothing is known.
+    #[must_use]
+    pub fn mean(&self) -> Option<u64> {
+        let known = u64::from(self.known);
+        (known > 0).then(|| self.total.saturating_add(known / 2) / known)
+    }
+
+    /// The sum; none where nothing is known.
+    #[must_use]
+    pub fn known(&self) -> Option<u64> {
+        (self.known > 0).then_some(self.total)
+    }
+}
+
+/// Totals over calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Totals {
+    /// How many calls.
+    pub calls: u32,
+    /// Tokens of prompts as reported.
+    pub input: Sum,
+    /// Tokens of answers.
+    pub output: Sum,
+    /// Millionths of a dollar.
+    pub cost: Sum,
+    /// Cached tokens, of the calls that tell them.
+    pub cached: Sum,
+    /// Tokens of those calls' prompts.
+    pub cached_of: u64,
+    /// How far estimates were off, in thousandths, whichever way.
+    pub error: Sum,
+    /// The same with its sign, added up.
+    pub lean_milli: i64,
+    /// Estimates of all prompts.
+    pub est: Sum,
+}
+
+impl Totals {
+    /// Takes a call in.
+    pub fn add(&mut self, call: &Spent) {
+        self.calls += 1;
+        self.est.add(Some(u64::from(call.est)));
+        self.input.add(call.input.map(u64::from));
+        self.output.add(call.output.map(u64::from));
+        self.cost.add(call.cost_micro);
+        if call.cached_milli().is_some() {
+            self.cached.add(call.cached.map(u64::from));
+            self.cached_of += call.input.map_or(0, u64::from);
+        }
+        self.error.add(call.error_milli.map(i64::unsigned_abs));
+        self.lean_milli = self.lean_milli.saturating_add(call.error_milli.unwrap_or(0));
+    }
+
+    /// The cached share of all prompts that tell it, in thousandths.
+    #[must_use]
+    pub fn cached_milli(&self) -> Option<u64> {
+        (self.cached_of > 0).then(|| self.cached.total.min(self.cached_of) * 1_000 / self.cached_of)
+    }
+
+    /// The mean error with its sign, in thousandths: above 0 where the servers counted more than was estimated.
+    #[must_use]
+    pub fn mean_lean(&self) -> Option<i64> {
+        (self.error.known > 0).then(|| rounded(self.lean_milli, i64::from(self.error.known)))
+    }
+}
+
+/// Calls of a branch or of a whole session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ledger {
+    /// Of which branch.
+    pub branch: BranchId,
+    /// Of all branches of its session.
+    pub whole: bool,
+    /// The newest, oldest first.
+    pub calls: Vec<Spent>,
+    /// Older ones, that are in the totals only.
+    pub older: u32,
+    /// Of all of them.
+    pub totals: Totals,
+}
+
+/// Thousandths as percent: `2.3 %`.
+#[must_use]
+pub fn percent(milli: u64) -> String {
+    if milli >= 1_000 { format!("{} %", milli / 10) } else { format!("{}.{} %", milli / 10, milli % 10) }
+}
+
+/// The same with its sign: `+2.3 %`.
+#[must_use]
+pub fn signed_percent(milli: i64) -> String {
+    let sign = match milli {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{}", percent(milli.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(est: u32, input: Option<u32>, cached: Option<u32>, cost: Option<u64>) -> Spent {
+        let error = input.map(|input| rounded((i64::from(input) - i64::from(est)) * 1_000, i64::from(est)));
+        Spent {
+            run: RunId(uuid::Uuid::nil()),
+            branch: BranchId(uuid::Uuid::nil()),
+            turn: Some(1),
+            round: 1,
+            at: 0,
+            status: RunStatus::Complete,
+            model: "m".into(),
+            title: String::new(),
+            est,
+            input,
+            output: input.map(|_| 10),
+            cached,
+            cost_micro: cost,
+            error_milli: error,
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_counts_nowhere() {
+        let mut sums = Totals::default();
+        assert_eq!((sums.input.mean(), sums.cached_milli(), sums.mean_lean()), (None, None, None), "no calls");
+        sums.add(&call(100, None, None, None));
+        assert_eq!((sums.calls, sums.input.known(), sums.cost.mean(), sums.cached_milli()), (1, None, None, None));
+        sums.add(&call(100, Some(110), Some(55), Some(7)));
+        sums.add(&call(100, Some(97), None, Some(8)));
+        assert_eq!((sums.input.total, sums.input.known, sums.input.mean()), (207, 2, Some(104)));
+        assert_eq!((sums.cost.total, sums.cost.mean(), sums.cost.most), (15, Some(8), 8));
+        assert_eq!(sums.cached_milli(), Some(500), "only of the call that tells it");
+        assert_eq!((sums.error.mean(), sums.mean_lean()), (Some(65), Some(35)));
+        assert_eq!(Totals { lean_milli: -7, ..sums }.mean_lean(), Some(-4));
+        sums.add(&call(100, Some(u32::MAX), Some(0), Some(u64::MAX)));
+        assert_eq!(sums.cost.total, u64::MAX, "it stops at the top");
+    }
+
+    #[test]
+    fn quotients_are_rounded_to_the_nearest() {
+        for of in 1..12_i64 {
+            for part in -60..60_i64 {
+                let over = (rounded(part, of) * of - part).abs();
+                assert!(over * 2 <= of, "{part} / {of}");
+                assert!(over * 2 < of || rounded(part, of).abs() > (part / of).abs(), "halves away from nothing");
+                let sum = Sum { known: u32::try_from(of).unwrap(), total: part.unsigned_abs(), most: 0 };
+                assert_eq!(sum.mean(), Some(rounded(part.abs(), of).unsigned_abs()));
+            }
+        }
+    }
+
+    #[test]
+    fn percents_are_said() {
+        assert_eq!((percent(0).as_str(), percent(23).as_str(), percent(1_000).as_str()), ("0.0 %", "2.3 %", "100 %"));
+        assert_eq!((signed_percent(-23).as_str(), signed_percent(0).as_str()), ("-2.3 %", "0.0 %"));
+    }
+}

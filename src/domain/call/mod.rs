@@ -1,0 +1,15 @@
+//! Calls to models: servers and profiles, runs, usage, prices, token counts, requests, races, retrieval sets.
+//! Not for: talking to a server (the room `llm`).
+
+pub mod address;
+pub mod embedding;
+pub mod ledger;
+pub mod meter;
+pub mod model;
+pub mod provider;
+pub mod race;
+pub mod request;
+pub mod retrieval_set;
+pub mod run;
+pub mod tokens;
+pub mod usage;

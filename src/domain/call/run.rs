@@ -1,0 +1,196 @@
+//! Runs: one row for every call to a model, written before the call is made.
+//! Not for: making calls (`engine`, `llm`).
+
+use super::meter::ShortRead;
+use super::provider::{CallEnd, Diagnostic, Outcome};
+use super::usage::Usage;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::ContextPlan;
+use serde::{Deserialize, Serialize};
+
+/// What has to be said of any comparison of a call with the same call made again.
+pub const CAUTION: &str = "The same request need not give the same answer: a difference may be chance.";
+
+/// Diagnostics that one run keeps.
+pub const DIAGNOSTICS: usize = 16;
+
+/// Where a run stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// Under way.
+    Open,
+    /// Ended by a finish reason.
+    Complete,
+    /// The stream stopped early.
+    Truncated,
+    /// Stopped by a person.
+    Cancelled,
+    /// Its program died.
+    Interrupted,
+    /// Failed.
+    Errored,
+}
+
+impl RunStatus {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Complete => "complete",
+            Self::Truncated => "truncated",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+            Self::Errored => "errored",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Open, Self::Complete, Self::Truncated, Self::Cancelled, Self::Interrupted, Self::Errored]
+            .into_iter()
+            .find(|status| status.name() == name)
+    }
+}
+
+/// One call, as lists and the line under a message show it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunCard {
+    /// Its id.
+    pub id: RunId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its branch.
+    pub branch: BranchId,
+    /// The user message that it answers, once that is a node.
+    pub user: Option<NodeId>,
+    /// The answer, once that is a node.
+    pub answer: Option<NodeId>,
+    /// The tool round within its turn, from 1.
+    pub round: u32,
+    /// Its plan.
+    pub plan: Hash,
+    /// BLAKE3 of the body posted.
+    pub request_digest: Hash,
+    /// Profile.
+    pub profile: String,
+    /// Model.
+    pub model: String,
+    /// Policy.
+    pub policy: String,
+    /// Context mode.
+    pub mode: Mode,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// What the plan estimated for the whole prompt.
+    pub est_total: u32,
+    /// Items attached beyond the turns themselves.
+    pub items: u32,
+    /// Their tokens.
+    pub attached: u32,
+    /// What the server reported.
+    pub usage: Usage,
+    /// The server read far less than was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_read: Option<ShortRead>,
+    /// A person edited its body by hand before it went.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
+    /// Cost in millionths of a dollar, where known.
+    pub cost_micro: Option<u64>,
+    /// The finish reason, verbatim.
+    pub finish_reason: Option<String>,
+    /// Milliseconds to the first event.
+    pub ttft_ms: Option<u64>,
+    /// Milliseconds in all.
+    pub total_ms: Option<u64>,
+    /// POSTs made.
+    pub attempts: u32,
+    /// Why it failed, for people.
+    pub error: Option<String>,
+    /// What of its answer could not be taken as it came; at most [`DIAGNOSTICS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<Diagnostic>,
+    /// A side question: nothing of it is a message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}
+
+impl RunCard {
+    /// A call that is about to be made from a plan: `at` is in milliseconds since 1970.
+    #[must_use]
+    pub fn open(
+        id: RunId,
+        (session, branch): (SessionId, BranchId),
+        plan: &ContextPlan,
+        request_digest: Hash,
+        round: u32,
+        at: i64,
+    ) -> Self {
+        let (items, attached) = plan.attached();
+        Self {
+            id,
+            session,
+            branch,
+            user: None,
+            answer: None,
+            round,
+            plan: plan.id,
+            request_digest,
+            profile: plan.profile.clone(),
+            model: plan.model.clone(),
+            policy: plan.policy.clone(),
+            mode: plan.mode,
+            status: RunStatus::Open,
+            est_total: plan.est_total,
+            items,
+            attached,
+            usage: Usage::default(),
+            short_read: None,
+            edited: false,
+            cost_micro: None,
+            finish_reason: None,
+            ttft_ms: None,
+            total_ms: None,
+            attempts: 0,
+            error: None,
+            diagnostics: Vec::new(),
+            aside: false,
+            at,
+        }
+    }
+
+    /// Keeps a diagnostic, as long as there is room.
+    pub fn diagnose(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Takes in how the call ended, its status apart.
+    pub fn ended(&mut self, outcome: &Outcome, cost_micro: Option<u64>) {
+        self.usage = outcome.usage;
+        self.finish_reason.clone_from(&outcome.finish_reason);
+        self.ttft_ms = outcome.ttft_ms;
+        self.total_ms = Some(outcome.total_ms);
+        self.attempts = outcome.attempts;
+        self.cost_micro = cost_micro;
+    }
+}
+
+impl From<CallEnd> for RunStatus {
+    fn from(end: CallEnd) -> Self {
+        match end {
+            CallEnd::Complete => Self::Complete,
+            CallEnd::Truncated => Self::Truncated,
+            CallEnd::Errored => Self::Errored,
+            CallEnd::Cancelled => Self::Cancelled,
+        }
+    }
+}

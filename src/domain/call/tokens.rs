@@ -1,0 +1,185 @@
+//! Counting tokens: the port, the encodings, and how sure a number is.
+//! Not for: the tokenizers themselves (`llm::counting::tokens`).
+
+use crate::domain::base::hash::Hash;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+
+/// A tokenizer's vocabulary. Serialised as its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Encoding {
+    /// `OpenAI` models since GPT-4o.
+    O200kBase,
+    /// GPT-4, GPT-3.5 and the older embeddings.
+    Cl100kBase,
+    /// No vocabulary known: a quarter of the characters, rounded up.
+    Approximate,
+    /// A model's own `tokenizer.json`, by the hash of that file.
+    File(Hash),
+}
+
+/// What stands before the hash in the name of a file's encoding.
+const FILE: &str = "tokenizer.json:";
+const BUILT_IN: [(Encoding, &str); 3] = [
+    (Encoding::O200kBase, "o200k_base"),
+    (Encoding::Cl100kBase, "cl100k_base"),
+    (Encoding::Approximate, "approximate"),
+];
+
+impl Encoding {
+    /// Its name; of a file with the whole hash, so that counts of two files never meet.
+    #[must_use]
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::O200kBase => BUILT_IN[0].1.into(),
+            Self::Cl100kBase => BUILT_IN[1].1.into(),
+            Self::Approximate => BUILT_IN[2].1.into(),
+            Self::File(hash) => format!("{FILE}{hash}").into(),
+        }
+    }
+
+    /// Its name as people read it: of a file with the first eight digits of its hash.
+    #[must_use]
+    pub fn title(self) -> Cow<'static, str> {
+        match self {
+            Self::File(hash) => format!("tokenizer.json {}", hash.short()).into(),
+            built_in => built_in.name(),
+        }
+    }
+
+    /// Reads a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let built_in = BUILT_IN.into_iter().find(|(_, known)| *known == name).map(|(encoding, _)| encoding);
+        built_in.or_else(|| name.strip_prefix(FILE)?.parse().ok().map(Self::File))
+    }
+}
+
+impl Serialize for Encoding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Encoding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let unknown = || serde::de::Error::unknown_variant(&name, &["o200k_base", "cl100k_base", "approximate"]);
+        Self::from_name(&name).ok_or_else(unknown)
+    }
+}
+
+/// How sure a number of tokens is. It goes with every number that a person sees.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// Counted with the model's vocabulary, or one that is close.
+    Estimated,
+    /// An estimate corrected by what the server reported before.
+    Calibrated,
+    /// Reported by the server.
+    Actual,
+}
+
+impl Certainty {
+    /// The short label beside a number.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Estimated => "est",
+            Self::Calibrated => "cal",
+            Self::Actual => "actual",
+        }
+    }
+}
+
+/// A number with thousands separated: `1,204`.
+#[must_use]
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 message`, `2 messages`.
+#[must_use]
+pub fn counted(n: u64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(n)) }
+}
+
+/// Counts tokens. Never panics and takes any text; slow on first use (loads a vocabulary), so never on the screen's thread.
+pub trait CountTokens: Send + Sync {
+    /// Tokens of `text` in `encoding`.
+    fn count(&self, encoding: Encoding, text: &str) -> u32;
+
+    /// Loads what an encoding needs. Where that cannot be had: the encoding that stands in for it, and why.
+    fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
+        (encoding, None)
+    }
+}
+
+/// A quarter of the characters, rounded up for each run between safe cuts: the labelled fallback where no vocabulary is
+/// known. Rounding run by run keeps it additive over [`safe_cut`]s, as the vocabularies are.
+#[must_use]
+pub fn approximate(text: &str) -> u32 {
+    let mut total = 0_usize;
+    let mut run = 0_usize;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        run += 1;
+        if c == '\n' && chars.peek().copied().is_some_and(opens_safely) {
+            total += run.div_ceil(4);
+            run = 0;
+        }
+    }
+    u32::try_from(total + run.div_ceil(4)).unwrap_or(u32::MAX)
+}
+
+/// Whether a text that begins with `c` may follow a line end without changing how either side is counted: no white space
+/// (it would join the line end) and no slash (o200k lets line ends and slashes trail punctuation).
+#[must_use]
+pub fn opens_safely(c: char) -> bool {
+    !c.is_whitespace() && c != '/'
+}
+
+/// Whether two texts can be joined so that their tokens add up.
+#[must_use]
+pub fn safe_cut(left: &str, right: &str) -> bool {
+    left.is_empty() || right.is_empty() || (left.ends_with('\n') && right.starts_with(opens_safely))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_read_back() {
+        let file = Encoding::File(Hash::of(b"a tokenizer"));
+        for encoding in [Encoding::O200kBase, Encoding::Cl100kBase, Encoding::Approximate, file] {
+            assert_eq!(Encoding::from_name(&encoding.name()), Some(encoding));
+            let text = serde_json::to_string(&encoding).unwrap();
+            assert_eq!(serde_json::from_str::<Encoding>(&text).unwrap(), encoding);
+        }
+        assert_ne!(file.name(), Encoding::File(Hash::of(b"another")).name());
+        let error = serde_json::from_str::<Encoding>("\"p50k\"").unwrap_err().to_string();
+        assert!(error.contains("p50k") && error.contains("o200k_base"), "{error}");
+        assert_eq!(Encoding::from_name("tokenizer.json:12"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn approximate_adds_up_over_safe_cuts(a in "[a-z \n/.]{0,30}", b in "[a-z \n/.]{0,30}") {
+            let left = format!("{a}\n");
+            if safe_cut(&left, &b) {
+                prop_assert_eq!(approximate(&left) + approximate(&b), approximate(&format!("{left}{b}")));
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What a call used: the server's own numbers beside ours, and money in millionths of a dollar.
+//! Not for: estimating (`tokens`, `plan`).
+
+use super::meter::Sample;
+use super::provider::Outcome;
+use super::run::RunCard;
+use super::tokens::{Certainty, grouped};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::RunId;
+use crate::domain::planning::plan::ContextPlan;
+use serde::{Deserialize, Serialize};
+
+/// Tokens as a server reported them; what it did not say stays `None`, never invented.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt, cached ones included.
+    pub prompt: Option<u32>,
+    /// Tokens of the answer, reasoning included.
+    pub completion: Option<u32>,
+    /// Tokens thought aloud.
+    pub reasoning: Option<u32>,
+    /// Prompt tokens that the server had cached.
+    pub cached_read: Option<u32>,
+    /// Prompt tokens that it put into its cache.
+    pub cache_write: Option<u32>,
+}
+
+impl Usage {
+    /// Tokens of the whole prompt. Cached ones are within `prompt`, unless they are more than it: then it leaves them out.
+    #[must_use]
+    pub fn whole_prompt(&self) -> Option<u32> {
+        let (prompt, apart) = (self.prompt?, self.apart());
+        Some(if apart > prompt { prompt.saturating_add(apart) } else { prompt })
+    }
+
+    fn apart(&self) -> u32 {
+        self.cached_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0))
+    }
+
+    /// Tokens that the server read of a prompt of about `expected`. Where `prompt` alone is less by more than a fifth, and
+    /// with the cached ones it is about what was sent, the server tells only the rest there. A 0 is no count.
+    #[must_use]
+    pub fn prompt_read(&self, expected: u32) -> Option<u32> {
+        let whole = self.whole_prompt().filter(|tokens| *tokens > 0)?;
+        let with = u64::from(whole) + u64::from(self.apart());
+        let (least, most) = (u64::from(expected) * 4 / 5, u64::from(expected) * 5 / 4);
+        let beside = self.prompt == Some(whole) && u64::from(whole) < least && (least..=most).contains(&with);
+        Some(if beside { u32::try_from(with).unwrap_or(u32::MAX) } else { whole })
+    }
+
+    /// With cached tokens bounded by the prompt, unless they plausibly stand beside it in a prompt of about `expected`.
+    #[must_use]
+    pub fn bounded(self, expected: u32) -> Self {
+        let Some(prompt) = self.prompt else { return self };
+        let with = u64::from(prompt) + u64::from(self.apart());
+        if self.apart() <= prompt || with <= u64::from(expected) * 4 {
+            return self;
+        }
+        let read = self.cached_read.map(|read| read.min(prompt));
+        let room = prompt - read.unwrap_or(0);
+        Self { cached_read: read, cache_write: self.cache_write.map(|written| written.min(room)), ..self }
+    }
+
+    /// Prompt and answer for people, each number with its label: `441 in (300 cached) · 18 out actual`, or where the
+    /// server said nothing, `450 in est`. `dot` stands between the parts.
+    #[must_use]
+    pub fn words(&self, est: u32, dot: &str) -> String {
+        let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
+        let parts = |known: &[(Option<u32>, &str)]| -> String {
+            let told = known
+                .iter()
+                .filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{} {word}", grouped(n.into()))));
+            let told: Vec<String> = told.collect();
+            if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+        };
+        let prompt = self.prompt.map(|tokens| {
+            let more = parts(&[(self.cached_read, "cached"), (self.cache_write, "to cache")]);
+            format!("{} in{more}", grouped(tokens.into()))
+        });
+        let answer = self.completion.map(|tokens| {
+            let more = parts(&[(self.reasoning, "reasoning")]);
+            format!("{} out{more} {actual}", grouped(tokens.into()))
+        });
+        match (prompt, answer) {
+            (Some(prompt), Some(answer)) => format!("{prompt}{dot}{answer}"),
+            (Some(prompt), None) => format!("{prompt} {actual}"),
+            (None, Some(answer)) => format!("{} in {estimated}{dot}{answer}", grouped(est.into())),
+            (None, None) => format!("{} in {estimated}", grouped(est.into())),
+        }
+    }
+
+    /// Whether the server said anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The account of one call.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct UsageReport {
+    /// The call.
+    pub run: RunId,
+    /// Its plan.
+    pub plan: Hash,
+    /// The profile that was asked.
+    pub provider: String,
+    /// The model that was asked.
+    pub model: String,
+    /// How our tokens were counted; empty in accounts of older versions.
+    #[serde(default)]
+    pub encoding: String,
+    /// What the plan estimated.
+    pub est_prompt: u32,
+    /// The estimate, section by section.
+    pub est_by_section: Vec<(String, u32)>,
+    /// What the server said.
+    pub usage: Usage,
+    /// The server read far less than was sent: nothing is learned from it.
+    #[serde(default)]
+    pub short: bool,
+    /// (actual − estimate) / estimate, in percent, where the server said anything.
+    pub est_error_pct: Option<f64>,
+    /// The finish reason, verbatim.
+    pub finish_reason: Option<String>,
+    /// Milliseconds to the first event.
+    pub ttft_ms: Option<u64>,
+    /// Milliseconds in all.
+    pub total_ms: u64,
+    /// How many POSTs it took.
+    pub attempts: u32,
+    /// Cost in millionths of a dollar, where prices are known.
+    pub cost_micro: Option<u64>,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}
+
+impl UsageReport {
+    /// The account of a call that ended, from its card, its plan and its outcome.
+    #[must_use]
+    pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
+        let off =
+            |actual: u32| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0;
+        Self {
+            run: card.id,
+            plan: plan.id,
+            provider: card.profile.clone(),
+            model: card.model.clone(),
+            encoding: plan.encoding.name().into_owned(),
+            est_prompt: plan.est_total,
+            est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
+            usage: outcome.usage,
+            short: card.short_read.is_some(),
+            est_error_pct: outcome.usage.prompt_read(plan.est_total).map(off),
+            finish_reason: outcome.finish_reason.clone(),
+            ttft_ms: outcome.ttft_ms,
+            total_ms: outcome.total_ms,
+            attempts: outcome.attempts,
+            cost_micro: card.cost_micro,
+            at: card.at,
+        }
+    }
+
+    /// What the call teaches of the model's tokens, where the server reported its prompt.
+    #[must_use]
+    pub fn sample(&self) -> Option<Sample> {
+        let actual = self.usage.prompt_read(self.est_prompt).filter(|_| !self.short)?;
+        Some(Sample { est: self.est_prompt, actual })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(prompt: u32, cached: Option<u32>, written: Option<u32>) -> Usage {
+        Usage { prompt: Some(prompt), cached_read: cached, cache_write: written, ..Usage::default() }
+    }
+
+    #[test]
+    fn cached_tokens_within_the_prompt_or_beside_it() {
+        assert_eq!(usage(10_000, Some(9_000), None).prompt_read(10_400), Some(10_000), "most count them in");
+        assert_eq!(usage(1_000, Some(600), None).prompt_read(1_250), Some(1_000), "a fifth less is no sign");
+        assert_eq!(usage(7_000, Some(3_000), None).prompt_read(10_400), Some(10_000), "alone it would look cut");
+        assert_eq!(usage(1_000, Some(9_000), None).prompt_read(10_400), Some(10_000), "some do not");
+        assert_eq!(usage(4_000, Some(2_000), Some(4_300)).prompt_read(10_400), Some(10_300));
+        assert_eq!(usage(4_000, Some(3_900), None).prompt_read(10_400), Some(4_000), "less than sent in both readings");
+        assert_eq!(usage(4_096, None, None).prompt_read(10_400), Some(4_096));
+        assert_eq!(usage(0, None, None).prompt_read(10), None);
+        assert_eq!(Usage::default().prompt_read(10), None, "never invented");
+    }
+
+    #[test]
+    fn absurd_numbers_of_cached_tokens_are_bounded_by_the_prompt() {
+        for kept in
+            [usage(10_000, Some(9_000), None), usage(1_000, Some(9_000), None), usage(4_000, Some(2_000), Some(4_300))]
+        {
+            assert_eq!(kept.bounded(10_400), kept);
+        }
+        assert_eq!(usage(50, Some(4_000_000), None).bounded(300), usage(50, Some(50), None));
+        assert_eq!(usage(50, Some(30), Some(u32::MAX)).bounded(300), usage(50, Some(30), Some(20)));
+        assert_eq!(usage(0, Some(u32::MAX), Some(1)).bounded(0), usage(0, Some(0), Some(0)));
+        let none = Usage { cached_read: Some(7), ..Usage::default() };
+        assert_eq!(none.bounded(1), none, "never invented");
+    }
+
+    #[test]
+    fn every_number_has_its_label() {
+        let told = Usage { completion: Some(1_018), ..usage(441, None, None) };
+        assert_eq!(told.words(450, " · "), "441 in · 1,018 out actual");
+        let more = Usage { reasoning: Some(12), cached_read: Some(300), cache_write: Some(0), ..told };
+        assert_eq!(more.words(450, " · "), "441 in (300 cached) · 1,018 out (12 reasoning) actual");
+        assert_eq!(usage(441, None, None).words(450, " · "), "441 in actual");
+        assert_eq!(Usage::default().words(1_450, " · "), "1,450 in est");
+        let half = Usage { completion: Some(3), ..Usage::default() };
+        assert_eq!(half.words(1_450, " - "), "1,450 in est - 3 out actual");
+    }
+}

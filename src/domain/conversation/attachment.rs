@@ -1,0 +1,73 @@
+//! Texts of files and symbols that stand behind a message: how each is headed, and which ones a message holds.
+//! Not for: reading files, or what goes with a message (`tui::chat::model::composer`).
+
+const FILE: &str = "File ";
+
+/// The line over a text: `File src/a.rs:` or `File src/a.rs, lines 3 to 9 (parse):`.
+#[must_use]
+pub fn heading(place: &str) -> String {
+    format!("{FILE}{place}:")
+}
+
+/// The path of a place.
+#[must_use]
+pub fn path(place: &str) -> &str {
+    lines(place).map_or(place, |(path, _)| path)
+}
+
+/// Path and lines of a place that names some.
+fn lines(place: &str) -> Option<(&str, (u32, u32))> {
+    let (path, rest) = place.rsplit_once(", lines ")?;
+    let (first, rest) = rest.split_once(" to ")?;
+    let last = rest.split_once(" (").map_or(rest, |(last, _)| last);
+    Some((path, (first.parse().ok()?, last.parse().ok()?)))
+}
+
+/// A text that stands behind a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// Its first and last line, from 1; none for the whole file.
+    pub lines: Option<(u32, u32)>,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// The texts behind a message, in order.
+#[must_use]
+pub fn held(message: &str) -> Vec<Held<'_>> {
+    let mut found = Vec::new();
+    let mut rest = message;
+    while let Some(at) = rest.find("\n\nFile ") {
+        rest = &rest[at + 2..];
+        let Some((head, body)) = rest.split_once('\n') else { break };
+        let Some(place) = head.strip_prefix(FILE).and_then(|head| head.strip_suffix(':')) else { continue };
+        let fence: String = body.chars().take_while(|c| *c == '`').collect();
+        let Some((_, body)) = body.split_once('\n').filter(|_| fence.len() >= 3) else { continue };
+        let close = format!("\n{fence}");
+        let Some(end) = body.find(&close) else { continue };
+        let (path, lines) = lines(place).map_or((place, None), |(path, lines)| (path, Some(lines)));
+        found.push(Held { path, lines, text: &body[..end] });
+        rest = &body[end..];
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_behind_a_message_is_found_again() {
+        let message = "why?\n\nFile src/a.rs:\n````rs\nfn x() {} // ```\n````\n\nFile b/c d.py, lines 3 to 9 (A.go):\n```py\ndef go():\n  pass\n```";
+        let found = held(message);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0], Held { path: "src/a.rs", lines: None, text: "fn x() {} // ```" });
+        assert_eq!((found[1].path, found[1].lines), ("b/c d.py", Some((3, 9))));
+        assert_eq!(path("b/c d.py, lines 3 to 9 (A.go)"), "b/c d.py");
+        for none in ["", "File x:\n```\n```", "a\n\nFile x:\nno fence", "a\n\nFile x:\n```\nopen"] {
+            assert_eq!(held(none), [], "{none}");
+        }
+    }
+}

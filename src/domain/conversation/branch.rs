@@ -1,0 +1,209 @@
+//! Branches and sessions: names, heads, and the overlay of choices that a branch carries.
+//! Not for: marks themselves (`mark`) or the messages (`tree`).
+
+use super::mark::{Atom, Mark};
+use super::state_suggestions::SuggestedPin;
+use super::task::TaskSpan;
+use super::tree::{Slot, Tree};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::Anchor;
+use crate::domain::summary::draft::Compacting;
+use serde::{Deserialize, Serialize};
+
+/// A session as a list shows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SessionCard {
+    /// Its id.
+    pub id: SessionId,
+    /// Its title, unsanitised.
+    pub title: String,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970 of the last change.
+    pub updated_at: i64,
+    /// How many messages it holds.
+    pub messages: u64,
+    /// How many branches that are not archived.
+    pub branches: u32,
+}
+
+/// What a branch overrides; `None` falls back to the configuration.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Overrides {
+    /// Context mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Policy name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// Layout name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Cap on the whole prompt, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+    /// Window in turns for policies that count turns; 0 is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Profile name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Model name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether summaries are made by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Compacting>,
+    /// Personality text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality: Option<String>,
+    /// The lane of new messages ([`crate::domain::conversation::lane::Lane`]'s stored text; empty is the root); none goes on in the lane in which
+    /// the branch stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
+    /// Files, folders and symbols to which looking at code keeps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub focus: Vec<String>,
+    /// Pins that were suggested and turned down: they are not suggested again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dismissed: Vec<Atom>,
+    /// Items without which a call that was made again gave another answer, as a person judged: they are suggested as pins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mattered: Vec<Atom>,
+    /// Tools that are switched off, as [`crate::domain::tool::mcp::switch`] names them; the program's own by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_off: Vec<String>,
+    /// Its tasks, oldest first; only the last can be running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskSpan>,
+}
+
+impl Overrides {
+    /// What differs from these in others, as an act on a branch of this name; none where it is nothing, several things, or
+    /// nothing that a person calls a setting.
+    #[must_use]
+    pub fn act(&self, after: &Self, branch: &str) -> Option<String> {
+        let number = |value: Option<u32>| value.map(|n| n.to_string());
+        let words = (!after.focus.is_empty()).then(|| after.focus.join(", "));
+        let settings: [(&str, bool, Option<String>); 10] = [
+            ("mode", self.mode != after.mode, after.mode.map(|mode| mode.title().into())),
+            ("policy", self.policy != after.policy, after.policy.clone()),
+            ("order of sections", self.layout != after.layout, after.layout.clone()),
+            ("budget", self.budget != after.budget, number(after.budget)),
+            ("window", self.window != after.window, number(after.window)),
+            ("server", self.profile != after.profile, after.profile.clone()),
+            ("model", self.model != after.model, after.model.clone()),
+            ("compaction", self.compaction != after.compaction, after.compaction.map(|own| own.name().into())),
+            // Its words are a text of their own.
+            ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
+            ("focus", self.focus != after.focus, words),
+        ];
+        let mut changed = settings.into_iter().filter(|(_, differs, _)| *differs);
+        let ((name, _, now), None) = (changed.next()?, changed.next()) else { return None };
+        Some(match now.as_deref() {
+            Some("") => format!("set the {name} of {branch}"),
+            Some(now) => format!("set the {name} of {branch} to {now}"),
+            None => format!("took the {name} of {branch} off"),
+        })
+    }
+}
+
+/// A named pointer into the session's tree, with its overlay.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Branch {
+    /// Its id.
+    pub id: BranchId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its name, unsanitised.
+    pub name: String,
+    /// The last node of its path; none while it is empty.
+    pub head: Option<NodeId>,
+    /// The branch that it was forked from.
+    pub parent: Option<BranchId>,
+    /// The node at which it was forked.
+    pub fork: Option<NodeId>,
+    /// Put away; nothing is lost.
+    pub archived: bool,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Grows with every head move: compare-and-swap and fences go by it.
+    pub seq: u64,
+    /// Choices that this branch makes.
+    pub overrides: Overrides,
+    /// Where the window of an anchored policy starts.
+    pub anchor: Option<Anchor>,
+    /// Pins, leases, exclusions.
+    pub marks: Vec<Mark>,
+    /// The state version that counts on this branch.
+    pub state: Option<StateVersion>,
+    /// A state that came with an import, would count here, and waits for a person's yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<StateVersion>,
+    /// A message of this session that the next question replies to.
+    #[serde(default)]
+    pub reply: Option<Hash>,
+    /// Ids of the capsules in use, at most one of each kind and lane: the newest level of each.
+    #[serde(default)]
+    pub capsules: Vec<Hash>,
+}
+
+/// A branch whose path holds a node: the one stood on, else the first that is not put away, else any.
+#[must_use]
+pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot) -> Option<BranchId> {
+    let mut sorted: Vec<&Branch> = branches.iter().collect();
+    sorted.sort_by_key(|branch| (branch.id != current, branch.archived));
+    let tip = |branch: &Branch| branch.head.and_then(|id| tree.slot(id));
+    let holds = |branch: &&&Branch| tip(branch).is_some_and(|tip| tree.contains(wanted, tip));
+    sorted.iter().find(holds).map(|branch| branch.id)
+}
+
+/// One version of the state block.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StateVersion {
+    /// The block's text without its delimiters.
+    pub text: String,
+    /// The node whose answer held it, or after which a person wrote it.
+    pub node: NodeId,
+    /// The same node's key.
+    pub key: Hash,
+    /// Whether a person wrote it.
+    pub edited: bool,
+    /// For a version that a person wrote: the one branch on which it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<BranchId>,
+    /// Taken back by undo.
+    #[serde(default)]
+    pub withdrawn: bool,
+    /// It came with an import: it counts nowhere before a person takes it, and then as a version of theirs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offered: bool,
+    /// Counts up within the session.
+    pub version: u32,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// What the same block suggested to pin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<SuggestedPin>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_act_says_which_setting_it_changed() {
+        let none = Overrides::default();
+        let focus = Overrides { focus: vec!["src/net".into(), "Parser".into()], ..none.clone() };
+        assert_eq!(none.act(&focus, "main").as_deref(), Some("set the focus of main to src/net, Parser"));
+        assert_eq!(focus.act(&none, "main").as_deref(), Some("took the focus of main off"));
+        let both = Overrides { mode: Some(Mode::Heavy), ..focus.clone() };
+        assert_eq!(focus.act(&both, "b").as_deref(), Some("set the mode of b to Heavy"));
+        assert_eq!(none.act(&both, "b"), None, "two at once");
+        let kind = |text: &str| Overrides { personality: Some(text.into()), ..Overrides::default() };
+        assert_eq!(kind("Be kind.").act(&kind("Be brief."), "b").as_deref(), Some("set the personality of b"));
+        assert_eq!(both.act(&both, "b"), None);
+    }
+}

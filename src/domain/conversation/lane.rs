@@ -1,0 +1,125 @@
+//! Lanes: which thread of a conversation a message belongs to, as a short text that is stored with it.
+//! Not for: deciding what a lane's window holds (`context`) or branches, which are other continuations, not other topics.
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::SessionId;
+
+/// What a reply lane's text begins with.
+const REPLY: &str = "reply:";
+/// What a topic's text may begin with; topics that an import brought stand without it.
+const TOPIC: &str = "topic:";
+
+/// A lane. Its stored text is empty for the root, `reply:` and a key, or a topic's name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lane {
+    /// No topic and no reply.
+    Root,
+    /// The replies below one message: the root of the reply chain, by its key in hex (whole or its first digits).
+    Reply(String),
+    /// A named topic.
+    Topic(String),
+}
+
+impl Lane {
+    /// Reads a stored text, or what a person typed. `root` and nothing at all name the root.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let text = text.trim();
+        let topic = text.strip_prefix(TOPIC).unwrap_or(text).trim();
+        match text.strip_prefix(REPLY) {
+            Some(root) if !root.trim().is_empty() => Self::Reply(root.trim().to_owned()),
+            _ if topic.is_empty() || text.eq_ignore_ascii_case("root") || text.starts_with("root:") => Self::Root,
+            _ => Self::Topic(topic.to_owned()),
+        }
+    }
+
+    /// The text that is stored with messages.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Reply(root) => format!("{REPLY}{root}"),
+            Self::Topic(name) => name.clone(),
+        }
+    }
+
+    /// The key that names it among all sessions (S001-9 to 11): `topic:<session>:<name>`, `reply:<session>:<root>`,
+    /// `root:<session>`.
+    #[must_use]
+    pub fn key(&self, session: SessionId) -> String {
+        match self {
+            Self::Root => format!("root:{session}"),
+            Self::Reply(root) => format!("{REPLY}{session}:{root}"),
+            Self::Topic(name) => format!("{TOPIC}{session}:{name}"),
+        }
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self {
+            Self::Root => "root".into(),
+            Self::Reply(root) => format!("replies to {}", root.chars().take(8).collect::<String>()),
+            Self::Topic(name) => name.clone(),
+        }
+    }
+
+    /// The lane of a new message, topic before reply before root (S001-8): the replied message's own topic or reply lane,
+    /// so that a chain of replies stays in the lane of its root; else the branch's topic; else a reply lane rooted at the
+    /// replied message; else the lane that the branch stands in.
+    #[must_use]
+    pub fn of_message(current: &Self, replied: Option<(&Self, Hash)>) -> Self {
+        match (replied, current) {
+            (Some((Self::Root, _)), Self::Topic(name)) => Self::Topic(name.clone()),
+            (Some((Self::Root, root)), Self::Root | Self::Reply(_)) => Self::Reply(root.short()),
+            (Some((lane @ (Self::Topic(_) | Self::Reply(_)), _)), _) | (None, lane) => lane.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_texts_come_back() {
+        for lane in [Lane::Root, Lane::Reply("ab12".into()), Lane::Topic("login bug".into())] {
+            assert_eq!(Lane::read(&lane.text()), lane);
+        }
+        assert_eq!(Lane::read("topic:billing"), Lane::Topic("billing".into()));
+        assert_eq!(Lane::read(" root "), Lane::Root);
+        assert_eq!(Lane::read("reply:"), Lane::Topic("reply:".into()), "a name, since it names no root");
+        assert_eq!(Lane::read("topic:"), Lane::Root);
+    }
+
+    #[test]
+    fn keys_hold_the_session() {
+        let session = SessionId(uuid::Uuid::nil());
+        assert_eq!(Lane::Root.key(session), format!("root:{session}"));
+        assert_eq!(Lane::Topic("a".into()).key(session), format!("topic:{session}:a"));
+        assert_eq!(Lane::Reply("b".into()).key(session), format!("reply:{session}:b"));
+    }
+
+    #[test]
+    fn topic_before_reply_before_root() {
+        let (topic, other) = (Lane::Topic("t".into()), Lane::Topic("u".into()));
+        let key = Hash::of(b"asked");
+        let chain = Lane::Reply(key.short());
+        assert_eq!(Lane::of_message(&Lane::Root, None), Lane::Root);
+        assert_eq!(Lane::of_message(&topic, None), topic);
+        assert_eq!(Lane::of_message(&Lane::Root, Some((&Lane::Root, key))), chain);
+        assert_eq!(Lane::of_message(&topic, Some((&Lane::Root, key))), topic);
+        assert_eq!(Lane::of_message(&topic, Some((&other, key))), other);
+    }
+
+    /// The seed made a lane from the message replied to (B23), so that an answer to an answer began another lane.
+    #[test]
+    fn a_reply_to_a_reply_stays_in_the_lane_of_the_chains_root() {
+        let root = Hash::of(b"root of the chain");
+        let first = Lane::of_message(&Lane::Root, Some((&Lane::Root, root)));
+        let second = Lane::of_message(&Lane::Root, Some((&first, Hash::of(b"the reply"))));
+        let third = Lane::of_message(&second, Some((&second, Hash::of(b"the reply to it"))));
+        assert_eq!((&second, &third), (&first, &first));
+        assert_eq!(first, Lane::Reply(root.short()));
+    }
+}

@@ -1,0 +1,304 @@
+//! Marks: what a person (or the engine) decided about an item: pins, leases, exclusions, include once.
+//! Not for: what a mark does to a plan (`context`) or undo (`operation`).
+
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::code::symbols::CodeRef;
+use serde::{Deserialize, Serialize};
+
+/// The smallest thing that a plan includes or excludes, by keys (never by row ids).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+#[serde(tag = "atom", rename_all = "lowercase")]
+pub enum Atom {
+    /// What stands before the first user message; the key of its first node.
+    Preamble {
+        /// First node.
+        first: Hash,
+    },
+    /// From a user message to just before the next; two answers to one question are two turns.
+    Turn {
+        /// The user message.
+        user: Hash,
+        /// The last node.
+        tip: Hash,
+    },
+    /// An assistant message with its tool calls and all their results.
+    Episode {
+        /// The calling message.
+        call: Hash,
+        /// The last result.
+        tip: Hash,
+    },
+    /// One message inside a turn.
+    Message {
+        /// The node.
+        node: Hash,
+    },
+    /// A section's text: system, state, a note …; the hash of the text.
+    Section {
+        /// Content hash.
+        text: Hash,
+    },
+    /// Neighbouring turns with one verdict.
+    Range {
+        /// Key of the first turn's first node.
+        first: Hash,
+        /// Key of the last turn's last node.
+        last: Hash,
+    },
+}
+
+impl Atom {
+    /// One hash for the atom.
+    #[must_use]
+    pub fn key(&self) -> Hash {
+        Fields::new("atom").json(self).finish()
+    }
+
+    /// The first and the last of its messages, by their keys; none for texts.
+    #[must_use]
+    pub fn ends(&self) -> Option<(Hash, Hash)> {
+        match *self {
+            Self::Turn { user, tip } => Some((user, tip)),
+            Self::Episode { call, tip } => Some((call, tip)),
+            Self::Message { node } | Self::Preamble { first: node } => Some((node, node)),
+            Self::Range { first, last } => Some((first, last)),
+            Self::Section { .. } => None,
+        }
+    }
+}
+
+/// Who made a mark or a change.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Actor {
+    /// The person.
+    User,
+    /// The program.
+    Engine,
+    /// The model.
+    Model,
+}
+
+/// What a mark says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum MarkKind {
+    /// Stays until taken off; never dropped in silence.
+    Sticky,
+    /// Stays for a number of turns.
+    Leased {
+        /// Turns left.
+        turns: u32,
+    },
+    /// Out until taken back.
+    Exclude,
+    /// Out of the next completed turn's calls only.
+    ExcludeOnce,
+    /// Into the next completed turn's calls only.
+    IncludeOnce,
+    /// Into the next completed turn's calls only, while the leases' cap and the room last: what the program keeps by itself.
+    Ephemeral,
+}
+
+impl MarkKind {
+    /// Whether it pins.
+    #[must_use]
+    pub fn pins(self) -> bool {
+        matches!(self, Self::Sticky | Self::Leased { .. } | Self::Ephemeral)
+    }
+
+    /// Whether it takes out.
+    #[must_use]
+    pub fn excludes(self) -> bool {
+        matches!(self, Self::Exclude | Self::ExcludeOnce)
+    }
+
+    /// Whether it wants something that would not go by itself. A lease that has run out wants nothing.
+    #[must_use]
+    pub fn wants(self) -> bool {
+        match self {
+            Self::Sticky | Self::IncludeOnce | Self::Ephemeral => true,
+            Self::Leased { turns } => turns > 0,
+            Self::Exclude | Self::ExcludeOnce => false,
+        }
+    }
+
+    /// Whether it is used up when a turn completes.
+    #[must_use]
+    pub fn once(self) -> bool {
+        matches!(self, Self::ExcludeOnce | Self::IncludeOnce | Self::Ephemeral)
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sticky => "sticky",
+            Self::Leased { .. } => "leased",
+            Self::Exclude => "excluded",
+            Self::ExcludeOnce => "excluded for this call",
+            Self::IncludeOnce => "included for this call",
+            Self::Ephemeral => "ephemeral",
+        }
+    }
+}
+
+/// A decision about one atom on one branch. At most one mark stands on an atom of a branch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Mark {
+    /// What it is about.
+    pub target: Atom,
+    /// What it says.
+    pub kind: MarkKind,
+    /// Who made it.
+    pub by: Actor,
+    /// A free note's text, where the target is a section of the person's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Where the mark came from, when a fork copied it: the other branch's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited_from: Option<String>,
+    /// Grows with every change, so that undo sees whether it still applies.
+    pub revision: u64,
+    /// The key of the last user message for which a lease was counted down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Hash>,
+    /// How often the program began its lease anew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renewals: u32,
+    /// For what was picked or brought back from another branch: where from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
+    /// For a symbol of the workspace's code: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Box<CodeRef>>,
+}
+
+/// Where a text came from that stands on a branch in whose path its messages are not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The branch.
+    pub branch: BranchId,
+    /// Its name at that time.
+    pub name: String,
+    /// The first turn on that branch's path, from 1.
+    pub turn: Option<u32>,
+    /// How many turns.
+    pub turns: u32,
+    /// The first message.
+    pub node: NodeId,
+    /// Keys of all its messages, in order.
+    pub sources: Vec<Hash>,
+    /// Key of the branch's head at that time.
+    pub head: Hash,
+    /// It is what the branch came to, not a part that was picked: it is stale once the branch grows.
+    pub result: bool,
+}
+
+impl Origin {
+    /// Whether the branch went on since its result was brought back; `head` is the key of its head now.
+    #[must_use]
+    pub fn stale(&self, head: Option<Hash>) -> bool {
+        self.result && head != Some(self.head)
+    }
+
+    /// `Turns 3 to 5 of branch "alt"`
+    #[must_use]
+    pub fn words(&self) -> String {
+        let what = match (self.turn, self.turns) {
+            (Some(turn), 0 | 1) => format!("Turn {turn}"),
+            (Some(turn), turns) => format!("Turns {turn} to {}", turn + turns - 1),
+            (None, _) => "A part".to_owned(),
+        };
+        if self.result {
+            format!("The result of branch {:?} ({})", self.name, what.to_lowercase())
+        } else {
+            format!("{what} of branch {:?}", self.name)
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Mark {
+    /// Whether it wants one message, given by its key, that would not go by itself.
+    #[must_use]
+    pub fn brings(&self, key: Hash) -> bool {
+        let here = matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
+        here && self.kind.wants()
+    }
+
+    /// What the end of a turn makes of the mark; none where it stays as it is. A mark for one call is used up, a lease of the
+    /// program's that ended before goes, and a lease that was `sent` loses a turn, once for each user message.
+    #[must_use]
+    pub fn after_turn(&self, user: Option<Hash>, sent: bool) -> Option<Option<Self>> {
+        match self.kind {
+            kind if kind.once() => Some(None),
+            MarkKind::Leased { turns: 0 } if self.by == Actor::Engine => Some(None),
+            MarkKind::Leased { turns } if turns > 0 && self.counted != user && sent => {
+                let kind = MarkKind::Leased { turns: turns - 1 };
+                Some(Some(Self { kind, counted: user, revision: self.revision + 1, ..self.clone() }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The order-free digest of a branch's marks.
+#[must_use]
+pub fn marks_digest(marks: &[Mark]) -> Hash {
+    let mut keys: Vec<Hash> =
+        marks.iter().map(|m| Fields::new("mark").json(&m.target).json(&m.kind).json(&m.note).finish()).collect();
+    keys.sort_unstable();
+    keys.into_iter().fold(Fields::new("marks"), Fields::hash).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use MarkKind::{Ephemeral, Exclude, ExcludeOnce, IncludeOnce, Leased, Sticky};
+
+    fn mark(kind: MarkKind, by: Actor) -> Mark {
+        let target = Atom::Preamble { first: Hash::of(b"first") };
+        let (note, inherited_from, origin, code) = (None, None, None, None);
+        Mark { target, kind, by, note, inherited_from, revision: 7, counted: None, renewals: 1, origin, code }
+    }
+
+    #[test]
+    fn a_lease_loses_one_turn_for_each_user_message_with_which_it_was_sent() {
+        let [first, second] = [Some(Hash::of(b"one")), Some(Hash::of(b"two"))];
+        for by in [Actor::User, Actor::Engine, Actor::Model] {
+            let fresh = mark(Leased { turns: 2 }, by);
+            assert_eq!(fresh.after_turn(first, false), None, "it was not sent");
+            let once = fresh.after_turn(first, true).unwrap().unwrap();
+            assert_eq!(once, Mark { kind: Leased { turns: 1 }, counted: first, revision: 8, ..fresh });
+            assert_eq!(once.after_turn(first, true), None, "another answer to the same message");
+            let over = once.after_turn(second, true).unwrap().unwrap();
+            assert_eq!((over.kind, over.counted, over.revision), (Leased { turns: 0 }, second, 9));
+            assert_eq!(over.after_turn(first, true), (by == Actor::Engine).then_some(None));
+        }
+    }
+
+    /// Each kind: pins, excludes, wants, is used up by a turn.
+    #[test]
+    fn what_each_kind_of_mark_does() {
+        let table = [
+            (Sticky, [true, false, true, false]),
+            (Leased { turns: 1 }, [true, false, true, false]),
+            (Leased { turns: 0 }, [true, false, false, false]),
+            (Exclude, [false, true, false, false]),
+            (ExcludeOnce, [false, true, false, true]),
+            (IncludeOnce, [false, false, true, true]),
+            (Ephemeral, [true, false, true, true]),
+        ];
+        for (kind, [pins, excludes, wants, once]) in table {
+            let said = [kind.pins(), kind.excludes(), kind.wants(), kind.once()];
+            assert_eq!(said, [pins, excludes, wants, once], "{kind:?}");
+            assert_eq!(mark(kind, Actor::User).after_turn(None, false), once.then_some(None), "{kind:?}");
+        }
+    }
+}

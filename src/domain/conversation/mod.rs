@@ -1,0 +1,21 @@
+//! What a conversation is made of: messages, the tree they stand in, branches, marks, lanes, tags, tasks, state blocks,
+//! and the operations that change them.
+//! Not for: what of a conversation a call sends (`planning`).
+
+pub mod activation;
+pub mod attachment;
+pub mod branch;
+pub mod compare;
+pub mod lane;
+pub mod mark;
+pub mod memory;
+pub mod message;
+pub mod operation;
+pub mod record;
+pub mod search;
+pub mod state;
+pub mod state_suggestions;
+pub mod tag;
+pub mod task;
+pub mod transition;
+pub mod tree;

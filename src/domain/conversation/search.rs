@@ -1,0 +1,285 @@
+//! A search over messages as a person types it: words, and filters in the same line.
+//! Not for: looking anything up (`store`), or what goes into a prompt (`retrieval`).
+//!
+//! `dance "round robin" role:user branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`
+
+use super::message::Role;
+use crate::domain::base::ids::{NodeId, SessionId};
+
+/// Words of one search that count; more would only cost time.
+const WORDS: usize = 32;
+/// From so many letters on the last word may be the beginning of one.
+const OPEN: usize = 3;
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+
+/// The filters there are, with what stands behind the colon.
+pub const FILTERS: &[(&str, &str)] = &[
+    ("role", "user|assistant|tool|system"),
+    ("session", "TITLE"),
+    ("branch", "NAME"),
+    ("model", "NAME"),
+    ("tool", "NAME"),
+    ("label", "NAME"),
+    ("after", "2026-01-01"),
+    ("before", "2026-02-01"),
+];
+
+/// What is looked for. All of it must hold.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Find {
+    /// Words, and phrases whose words stand beside one another.
+    pub phrases: Vec<String>,
+    /// The last word may be the beginning of one.
+    pub open: bool,
+    /// Who spoke; nobody named means anybody.
+    pub roles: Vec<Role>,
+    /// In sessions whose title has this in it, or whose id begins so.
+    pub session: Option<String>,
+    /// On branches whose name has this in it.
+    pub branch: Option<String>,
+    /// By models whose name has this in it.
+    pub model: Option<String>,
+    /// Calls and results of tools whose name has this in it.
+    pub tool: Option<String>,
+    /// Messages whose name, given by a person, has this in it.
+    pub label: Option<String>,
+    /// At this moment or later, in milliseconds since 1970.
+    pub after: Option<i64>,
+    /// Before this moment.
+    pub before: Option<i64>,
+    /// What could not be read, in sentences.
+    pub problems: Vec<String>,
+}
+
+/// A message found by words and filters. All texts are unsanitised.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundMessage {
+    /// Its session.
+    pub session: SessionId,
+    /// The session's title.
+    pub title: String,
+    /// The node.
+    pub node: NodeId,
+    /// The id that it had where it came from.
+    pub external_id: Option<String>,
+    /// Who spoke.
+    pub role: Role,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// The model that wrote it, where known.
+    pub model: Option<String>,
+    /// The match in its surroundings: whether a piece is the match, and its words. Without words the message's first ones.
+    pub pieces: Vec<(bool, String)>,
+}
+
+/// What a search came to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FoundMessages {
+    /// The messages, newest first.
+    pub messages: Vec<FoundMessage>,
+    /// There may be more of them.
+    pub more: bool,
+    /// What of the line could not be read, in sentences.
+    pub problems: Vec<String>,
+}
+
+impl Find {
+    /// Reads what was typed. Days begin `offset` seconds east of Greenwich. A filter without anything behind its colon is
+    /// one that is still being typed; one that cannot be read is said in [`Find::problems`] and holds for nothing.
+    #[must_use]
+    pub fn read(line: &str, offset: i32) -> Self {
+        let mut find = Self::default();
+        let tokens = tokens(line);
+        for token in &tokens {
+            let filter = token.name().filter(|(name, _)| FILTERS.iter().any(|(known, _)| known == name));
+            match filter {
+                Some((name, value)) => find.filter(&name, value, offset),
+                None if find.phrases.len() < WORDS && token.text.chars().any(char::is_alphanumeric) => {
+                    find.phrases.push(token.text.clone());
+                    find.open = !token.quoted && token.text.chars().count() >= OPEN;
+                }
+                None => {}
+            }
+        }
+        find.open &= !line.ends_with(char::is_whitespace);
+        find
+    }
+
+    /// Whether nothing is looked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.phrases.is_empty() && !self.filtered()
+    }
+
+    /// Whether a filter holds.
+    #[must_use]
+    pub fn filtered(&self) -> bool {
+        let texts = [&self.session, &self.branch, &self.model, &self.tool, &self.label];
+        !self.roles.is_empty()
+            || texts.into_iter().any(Option::is_some)
+            || self.after.is_some()
+            || self.before.is_some()
+    }
+
+    fn filter(&mut self, name: &str, value: &str, offset: i32) {
+        if value.is_empty() {
+            return;
+        }
+        let text = || Some(value.to_lowercase());
+        match name {
+            "role" => match roles(value) {
+                found if found.is_empty() => {
+                    self.problems
+                        .push(format!("There is no role {value}; there are user, assistant, tool and system."));
+                }
+                found => self.roles.extend(found),
+            },
+            "session" => self.session = text(),
+            "branch" => self.branch = text(),
+            "model" => self.model = text(),
+            "tool" => self.tool = text(),
+            "label" => self.label = text(),
+            _ => match day(value) {
+                Some(day) => {
+                    let at = Some(day * DAY - i64::from(offset) * 1_000);
+                    if name == "after" { self.after = at } else { self.before = at }
+                }
+                None => self.problems.push(format!("{name}: wants a day, as in {name}:2026-01-31.")),
+            },
+        }
+    }
+}
+
+/// The roles whose name begins so.
+fn roles(value: &str) -> Vec<Role> {
+    let value = value.to_lowercase();
+    let all = [Role::User, Role::Assistant, Role::Tool, Role::System];
+    Role::from_name(&value)
+        .map_or_else(|| all.into_iter().filter(|role| role.name().starts_with(&value)).collect(), |role| vec![role])
+}
+
+/// Days since 1970 of `2026`, `2026-02` or `2026-02-17`; none where there is no such day.
+/// After Howard Hinnant's `days_from_civil`.
+fn day(text: &str) -> Option<i64> {
+    let mut parts = text.split('-');
+    let mut next = |width: usize| match parts.next() {
+        None => Some(None),
+        Some(part) if part.len() <= width && !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()) => {
+            part.parse::<i64>().ok().map(Some)
+        }
+        Some(_) => None,
+    };
+    let year = next(4)?.filter(|year| (1970..=9_999).contains(year))?;
+    let month = next(2)?.unwrap_or(1);
+    let day = next(2)?.unwrap_or(1);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let long = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if parts.next().is_some() || !(1..=long).contains(&day) {
+        return None;
+    }
+    let y = if month <= 2 { year - 1 } else { year };
+    let (era, yoe) = (y / 400, y % 400);
+    let doy = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
+    Some(era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468)
+}
+
+/// A word, a phrase in quotes, or a filter with its value.
+struct Token {
+    text: String,
+    /// Where the first colon stands that is outside quotes.
+    colon: Option<usize>,
+    quoted: bool,
+}
+
+impl Token {
+    fn name(&self) -> Option<(String, &str)> {
+        let at = self.colon?;
+        Some((self.text[..at].to_lowercase(), &self.text[at + 1..]))
+    }
+}
+
+/// The words of a line; quotes hold words together and are left out.
+fn tokens(line: &str) -> Vec<Token> {
+    let mut all = Vec::new();
+    let mut now = Token { text: String::new(), colon: None, quoted: false };
+    let mut inside = false;
+    for c in line.chars() {
+        match c {
+            '"' => {
+                inside = !inside;
+                now.quoted = true;
+            }
+            c if c.is_whitespace() && !inside => {
+                all.push(std::mem::replace(&mut now, Token { text: String::new(), colon: None, quoted: false }));
+            }
+            '\0' => {}
+            c => {
+                if c == ':' && !inside && now.colon.is_none() && !now.text.is_empty() {
+                    now.colon = Some(now.text.len());
+                }
+                now.text.push(c);
+            }
+        }
+    }
+    all.push(now);
+    all.retain(|token| !token.text.is_empty());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_and_filters_in_one_line() {
+        let find = Find::read("dance \"round robin\" role:user branch:\"my try\" after:2026-01-01 bee", 0);
+        assert_eq!(find.phrases, ["dance", "round robin", "bee"]);
+        assert!(find.open && find.filtered());
+        assert_eq!((find.roles.as_slice(), find.branch.as_deref()), (&[Role::User][..], Some("my try")));
+        assert_eq!(find.after, Some(1_767_225_600_000));
+        assert_eq!(Find::read("after:2026-01-01", 3_600).after, Some(1_767_225_600_000 - 3_600_000));
+        assert!(!Find::read("dance ", 0).open && !Find::read("\"dance\"", 0).open && !Find::read("ab", 0).open);
+        assert!(Find::read("danc role:user", 0).open && !Find::read("dance role:user ", 0).open);
+    }
+
+    #[test]
+    fn what_is_still_being_typed_holds_for_nothing() {
+        assert!(Find::read("role: after:", 0).is_empty());
+        assert_eq!(Find::read("role:a", 0).roles, [Role::Assistant]);
+        assert_eq!(Find::read("role:fool", 0).problems.len(), 1);
+        assert_eq!(Find::read("after:2026-13", 0).problems.len(), 1);
+        assert_eq!(Find::read("http://x:80 NOT a:b", 0).phrases, ["http://x:80", "NOT", "a:b"]);
+    }
+
+    #[test]
+    fn days_as_they_are_in_the_calendar() {
+        assert_eq!(day("1970"), Some(0));
+        assert_eq!(day("2000-03"), Some(11_017));
+        assert_eq!(day("2024-02-29"), Some(19_782));
+        for none in ["2023-02-29", "1969", "2026-", "2026-1-1-1", "x", "2026-00", "20260-1"] {
+            assert_eq!(day(none), None, "{none}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_can_be_typed(line in "\\PC{0,80}") {
+            let find = Find::read(&line, 0);
+            prop_assert!(find.phrases.len() <= WORDS);
+            prop_assert!(find.phrases.iter().all(|phrase| phrase.chars().any(char::is_alphanumeric)));
+        }
+
+        #[test]
+        fn days_follow_one_another(year in 1970_i64..3000, month in 1..=12_i64, at in 1..28_i64) {
+            let of = |at: i64| day(&format!("{year}-{month:02}-{at:02}")).unwrap();
+            prop_assert_eq!(of(at) + 1, of(at + 1));
+        }
+    }
+}

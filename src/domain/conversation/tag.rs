@@ -1,0 +1,132 @@
+//! Names and stars that a person puts on messages, to find them again in a large tree.
+//! Not for: what goes into a call (`mark`); a name changes no plan.
+
+use crate::domain::base::hash::Hash;
+use serde::{Deserialize, Serialize};
+
+/// Characters of a name at the most.
+pub const LONGEST: usize = 40;
+
+/// What a person put on one message. A message has one name at the most.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Tag {
+    /// The message's key.
+    pub node: Hash,
+    /// Its name; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    /// It is a favourite.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub favourite: bool,
+}
+
+impl Tag {
+    /// One that says nothing yet.
+    #[must_use]
+    pub fn new(node: Hash) -> Self {
+        Self { node, label: String::new(), favourite: false }
+    }
+
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.label.is_empty() && !self.favourite
+    }
+}
+
+/// A name as it is kept: one line without control characters, at most [`LONGEST`] characters.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
+    words.join(" ").chars().take(LONGEST).collect::<String>().trim_end().to_owned()
+}
+
+/// What a filter of a tree asks for: `label:x`, `fav`, and words.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// Parts of names, in lower case; an empty one wants any name.
+    pub labels: Vec<String>,
+    /// Favourites only.
+    pub favourite: bool,
+    /// Words as they were typed, in lower case, one space between them.
+    pub words: String,
+}
+
+impl Wanted {
+    /// Reads a filter.
+    #[must_use]
+    pub fn read(filter: &str) -> Self {
+        let mut wanted = Self::default();
+        let mut words: Vec<String> = Vec::new();
+        for word in filter.split_whitespace() {
+            let lower = word.to_lowercase();
+            if let Some(label) = lower.strip_prefix("label:") {
+                wanted.labels.push(label.to_owned());
+            } else if lower == "fav" {
+                wanted.favourite = true;
+            } else {
+                words.push(lower);
+            }
+        }
+        wanted.words = words.join(" ");
+        wanted
+    }
+
+    /// Whether it asks for nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty() && !self.favourite && self.words.is_empty()
+    }
+
+    /// Whether it asks about names or stars.
+    #[must_use]
+    pub fn tagged(&self) -> bool {
+        self.favourite || !self.labels.is_empty()
+    }
+
+    /// Whether everything that fits this fits `before` too.
+    #[must_use]
+    pub fn narrows(&self, before: &Self) -> bool {
+        let labels = self.labels.len() >= before.labels.len()
+            && before.labels.iter().zip(&self.labels).all(|(before, now)| now.contains(before.as_str()));
+        labels && (self.favourite || !before.favourite) && self.words.contains(&before.words)
+    }
+
+    /// Whether a tag is what is asked for, words apart.
+    #[must_use]
+    pub fn fits(&self, tag: Option<&Tag>) -> bool {
+        let label = tag.map(|tag| tag.label.to_lowercase()).unwrap_or_default();
+        let named = |wanted: &String| !label.is_empty() && label.contains(wanted.as_str());
+        self.labels.iter().all(named) && (!self.favourite || tag.is_some_and(|tag| tag.favourite))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn filters_are_read() {
+        let wanted = Wanted::read(" label:Draft  why FAV it ");
+        assert_eq!((wanted.labels.as_slice(), wanted.favourite), (["draft".to_owned()].as_slice(), true));
+        assert_eq!(wanted.words, "why it");
+        assert!(Wanted::read("  ").is_empty());
+        assert_eq!(clean("  a\tname \u{1b}[31m of\nlines "), "a name [31m of lines");
+        assert_eq!(clean(&"x".repeat(99)).len(), LONGEST);
+    }
+
+    proptest! {
+        #[test]
+        fn what_narrows_finds_no_more(
+            filter in "(label:)?[a-c]{0,3}( fav)?( [a-c]{1,2})?", more in "[a-c ]{0,3}|( fav)|( label:a)",
+            label in "[a-c]{0,4}", favourite: bool, text in "[a-c ]{0,8}"
+        ) {
+            let (before, now) = (Wanted::read(&filter), Wanted::read(&format!("{filter}{more}")));
+            let tag = Tag { node: Hash::default(), label, favourite };
+            let hit = |wanted: &Wanted| wanted.fits(Some(&tag)) && text.contains(&wanted.words);
+            prop_assert!(!now.narrows(&before) || !hit(&now) || hit(&before));
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! A session's tree of nodes in memory, the path of a branch through it, and the atoms on that path.
+//! Not for: contents (they stay in the store) or marks.
+
+use super::message::{NodeHead, Role};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A node's place in a [`Tree`]; stable for the tree's life.
+pub type Slot = u32;
+
+/// All nodes of one session, by slot, with parents before children.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    nodes: Vec<NodeHead>,
+    parents: Vec<Option<Slot>>,
+    children: Vec<Vec<Slot>>,
+    depths: Vec<u32>,
+    by_id: HashMap<NodeId, Slot>,
+    by_key: HashMap<Hash, Slot>,
+    roots: Vec<Slot>,
+}
+
+impl Tree {
+    /// Builds a tree from heads in any order; a head whose parent is missing becomes a root.
+    #[must_use]
+    pub fn build(heads: Vec<NodeHead>) -> Self {
+        let mut tree = Self::default();
+        let known: std::collections::HashSet<NodeId> = heads.iter().map(|head| head.id).collect();
+        let mut waiting: HashMap<NodeId, Vec<NodeHead>> = HashMap::new();
+        let mut ready = Vec::new();
+        for head in heads {
+            match head.parent.filter(|parent| known.contains(parent) && !tree.by_id.contains_key(parent)) {
+                Some(parent) => waiting.entry(parent).or_default().push(head),
+                None => ready.push(head),
+            }
+            while let Some(head) = ready.pop() {
+                ready.extend(waiting.remove(&head.id).unwrap_or_default());
+                tree.insert(head);
+            }
+        }
+        tree
+    }
+
+    /// Adds a node, or replaces the head of one that is known. Its parent must be known already, else it is a root.
+    pub fn insert(&mut self, head: NodeHead) -> Slot {
+        if let Some(slot) = self.by_id.get(&head.id).copied() {
+            self.nodes[slot as usize] = head;
+            return slot;
+        }
+        let slot = Slot::try_from(self.nodes.len()).unwrap_or(Slot::MAX);
+        let parent = head.parent.and_then(|id| self.by_id.get(&id).copied());
+        self.depths.push(parent.map_or(0, |p| self.depths[p as usize] + 1));
+        self.by_id.insert(head.id, slot);
+        self.by_key.insert(head.key, slot);
+        let ord = head.ord;
+        self.nodes.push(head);
+        self.parents.push(parent);
+        self.children.push(Vec::new());
+        let nodes = &self.nodes;
+        let siblings = match parent {
+            Some(parent) => &mut self.children[parent as usize],
+            None => &mut self.roots,
+        };
+        let at = siblings.partition_point(|s| nodes[*s as usize].ord <= ord);
+        siblings.insert(at, slot);
+        slot
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The head in a slot.
+    #[must_use]
+    pub fn head(&self, slot: Slot) -> &NodeHead {
+        &self.nodes[slot as usize]
+    }
+
+    /// The slot of a node.
+    #[must_use]
+    pub fn slot(&self, id: NodeId) -> Option<Slot> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The head of a node.
+    #[must_use]
+    pub fn get(&self, id: NodeId) -> Option<&NodeHead> {
+        self.slot(id).map(|slot| self.head(slot))
+    }
+
+    /// The slot of the node with this key.
+    #[must_use]
+    pub fn by_key(&self, key: Hash) -> Option<Slot> {
+        self.by_key.get(&key).copied()
+    }
+
+    /// The parent's slot.
+    #[must_use]
+    pub fn parent(&self, slot: Slot) -> Option<Slot> {
+        self.parents[slot as usize]
+    }
+
+    /// The children's slots, in order.
+    #[must_use]
+    pub fn children(&self, slot: Option<Slot>) -> &[Slot] {
+        slot.map_or(&self.roots, |slot| &self.children[slot as usize])
+    }
+
+    /// Depth below the root (0).
+    #[must_use]
+    pub fn depth(&self, slot: Slot) -> u32 {
+        self.depths[slot as usize]
+    }
+
+    /// All heads in slot order (parents before children).
+    pub fn heads(&self) -> impl Iterator<Item = &NodeHead> {
+        self.nodes.iter()
+    }
+
+    /// The slots from the root to `tip`, both included.
+    #[must_use]
+    pub fn path(&self, tip: Slot) -> Vec<Slot> {
+        let mut path = Vec::with_capacity(self.depth(tip) as usize + 1);
+        let mut at = Some(tip);
+        while let Some(slot) = at {
+            path.push(slot);
+            at = self.parent(slot);
+        }
+        path.reverse();
+        path
+    }
+
+    /// Whether `above` is `below` or one of its ancestors.
+    #[must_use]
+    pub fn contains(&self, above: Slot, below: Slot) -> bool {
+        let mut at = below;
+        while self.depth(at) > self.depth(above) {
+            match self.parent(at) {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        at == above
+    }
+
+    /// The nearest node that both have as ancestor (or are).
+    #[must_use]
+    pub fn common(&self, mut a: Slot, mut b: Slot) -> Option<Slot> {
+        while a != b {
+            if self.depth(a) >= self.depth(b) {
+                a = self.parent(a)?;
+            } else {
+                b = self.parent(b)?;
+            }
+        }
+        Some(a)
+    }
+
+    /// The newest leaf below a node, going down by the last child.
+    #[must_use]
+    pub fn leaf(&self, slot: Slot) -> Slot {
+        let mut at = slot;
+        while let Some(last) = self.children[at as usize].last() {
+            at = *last;
+        }
+        at
+    }
+
+    /// Where a node stands among its siblings, and how many there are: `(0-based place, count)`.
+    #[must_use]
+    pub fn place(&self, slot: Slot) -> (usize, usize) {
+        let siblings = self.children(self.parent(slot));
+        (siblings.iter().position(|s| *s == slot).unwrap_or(0), siblings.len())
+    }
+}
+
+/// One turn on a path: a user message and all that came of it before the next one; or the preamble.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// Its nodes, as positions on the path.
+    pub nodes: Range<usize>,
+    /// False for the preamble (what stands before the first user message).
+    pub asked: bool,
+}
+
+/// Cuts a path into turns. Every position is in exactly one.
+#[must_use]
+pub fn turns(tree: &Tree, path: &[Slot]) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    for (position, slot) in path.iter().enumerate() {
+        let asks = tree.head(*slot).role == Role::User;
+        match turns.last_mut() {
+            Some(turn) if !asks => turn.nodes.end = position + 1,
+            Some(_) | None => turns.push(Turn { nodes: position..position + 1, asked: asks }),
+        }
+    }
+    turns
+}
+
+/// The episodes within a range of a path: each an assistant message with calls and the tool results after it.
+#[must_use]
+pub fn episodes(tree: &Tree, path: &[Slot], nodes: Range<usize>) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut open = false;
+    for position in nodes {
+        let head = tree.head(path[position]);
+        match head.role {
+            Role::Assistant if head.calls > 0 => {
+                found.push(position..position + 1);
+                open = true;
+            }
+            Role::Tool if open => {
+                if let Some(last) = found.last_mut() {
+                    last.end = position + 1;
+                }
+            }
+            Role::System | Role::User | Role::Assistant | Role::Tool => open = false,
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::message::{End, node_key};
+    use uuid::Uuid;
+
+    pub(crate) fn head(id: u128, parent: Option<u128>, role: Role) -> NodeHead {
+        let key = node_key(None, role, None, u32::try_from(id).unwrap(), None);
+        NodeHead {
+            id: NodeId(Uuid::from_u128(id)),
+            key,
+            parent: parent.map(|p| NodeId(Uuid::from_u128(p))),
+            ord: u32::try_from(id).unwrap(),
+            role,
+            end: End::Complete,
+            at: 0,
+            bytes: 0,
+            calls: 0,
+            hidden: false,
+            imported: false,
+            content: None,
+            preview: String::new(),
+            model: None,
+            name: None,
+            lane: String::new(),
+            external_id: None,
+        }
+    }
+
+    #[test]
+    fn builds_from_any_order() {
+        let heads = vec![
+            head(3, Some(2), Role::User),
+            head(4, Some(2), Role::User),
+            head(2, Some(1), Role::Assistant),
+            head(1, None, Role::User),
+        ];
+        let tree = Tree::build(heads);
+        assert_eq!(tree.len(), 4);
+        let tip = tree.slot(NodeId(Uuid::from_u128(4))).unwrap();
+        assert_eq!(tree.path(tip).len(), 3);
+        let other = tree.slot(NodeId(Uuid::from_u128(3))).unwrap();
+        assert_eq!(tree.place(other), (0, 2));
+        assert_eq!(tree.head(tree.common(tip, other).unwrap()).id, NodeId(Uuid::from_u128(2)));
+        assert_eq!(turns(&tree, &tree.path(tip)).len(), 2);
+    }
+
+    #[test]
+    fn preamble_and_episodes() {
+        let mut call = head(3, Some(2), Role::Assistant);
+        call.calls = 2;
+        let heads = vec![
+            head(1, None, Role::System),
+            head(2, Some(1), Role::User),
+            call,
+            head(4, Some(3), Role::Tool),
+            head(5, Some(4), Role::Tool),
+            head(6, Some(5), Role::Assistant),
+        ];
+        let tree = Tree::build(heads);
+        let path = tree.path(tree.slot(NodeId(Uuid::from_u128(6))).unwrap());
+        let turns = turns(&tree, &path);
+        assert_eq!(turns.len(), 2);
+        assert!(!turns[0].asked);
+        assert_eq!(episodes(&tree, &path, turns[1].nodes.clone()), vec![2..5]);
+    }
+}

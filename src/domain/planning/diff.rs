@@ -1,0 +1,351 @@
+//! What differs between two plans: rows that came, went, moved, were shortened or lengthened, and rows that go for another
+//! reason.
+//! Not for: finding them (`row_matching`), whose act it was (`context::cause`) or finding plans (`engine`).
+
+use super::plan::{Form, Row, RowKind};
+use super::policy::Section;
+use super::reason::Reason;
+use super::row_matching::same_reason;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::transition::Standing;
+use serde::Serialize;
+
+/// How a row differs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// It goes now and did not.
+    Entered,
+    /// It went and does not now.
+    Left,
+    /// It goes in another section, or in another order among the others.
+    Moved,
+    /// It goes with fewer tokens.
+    Shortened,
+    /// It goes with more tokens.
+    Lengthened,
+    /// Its text is another one of the same length.
+    Changed,
+    /// It goes, or stays out, for another reason.
+    Reason,
+}
+
+impl Kind {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 7] =
+        [Self::Entered, Self::Left, Self::Moved, Self::Shortened, Self::Lengthened, Self::Changed, Self::Reason];
+
+    /// The word for it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Entered => "entered",
+            Self::Left => "left",
+            Self::Moved => "moved",
+            Self::Shortened => "shortened",
+            Self::Lengthened => "lengthened",
+            Self::Changed => "other text",
+            Self::Reason => "other reason",
+        }
+    }
+}
+
+/// Where an item stands in a plan.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Place {
+    /// Whether it goes.
+    pub goes: bool,
+    /// Its section, where it goes.
+    pub section: Option<Section>,
+    /// Its place among the rows that go, from 1.
+    pub at: Option<u32>,
+    /// Tokens, estimated.
+    pub tokens: u32,
+    /// How much of it goes: the farthest from full among its messages.
+    pub form: Form,
+    /// Why.
+    pub reason: Reason,
+    /// It shares a row with its neighbours (turns that stay out together).
+    pub shared: bool,
+}
+
+impl Place {
+    pub(crate) fn of(row: &Row, at: Option<u32>, about: &Atom) -> Self {
+        let form = row.items.iter().map(|item| item.form).max().unwrap_or(Form::Full);
+        let shared = matches!(row.atom, Atom::Range { .. }) && row.atom != *about;
+        Self {
+            goes: row.included(),
+            section: row.section(),
+            at,
+            tokens: if shared { 0 } else { row.tokens },
+            form,
+            reason: row.reason.clone(),
+            shared,
+        }
+    }
+
+    /// `Recent, 412 tok` or `out`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let form = match self.form {
+            Form::Cut(_) | Form::Elided | Form::Gone if self.goes => ", shortened",
+            Form::Placeholder if self.goes => ", partly left out",
+            _ => "",
+        };
+        match self.section {
+            Some(section) => {
+                let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
+                format!("{}, {tokens} tok est{form}", section.title())
+            }
+            None if matches!(self.reason, Reason::PinSuggested | Reason::PinEarned { .. }) => "suggested".to_owned(),
+            None => "out".to_owned(),
+        }
+    }
+
+    /// Whether a person would call two places the same: section, form and kind of reason.
+    #[must_use]
+    pub fn like(&self, other: &Self) -> bool {
+        self.goes == other.goes
+            && self.section == other.section
+            && self.form == other.form
+            && same_reason(&self.reason, &other.reason)
+    }
+}
+
+/// What caused a difference.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// A person's act.
+    You,
+    /// The model's.
+    Model,
+    /// The program leased it, renewed or ended a lease.
+    Lease,
+    /// The prompt budget.
+    Budget,
+    /// The context mode.
+    Mode,
+    /// The policy or the layout.
+    Policy,
+    /// Another model, whose tokens or window differ.
+    OtherModel,
+    /// A summary goes in place of turns.
+    Summary,
+    /// The look through older messages.
+    Retrieval,
+    /// The window of recent turns moved on.
+    Window,
+    /// The conversation went on.
+    Turn,
+    /// Another path: a branch, another version of a message.
+    Branch,
+}
+
+impl By {
+    /// The word for it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::You => "you",
+            Self::Model => "the model",
+            Self::Lease => "a lease",
+            Self::Budget => "the budget",
+            Self::Mode => "the mode",
+            Self::Policy => "the policy",
+            Self::OtherModel => "another model",
+            Self::Summary => "a summary",
+            Self::Retrieval => "what is asked",
+            Self::Window => "the window",
+            Self::Turn => "the conversation",
+            Self::Branch => "another path",
+        }
+    }
+}
+
+/// One cause of a difference.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Cause {
+    /// What.
+    pub by: By,
+    /// A sentence.
+    pub words: String,
+    /// When, where that is known: milliseconds since 1970.
+    pub at: Option<i64>,
+}
+
+/// One item that differs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Delta {
+    /// What it is about, as the later plan names it.
+    pub atom: Atom,
+    /// Of which kind.
+    pub row: RowKind,
+    /// First words, unsanitised.
+    pub title: String,
+    /// Its turn, from 1.
+    pub turn: Option<u32>,
+    /// How it differs, the most telling first; never empty.
+    pub kinds: Vec<Kind>,
+    /// Before; none where the plan had no such row.
+    pub before: Option<Place>,
+    /// After.
+    pub after: Option<Place>,
+    /// Why; empty where nothing is known.
+    pub causes: Vec<Cause>,
+}
+
+impl Delta {
+    /// The group under which it is told.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kinds.first().copied().unwrap_or(Kind::Reason)
+    }
+
+    /// What it is called in lists: its turn, or the kind of its row.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.turn, self.row) {
+            (Some(turn), RowKind::Turn) => format!("turn {turn}"),
+            (Some(turn), kind) => format!("{} {turn}", kind.name()),
+            (None, kind) => kind.name().to_owned(),
+        }
+    }
+
+    /// What it adds to the request, in tokens (est); negative where it takes away.
+    #[must_use]
+    pub fn tokens(&self) -> i64 {
+        let of = |place: &Option<Place>| {
+            place.as_ref().filter(|place| place.goes).map_or(0, |place| i64::from(place.tokens))
+        };
+        of(&self.after) - of(&self.before)
+    }
+
+    /// `Recent, 412 tok est → out`
+    #[must_use]
+    pub fn words(&self, becomes: &str) -> String {
+        let of = |place: &Option<Place>| place.as_ref().map_or_else(|| "not there".to_owned(), Place::words);
+        let (from, to) = (of(&self.before), of(&self.after));
+        if from == to { to } else { format!("{from} {becomes} {to}") }
+    }
+}
+
+/// A call, or the one that would be sent next.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Call {
+    /// The run; none for what was not sent.
+    pub run: Option<RunId>,
+    /// The plan.
+    pub plan: Hash,
+    /// The branch.
+    pub branch: Option<BranchId>,
+    /// Its name, unsanitised.
+    pub name: String,
+    /// Milliseconds since 1970; none for what was not sent.
+    pub at: Option<i64>,
+    /// Tokens of the prompt (est).
+    pub tokens: u32,
+    /// The prompt budget.
+    pub budget: u32,
+    /// The model.
+    pub model: String,
+    /// Millionths of a dollar, where known.
+    pub cost_micro: Option<u64>,
+}
+
+impl Call {
+    /// `call 1f2e3d4c on main`, or `the next call on main`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let id = |run: RunId| {
+            run.to_string().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect::<String>()
+        };
+        let what = self.run.map_or_else(
+            || if self.at.is_none() { "the next call".to_owned() } else { format!("plan {}", self.plan.short()) },
+            |run| format!("call …{}", id(run)),
+        );
+        if self.name.is_empty() { what } else { format!("{what} on {}", self.name) }
+    }
+}
+
+/// A setting of the call that differs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// Before.
+    pub before: String,
+    /// After.
+    pub after: String,
+}
+
+/// Everything that differs between two plans.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PlanDiff {
+    /// The earlier one.
+    pub before: Call,
+    /// The later one.
+    pub after: Call,
+    /// Settings that differ.
+    pub settings: Vec<Setting>,
+    /// Items, by kind, each in the order of the request.
+    pub deltas: Vec<Delta>,
+    /// Rows that go in both as they were.
+    pub same: u32,
+    /// Their tokens (est).
+    pub same_tokens: u32,
+}
+
+impl PlanDiff {
+    /// How many items are told under a kind, and what they add in tokens.
+    #[must_use]
+    pub fn sum(&self, kind: Kind) -> (usize, i64) {
+        let of = self.deltas.iter().filter(|delta| delta.kind() == kind);
+        of.fold((0, 0), |(count, tokens), delta| (count + 1, tokens + delta.tokens()))
+    }
+}
+
+/// An item in one call.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Stay {
+    /// The first of the calls in a row in which it stood so.
+    pub from: Call,
+    /// The last.
+    pub to: Call,
+    /// How many calls.
+    pub calls: u32,
+    /// Where it stood in the last of them; none where the plan had no such row.
+    pub place: Option<Place>,
+    /// What brought it there.
+    pub causes: Vec<Cause>,
+}
+
+/// A step in an item's life.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Told {
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// Where it came to stand.
+    pub to: Standing,
+    /// What happened, by whom and why.
+    pub words: String,
+}
+
+/// An item over the calls of a branch.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ItemHistory {
+    /// What.
+    pub atom: Atom,
+    /// First words, unsanitised.
+    pub title: String,
+    /// Its turn, from 1.
+    pub turn: Option<u32>,
+    /// Where it stood, oldest first; calls in a row with the same place are one.
+    pub stays: Vec<Stay>,
+    /// Calls that were not looked at, because they are older.
+    pub older: u32,
+    /// What was done to it, oldest first.
+    pub steps: Vec<Told>,
+}

@@ -1,0 +1,16 @@
+//! What a plan is solved from and what it says: the frozen input, rows with reasons, policies, modes, budgets, and the
+//! difference between two plans.
+//! Not for: solving one (the room `context`).
+
+pub mod blocked;
+pub mod diff;
+pub mod facts;
+pub mod input;
+pub mod mode;
+pub mod plan;
+pub mod policy;
+pub mod reason;
+pub mod row_matching;
+pub mod tuning;
+pub mod variant;
+pub mod what_if;

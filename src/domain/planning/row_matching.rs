@@ -1,0 +1,250 @@
+//! The rows of two plans, matched by what they are about, not by where they stand.
+//! Not for: what a difference is (`diff`) or whose act it was (`context::cause`).
+
+use super::diff::{Delta, Kind, Place, Setting};
+use super::plan::{ContextPlan, Form, Row, RowKind};
+use super::reason::Reason;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::Atom;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What rows are matched by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Subject {
+    /// A turn by its user message: it grows while it is answered.
+    Turn(Hash),
+    /// A calling message with its results.
+    Episode(Hash),
+    /// One message.
+    Message(Hash),
+    /// What stands before the first question.
+    Preamble,
+    /// A text.
+    Text(Hash),
+    /// Turns that stay out together.
+    Range(Hash),
+}
+
+/// What an atom is about, whatever became of it since.
+#[must_use]
+pub fn subject(atom: &Atom) -> Subject {
+    match atom {
+        Atom::Turn { user, .. } => Subject::Turn(*user),
+        Atom::Episode { call, .. } => Subject::Episode(*call),
+        Atom::Message { node } => Subject::Message(*node),
+        Atom::Preamble { .. } => Subject::Preamble,
+        Atom::Section { text } => Subject::Text(*text),
+        Atom::Range { first, .. } => Subject::Range(*first),
+    }
+}
+
+/// Whether a range's row covers the turn with this user message: `(range, user)`.
+pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
+
+/// Where an item stands in a plan: in a row of its own, or in the row of a range.
+#[must_use]
+pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<Place> {
+    let about = subject(atom);
+    let own = plan.rows.iter().position(|row| subject(&row.atom) == about);
+    if let (None, Atom::Message { node }) = (own, atom) {
+        return inside(plan, *node);
+    }
+    let found = own.or_else(|| plan.rows.iter().position(|row| covered(row, atom, covers)))?;
+    let at = plan.rows[..found].iter().filter(|row| row.included()).count();
+    let row = &plan.rows[found];
+    let at = u32::try_from(at + 1).ok().filter(|_| row.included());
+    Some(Place::of(row, at, atom))
+}
+
+/// Where a message stands that shares its turn's row.
+fn inside(plan: &ContextPlan, node: Hash) -> Option<Place> {
+    let hit = |row: &&Row| row.items.iter().any(|item| item.key == node);
+    let row = plan.included().find(hit).or_else(|| plan.rows.iter().find(hit))?;
+    let item = row.items.iter().find(|item| item.key == node)?;
+    let mut place = Place::of(row, None, &row.atom);
+    (place.tokens, place.form) = (item.tokens, item.form);
+    if matches!(item.form, Form::Out | Form::Gone) {
+        (place.goes, place.section) = (false, None);
+    }
+    Some(place)
+}
+
+fn covered(row: &Row, atom: &Atom, covers: &Covers<'_>) -> bool {
+    match atom {
+        Atom::Turn { user, .. } => row.kind == RowKind::Range && covers(&row.atom, *user),
+        _ => false,
+    }
+}
+
+/// What differs between two places of one item; empty where nothing does.
+#[must_use]
+pub fn kinds(before: Option<&Place>, after: Option<&Place>) -> Vec<Kind> {
+    let goes = |place: Option<&Place>| place.is_some_and(|place| place.goes);
+    match (before, after) {
+        (before, _) if goes(after) && !goes(before) => vec![Kind::Entered],
+        (_, after) if goes(before) && !goes(after) => vec![Kind::Left],
+        (Some(before), Some(after)) => {
+            let mut found = Vec::new();
+            if before.section != after.section {
+                found.push(Kind::Moved);
+            }
+            if after.goes && after.tokens < before.tokens {
+                found.push(Kind::Shortened);
+            }
+            if after.goes && after.tokens > before.tokens {
+                found.push(Kind::Lengthened);
+            }
+            if !(same_reason(&before.reason, &after.reason) || before.shared || after.shared) {
+                found.push(Kind::Reason);
+            }
+            found
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether two reasons say the same but for numbers that change with every call. A lease that has more turns left than
+/// before was begun anew.
+#[must_use]
+pub fn same_reason(before: &Reason, after: &Reason) -> bool {
+    match (before, after) {
+        (Reason::Leased { left: old, engine: a }, Reason::Leased { left: new, engine: b }) => a == b && new <= old,
+        (Reason::UserExcluded { once: a }, Reason::UserExcluded { once: b }) => a == b,
+        (Reason::Superseded { by: a }, Reason::Superseded { by: b }) => a == b,
+        (a, b) => a.name() == b.name(),
+    }
+}
+
+/// The rows of both plans that are about the same thing: indices into each, by pairs. What is left over has no partner.
+fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Option<usize>)> {
+    let mut old: HashMap<Subject, usize> = HashMap::new();
+    for (at, row) in before.rows.iter().enumerate() {
+        old.entry(subject(&row.atom)).or_insert(at);
+    }
+    let mut used = HashSet::new();
+    let mut found: Vec<(Option<usize>, Option<usize>)> = Vec::new();
+    for (at, row) in after.rows.iter().enumerate() {
+        let partner = old.get(&subject(&row.atom)).copied().filter(|old| used.insert(*old));
+        found.push((partner, Some(at)));
+    }
+    // Texts are new whenever a word of them is: those of the program's own blocks are the same block.
+    let block = |row: &Row| {
+        let one = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Summary | RowKind::Search);
+        one.then(|| (row.kind.name(), row.section()))
+    };
+    for pair in found.iter_mut().filter(|pair| pair.0.is_none()) {
+        let Some(wanted) = pair.1.and_then(|at| block(&after.rows[at])) else { continue };
+        let partner = (0..before.rows.len()).find(|at| !used.contains(at) && block(&before.rows[*at]) == Some(wanted));
+        pair.0 = partner.inspect(|at| {
+            used.insert(*at);
+        });
+    }
+    found.extend((0..before.rows.len()).filter(|at| !used.contains(at)).map(|at| (Some(at), None)));
+    found
+}
+
+/// The items that differ between two plans, without causes, and how many rows (and tokens of them) are as they were.
+#[must_use]
+pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) -> (Vec<Delta>, (u32, u32)) {
+    let (old_at, new_at) = (numbers(before), numbers(after));
+    let pairs = pairs(before, after);
+    let strayed = strayed(before, after, &pairs);
+    let (mut found, mut same) = (Vec::new(), (0_u32, 0_u32));
+    for (old, new) in pairs {
+        let Some(row) = new.map(|at| &after.rows[at]).or(old.map(|at| &before.rows[at])) else { continue };
+        if row.kind == RowKind::Range {
+            continue;
+        }
+        let atom = row.atom;
+        let from = old.map(|at| Place::of(&before.rows[at], old_at.get(&at).copied(), &atom));
+        let to = new.map(|at| Place::of(&after.rows[at], new_at.get(&at).copied(), &atom));
+        let from = from.or_else(|| ranged(before, &atom, covers));
+        let to = to.or_else(|| ranged(after, &atom, covers));
+        let mut kinds = kinds(from.as_ref(), to.as_ref());
+        let other = |(old, new): (usize, usize)| before.rows[old].text != after.rows[new].text;
+        if kinds.is_empty() && row.included() && old.zip(new).is_some_and(other) {
+            kinds.push(Kind::Changed);
+        }
+        if new.is_some_and(|at| strayed.contains(&at)) && !kinds.contains(&Kind::Moved) {
+            kinds.insert(0, Kind::Moved);
+        }
+        if kinds.is_empty() {
+            if row.included() {
+                same = (same.0 + 1, same.1 + row.tokens);
+            }
+            continue;
+        }
+        found.push(Delta {
+            atom,
+            row: row.kind,
+            title: row.title.clone(),
+            turn: row.source.turn,
+            kinds,
+            before: from,
+            after: to,
+            causes: Vec::new(),
+        });
+    }
+    found.sort_by_key(Delta::kind);
+    (found, same)
+}
+
+fn ranged(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<Place> {
+    plan.rows.iter().find(|row| covered(row, atom, covers)).map(|row| Place::of(row, None, atom))
+}
+
+/// The places of the rows that go, from 1, by their index.
+fn numbers(plan: &ContextPlan) -> BTreeMap<usize, u32> {
+    let going = plan.rows.iter().enumerate().filter(|(_, row)| row.included()).map(|(at, _)| at);
+    going.zip(1..).collect()
+}
+
+/// Rows of the later plan that go in both, in one section, and whose order among the others is another: all but a longest
+/// run that kept its order.
+fn strayed(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, Option<usize>)]) -> HashSet<usize> {
+    let both: Vec<(usize, usize)> = pairs
+        .iter()
+        .filter_map(|(old, new)| old.zip(*new))
+        .filter(|(old, new)| {
+            let (old, new) = (&before.rows[*old], &after.rows[*new]);
+            old.section().is_some() && old.section() == new.section() && before.layout == after.layout
+        })
+        .collect();
+    // Patience: ends[n] is the smallest end of an increasing run of n + 1 places; `back` leads along it.
+    let (mut ends, mut back): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (at, (old, _)) in both.iter().enumerate() {
+        let length = ends.partition_point(|end| both[*end].0 < *old);
+        back.push(length.checked_sub(1).map(|before| ends[before]));
+        if length == ends.len() {
+            ends.push(at);
+        } else {
+            ends[length] = at;
+        }
+    }
+    let mut kept = HashSet::new();
+    let mut at = ends.last().copied();
+    while let Some(here) = at {
+        kept.insert(here);
+        at = back[here];
+    }
+    (0..both.len()).filter(|at| !kept.contains(at)).map(|at| both[at].1).collect()
+}
+
+/// The settings that differ.
+#[must_use]
+pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<Setting> {
+    let of = |plan: &ContextPlan| -> [(&'static str, String); 7] {
+        [
+            ("model", plan.model.clone()),
+            ("profile", plan.profile.clone()),
+            ("policy", format!("{} v{}", plan.policy, plan.policy_version)),
+            ("mode", plan.mode.title().to_owned()),
+            ("layout", plan.layout.name().to_owned()),
+            ("budget", crate::domain::call::tokens::grouped(u64::from(plan.budget.prompt))),
+            ("tools", crate::domain::call::tokens::grouped(u64::from(plan.tools))),
+        ]
+    };
+    let both = of(before).into_iter().zip(of(after));
+    let other = both.filter(|((_, before), (_, after))| before != after);
+    other.map(|((name, before), (_, after))| Setting { name, before, after }).collect()
+}

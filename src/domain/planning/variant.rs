@@ -1,0 +1,137 @@
+//! Another way of making a call: a few settings that are changed, read from words and said in words.
+//! Not for: what comes of it (`what_if`) or the branch's other overrides.
+
+use super::mode::Mode;
+use super::policy::Layout;
+use crate::domain::call::tokens::grouped;
+use crate::domain::conversation::branch::Overrides;
+
+/// Words that name no way of making a call.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ArmError {
+    /// It has no `=` or `:`.
+    #[error("{0:?} is no setting; write it as mode=off or model:NAME")]
+    Form(String),
+    /// There is no such setting.
+    #[error("{0:?} cannot be changed for one call; mode, policy, layout, profile, model, budget and window can")]
+    Setting(String),
+    /// The setting cannot have this value.
+    #[error("{setting} cannot be {value:?}; it wants {wants}")]
+    Value {
+        /// Which setting.
+        setting: String,
+        /// What was typed.
+        value: String,
+        /// What it wants.
+        wants: &'static str,
+    },
+    /// Nothing was said.
+    #[error("a way of making the call wants a setting, such as mode=off")]
+    Empty,
+}
+
+/// Reads `mode=off,model=NAME` (a colon in place of the first `=` of each too). Only the settings named are set.
+///
+/// # Errors
+/// Words that name no setting, or a value that it cannot have.
+pub fn read(words: &str) -> Result<Overrides, ArmError> {
+    let mut arm = Overrides::default();
+    for part in words.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (setting, value) = part.split_once(['=', ':']).ok_or_else(|| ArmError::Form(part.to_owned()))?;
+        set(&mut arm, setting.trim(), value.trim())?;
+    }
+    if arm == Overrides::default() { Err(ArmError::Empty) } else { Ok(arm) }
+}
+
+fn set(arm: &mut Overrides, setting: &str, value: &str) -> Result<(), ArmError> {
+    let bad = |wants| ArmError::Value { setting: setting.to_owned(), value: value.to_owned(), wants };
+    let number = || value.replace(['_', ','], "").parse::<u32>().map_err(|_| bad("a number"));
+    let name = || Some(value.to_owned()).filter(|value| !value.is_empty()).ok_or_else(|| bad("a name"));
+    match setting {
+        "mode" => arm.mode = Some(Mode::from_name(value).ok_or_else(|| bad("off, light or heavy"))?),
+        "policy" => arm.policy = Some(name()?),
+        "layout" => {
+            let known = Layout::from_name(value).ok_or_else(|| bad("classic or cache_friendly"))?;
+            arm.layout = Some(known.name().to_owned());
+        }
+        "profile" => arm.profile = Some(name()?),
+        "model" => arm.model = Some(name()?),
+        "budget" => arm.budget = Some(number()?),
+        "window" => arm.window = Some(number()?),
+        other => return Err(ArmError::Setting(other.to_owned())),
+    }
+    Ok(())
+}
+
+/// A branch's overrides with the way's in their place. A model that was chosen for one profile does not follow to another.
+#[must_use]
+pub fn over(base: &Overrides, arm: &Overrides) -> Overrides {
+    let moves = arm.profile.is_some();
+    Overrides {
+        mode: arm.mode.or(base.mode),
+        policy: arm.policy.clone().or_else(|| base.policy.clone()),
+        layout: arm.layout.clone().or_else(|| base.layout.clone()),
+        budget: arm.budget.or(base.budget),
+        window: arm.window.or(base.window),
+        profile: arm.profile.clone().or_else(|| base.profile.clone()),
+        model: arm.model.clone().or_else(|| base.model.clone().filter(|_| !moves)),
+        ..base.clone()
+    }
+}
+
+/// `mode Off, model gpt-4.1`
+#[must_use]
+pub fn title(arm: &Overrides) -> String {
+    let text = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
+    let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {}", grouped(value.into())));
+    let window = match arm.window {
+        Some(0) => Some("all turns".to_owned()),
+        other => number("window", other),
+    };
+    let parts = [
+        arm.mode.map(|mode| format!("mode {}", mode.title())),
+        text("policy", &arm.policy),
+        text("layout", &arm.layout),
+        text("profile", &arm.profile),
+        text("model", &arm.model),
+        number("budget", arm.budget),
+        window,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_back() {
+        let arm = read("mode=off, model:llama3:8b").unwrap();
+        assert_eq!((arm.mode, arm.model.as_deref()), (Some(Mode::Off), Some("llama3:8b")));
+        assert_eq!(title(&arm), "mode Off, model llama3:8b");
+        assert_eq!(
+            title(&read("budget=12_000,window=0,layout=classic").unwrap()),
+            "layout classic, budget 12,000, all turns"
+        );
+        for (words, part) in [("", "wants a setting"), ("off", "no setting"), ("tone=kind", "cannot be changed")] {
+            assert!(read(words).unwrap_err().to_string().contains(part), "{words}");
+        }
+        for words in ["mode=loud", "budget=many", "layout=x", "model="] {
+            assert!(matches!(read(words), Err(ArmError::Value { .. })), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_way_stands_over_the_branch_and_leaves_the_rest() {
+        let base = Overrides {
+            mode: Some(Mode::Heavy),
+            model: Some("a".into()),
+            personality: Some("kind".into()),
+            ..Overrides::default()
+        };
+        let made = over(&base, &read("mode=off").unwrap());
+        assert_eq!(made, Overrides { mode: Some(Mode::Off), ..base.clone() });
+        let elsewhere = over(&base, &read("profile=local").unwrap());
+        assert_eq!((elsewhere.profile.as_deref(), elsewhere.model), (Some("local"), None));
+    }
+}

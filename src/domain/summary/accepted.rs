@@ -1,0 +1,383 @@
+//! Capsules: summaries of turns, with what they were made from, so that it can be told whether they still hold.
+//! Not for: making them (`context::summary`), choosing which one goes (`engine`) or drafts (`draft`).
+
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::planning::mode::Mode;
+use serde::{Deserialize, Serialize};
+
+/// Below this ratio (times 1,000) a summary is too detailed to be worth it (S004-53).
+pub const LOW_RATIO: u32 = 2_000;
+
+/// What a capsule sums up.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum CapsuleKind {
+    /// The older turns of one lane.
+    Lane,
+    /// The older turns of the whole path.
+    Session,
+    /// Some turns in the middle.
+    Turns,
+    /// One level of memory.
+    Level,
+    /// A part of a program.
+    Module,
+}
+
+impl CapsuleKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Lane, Self::Session, Self::Turns, Self::Level, Self::Module];
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lane => "lane",
+            Self::Session => "session",
+            Self::Turns => "turns",
+            Self::Level => "level",
+            Self::Module => "module",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The memory level of the table `summaries` (S004-39): 2 is session, 3 is working.
+    #[must_use]
+    pub fn level(self) -> u8 {
+        match self {
+            Self::Session | Self::Module => 2,
+            Self::Lane | Self::Turns | Self::Level => 3,
+        }
+    }
+}
+
+/// Who wrote a capsule's text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapsuleSource {
+    /// A language model.
+    Llm,
+    /// The extractive summariser: sentences of the sources, no model.
+    Extractive,
+    /// A person, by hand or by editing a draft.
+    User,
+}
+
+impl CapsuleSource {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Llm => "llm",
+            Self::Extractive => "extractive",
+            Self::User => "user",
+        }
+    }
+}
+
+/// One turn that a capsule was made from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Cover {
+    /// Key of its user message.
+    pub user: Hash,
+    /// Key of its last node.
+    pub tip: Hash,
+    /// Its messages that were read, by key, with the hash of what each said.
+    pub nodes: Vec<(Hash, Hash)>,
+}
+
+/// A file that a capsule speaks of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FileCover {
+    /// Its path in the workspace.
+    pub path: String,
+    /// BLAKE3 of its bytes at that time.
+    pub hash: Hash,
+}
+
+/// Words that a person (or the checker, on request) wants word for word in the summary, now and in those built after it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    /// The words.
+    pub text: String,
+    /// Key of the message that said them.
+    pub node: Hash,
+    /// Its turn's number on the path, from 1.
+    pub turn: u32,
+    /// Who said them: the role's name.
+    pub who: String,
+    /// The program chose them when it was told to keep what fits: each level chooses anew. What a person named stays.
+    #[serde(default)]
+    pub auto: bool,
+}
+
+/// A summary of turns. Immutable: a change makes another capsule.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Capsule {
+    /// H(kind, lane, text, source, sources, parent): the same on every machine.
+    pub id: Hash,
+    /// What it sums up.
+    pub kind: CapsuleKind,
+    /// The lane; empty is the session's root lane.
+    pub lane: String,
+    /// The summary, without label; none after one of its sources was removed for good.
+    pub text: Option<String>,
+    /// Who wrote it.
+    pub source: CapsuleSource,
+    /// The model, where one wrote it.
+    pub model: Option<String>,
+    /// Version of the prompt, or of the extractive method, that made it.
+    pub prompt_version: u32,
+    /// Share of the sources' checked items that survive in it, in thousandths.
+    pub confidence: u32,
+    /// Milliseconds since 1970: the time of the newest source, never the clock, so that plans stay the same.
+    pub generated_at: i64,
+    /// What it was made from, oldest first.
+    pub covers: Vec<Cover>,
+    /// Numbers of its first and last turn on the path.
+    pub turns: (u32, u32),
+    /// Files that it speaks of.
+    pub files: Vec<FileCover>,
+    /// Hash of all sources.
+    pub source_hash: Hash,
+    /// The capsule that it takes the place of; it was not made from that one's text.
+    pub parent: Option<Hash>,
+    /// Tokens of the sources as they would be sent.
+    pub original_tokens: u32,
+    /// Tokens of the summary as it is sent.
+    pub tokens: u32,
+    /// What it keeps word for word.
+    pub kept: Vec<Kept>,
+}
+
+impl Capsule {
+    /// Fills in the hashes that follow from the rest.
+    #[must_use]
+    pub fn sealed(mut self) -> Self {
+        self.source_hash = source_hash(&self.covers);
+        self.id = Fields::new("capsule")
+            .text(self.kind.name())
+            .text(&self.lane)
+            .json(&self.text)
+            .text(self.source.name())
+            .hash(self.source_hash)
+            .maybe(self.parent)
+            .finish();
+        self
+    }
+
+    /// Tokens before to tokens after, times 1,000; 0 where there is nothing.
+    #[must_use]
+    pub fn ratio_milli(&self) -> u32 {
+        ratio_milli(self.original_tokens, self.tokens)
+    }
+
+    /// Whether so little is saved that the summary is too detailed.
+    #[must_use]
+    pub fn too_detailed(&self) -> bool {
+        self.ratio_milli() < LOW_RATIO
+    }
+
+    /// Key of the last node that it covers.
+    #[must_use]
+    pub fn tip(&self) -> Option<Hash> {
+        self.covers.last().map(|cover| cover.tip)
+    }
+
+    /// Whether a message was read for it, or belongs to a turn that was.
+    #[must_use]
+    pub fn touches(&self, node: Hash) -> bool {
+        self.covers.iter().any(|c| c.user == node || c.tip == node || c.nodes.iter().any(|(key, _)| *key == node))
+    }
+}
+
+/// The hash of what a capsule was made from.
+#[must_use]
+pub fn source_hash(covers: &[Cover]) -> Hash {
+    let start = Fields::new("capsule sources").number(covers.len() as u64);
+    covers.iter().fold(start, Fields::json).finish()
+}
+
+/// A ratio times 1,000, rounded down.
+#[must_use]
+pub fn ratio_milli(before: u32, after: u32) -> u32 {
+    let ratio = (u64::from(before) * 1_000).checked_div(u64::from(after)).unwrap_or(0);
+    u32::try_from(ratio).unwrap_or(u32::MAX)
+}
+
+/// What can be wrong with a covered turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceFault {
+    /// A person took it, or a message of it, out.
+    Excluded,
+    /// It was removed for good.
+    Removed,
+    /// It says something else than was read, or more.
+    Changed,
+}
+
+/// What came after the last covered turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Newer {
+    /// Messages.
+    pub messages: u32,
+    /// Their tokens, roughly.
+    pub tokens: u32,
+    /// Milliseconds between the newest source and the path's last message.
+    pub ms: i64,
+}
+
+/// How much may come after a summary before it lags (DEFINITIONS "Capsule"; S001-34…36).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lag {
+    /// More messages than this.
+    pub messages: u32,
+    /// More tokens than this.
+    pub tokens: u32,
+    /// More milliseconds than this.
+    pub ms: i64,
+}
+
+impl Default for Lag {
+    fn default() -> Self {
+        Self { messages: 30, tokens: 2_500, ms: 24 * 3_600 * 1_000 }
+    }
+}
+
+/// How a capsule stands on a path: all that its state depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sight {
+    /// All covered turns are on the path.
+    pub on_path: bool,
+    /// The worst fault of a covered turn.
+    pub source: Option<SourceFault>,
+    /// A file is no longer as it was.
+    pub file_changed: bool,
+    /// What came after.
+    pub newer: Newer,
+}
+
+/// Whether a capsule still holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapsuleState {
+    /// It does.
+    Fresh,
+    /// A source changed, was removed or taken out.
+    StaleSource,
+    /// A file changed.
+    StaleFile,
+    /// Much was said since.
+    StaleLag,
+    /// Its turns are not on this path.
+    Orphan,
+}
+
+impl CapsuleState {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::StaleSource => "stale_source",
+            Self::StaleFile => "stale_file",
+            Self::StaleLag => "stale_lag",
+            Self::Orphan => "orphan",
+        }
+    }
+}
+
+/// Whether and how a capsule may go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    /// As it is.
+    Plain,
+    /// With a label that says why it is stale.
+    Labelled(&'static str),
+    /// Not at all.
+    Not,
+}
+
+impl Sight {
+    /// The state: the worst that holds.
+    #[must_use]
+    pub fn state(&self, lag: Lag) -> CapsuleState {
+        let Newer { messages, tokens, ms } = self.newer;
+        if !self.on_path {
+            CapsuleState::Orphan
+        } else if self.source.is_some() {
+            CapsuleState::StaleSource
+        } else if self.file_changed {
+            CapsuleState::StaleFile
+        } else if messages > lag.messages || tokens > lag.tokens || ms > lag.ms {
+            CapsuleState::StaleLag
+        } else {
+            CapsuleState::Fresh
+        }
+    }
+
+    /// How a capsule that stands so may go in a mode. What a person took out or removed goes in no form, so a summary of
+    /// it never does; Heavy alone takes other stale ones, labelled.
+    #[must_use]
+    pub fn usage(&self, mode: Mode) -> Use {
+        match (self.state(Lag::default()), self.source) {
+            (CapsuleState::Fresh | CapsuleState::StaleLag, _) => Use::Plain,
+            (CapsuleState::StaleSource, Some(SourceFault::Changed)) if mode == Mode::Heavy => {
+                Use::Labelled("a turn in it has changed since")
+            }
+            (CapsuleState::StaleFile, _) if mode == Mode::Heavy => Use::Labelled("a file in it has changed since"),
+            (CapsuleState::StaleSource | CapsuleState::StaleFile | CapsuleState::Orphan, _) => Use::Not,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sight() -> Sight {
+        Sight { on_path: true, ..Sight::default() }
+    }
+
+    #[test]
+    fn states_by_what_is_worst() {
+        let lag = Lag::default();
+        let newer = |messages, tokens, ms| Sight { newer: Newer { messages, tokens, ms }, ..sight() }.state(lag);
+        assert_eq!(sight().state(lag), CapsuleState::Fresh);
+        assert_eq!(newer(30, 2_500, 86_400_000), CapsuleState::Fresh, "the limits themselves are not passed");
+        assert_eq!(newer(31, 0, 0), CapsuleState::StaleLag);
+        assert_eq!(newer(0, 2_501, 0), CapsuleState::StaleLag);
+        assert_eq!(newer(0, 0, 86_400_001), CapsuleState::StaleLag);
+        let changed = Sight { source: Some(SourceFault::Changed), file_changed: true, ..sight() };
+        assert_eq!(changed.state(lag), CapsuleState::StaleSource);
+        assert_eq!(Sight { on_path: false, ..changed }.state(lag), CapsuleState::Orphan);
+        assert_eq!(Sight { file_changed: true, ..sight() }.state(lag), CapsuleState::StaleFile);
+    }
+
+    #[test]
+    fn only_heavy_takes_stale_ones_and_nothing_takes_excluded_ones() {
+        let changed = Sight { source: Some(SourceFault::Changed), ..sight() };
+        assert_eq!(changed.usage(Mode::Light), Use::Not);
+        assert!(matches!(changed.usage(Mode::Heavy), Use::Labelled(_)));
+        for fault in [SourceFault::Excluded, SourceFault::Removed] {
+            for mode in Mode::ALL {
+                assert_eq!(Sight { source: Some(fault), ..sight() }.usage(mode), Use::Not);
+            }
+        }
+        assert_eq!(sight().usage(Mode::Off), Use::Plain);
+    }
+
+    #[test]
+    fn ratios_are_exact_integers() {
+        assert_eq!(ratio_milli(500, 50), 10_000);
+        assert_eq!(ratio_milli(1_999, 1_000), 1_999);
+        assert_eq!((ratio_milli(5, 0), ratio_milli(0, 5)), (0, 0));
+        assert_eq!(ratio_milli(u32::MAX, 1), u32::MAX);
+    }
+}

@@ -1,0 +1,181 @@
+//! Summaries of parts of a program: what is said of a folder or file, by whom, when, from which files, and whether these are
+//! still as they were.
+//! Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
+
+use super::accepted::{CapsuleSource, FileCover};
+use serde::{Deserialize, Serialize};
+
+/// A summary of a part of a program. Never changed: another version takes its place.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ModuleCard {
+    /// The folder or file beneath the workspace, with `/`; `.` is the workspace.
+    pub path: String,
+    /// What is said of it.
+    pub text: String,
+    /// Who wrote it.
+    pub source: CapsuleSource,
+    /// The model, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Version of the method, or of the prompt, that made it.
+    pub version: u32,
+    /// In thousandths: of one made from names and comments, the share of the symbols' centrality that lies in the files which
+    /// it names; of a model's or a person's, the share of the names in it that stand in the files.
+    pub confidence: u32,
+    /// Milliseconds since 1970.
+    pub generated_at: i64,
+    /// The commit that was checked out, where git knows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The files that it was made from, as they were.
+    pub files: Vec<FileCover>,
+}
+
+impl ModuleCard {
+    /// Who wrote it, in words.
+    #[must_use]
+    pub fn by(&self) -> String {
+        match (self.source, &self.model) {
+            (CapsuleSource::Extractive, _) => "pleach, from names and comments".into(),
+            (CapsuleSource::Llm, Some(model)) => format!("the model {model}"),
+            (CapsuleSource::Llm, None) => "a model".into(),
+            (CapsuleSource::User, _) => "the user".into(),
+        }
+    }
+
+    /// What its confidence says, in words.
+    #[must_use]
+    pub fn trust(&self) -> String {
+        let percent = self.confidence / 10;
+        match self.source {
+            CapsuleSource::Extractive => format!("speaks of {percent} % of it"),
+            CapsuleSource::Llm => format!("{percent} % of the names in it stand in the files"),
+            CapsuleSource::User => "nobody checked it".into(),
+        }
+    }
+
+    /// The folder that it speaks of, beneath the workspace; none where it speaks of one file.
+    #[must_use]
+    pub fn folder(&self) -> Option<&str> {
+        let one = self.files.len() == 1 && self.files[0].path == self.path;
+        (!one).then_some(if self.path == "." { "" } else { &self.path })
+    }
+}
+
+/// How a summary stands to its files.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Staleness {
+    /// Files that are no longer as they were, or gone, at most ten of them.
+    pub changed: Vec<String>,
+    /// How many those are.
+    pub count: u32,
+    /// Files that came into its folder, at most ten of them.
+    pub new: Vec<String>,
+    /// How many those are.
+    pub new_count: u32,
+}
+
+impl Staleness {
+    /// Names that are kept of each kind.
+    const NAMED: usize = 10;
+    /// Names that are said of each kind.
+    const SAID: usize = 3;
+
+    /// All is as it was.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.count == 0 && self.new_count == 0
+    }
+
+    /// A file is no longer as it was.
+    pub fn changes(&mut self, path: &str) {
+        self.count += 1;
+        if self.changed.len() < Self::NAMED {
+            self.changed.push(path.to_owned());
+        }
+    }
+
+    /// A file came.
+    pub fn comes(&mut self, path: &str) {
+        self.new_count += 1;
+        if self.new.len() < Self::NAMED {
+            self.new.push(path.to_owned());
+        }
+    }
+
+    /// `fresh`, or `stale: 2 of 61 files changed, 1 new file since`.
+    #[must_use]
+    pub fn words(&self, of: usize) -> String {
+        let files = if of == 1 { "file" } else { "files" };
+        let changed = format!("{} of {of} {files} changed", self.count);
+        let new = format!("{} new {}", self.new_count, if self.new_count == 1 { "file" } else { "files" });
+        match (self.count, self.new_count) {
+            (0, 0) => "fresh".into(),
+            (_, 0) => format!("stale: {changed} since"),
+            (0, _) => format!("stale: {new} since"),
+            (..) => format!("stale: {changed}, {new} since"),
+        }
+    }
+
+    /// `changed: a.rs, b.rs and 4 more; new: c.rs`; empty where it is fresh.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let told = |what: &str, names: &[String], count: u32| {
+            let said = names.iter().take(Self::SAID).map(String::as_str).collect::<Vec<_>>();
+            let rest = (count as usize).saturating_sub(said.len());
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            (count > 0).then(|| format!("{what}: {}{more}", said.join(", ")))
+        };
+        let both = [told("changed", &self.changed, self.count), told("new", &self.new, self.new_count)];
+        both.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// A version of a summary, as a list shows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ModuleVersion {
+    /// It.
+    #[serde(flatten)]
+    pub card: ModuleCard,
+    /// It is the one that counts.
+    pub current: bool,
+    /// For the one that counts: how it stands to its files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<Staleness>,
+    /// Tokens of it as it is sent.
+    pub tokens: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stale(changed: &[&str], new: &[&str]) -> Staleness {
+        let mut stale = Staleness::default();
+        for path in changed {
+            stale.changes(path);
+        }
+        for path in new {
+            stale.comes(path);
+        }
+        stale
+    }
+
+    #[test]
+    fn staleness_says_what_changed_and_what_came() {
+        assert!(stale(&[], &[]).is_fresh() && !stale(&[], &["a"]).is_fresh() && !stale(&["a"], &[]).is_fresh());
+        for (changed, new, words, names) in [
+            (&[][..], &[][..], "fresh", ""),
+            (&["a"], &[], "stale: 1 of 6 files changed since", "changed: a"),
+            (&[], &["n"], "stale: 1 new file since", "new: n"),
+            (&["a", "b"], &["n", "o"], "stale: 2 of 6 files changed, 2 new files since", "changed: a, b; new: n, o"),
+            (&["a", "b", "c", "d", "e"], &[], "stale: 5 of 6 files changed since", "changed: a, b, c and 2 more"),
+        ] {
+            let stale = stale(changed, new);
+            assert_eq!((stale.words(6), stale.names()), (words.to_owned(), names.to_owned()));
+        }
+        assert_eq!(stale(&["a"], &[]).words(1), "stale: 1 of 1 file changed since");
+        let many = stale(&[], &["n"; 30]);
+        assert_eq!((many.new.len(), many.new_count), (10, 30));
+    }
+}

@@ -1,0 +1,456 @@
+//! What a call to a tool would do, worked out before anything is done, and what a person says to it.
+//! Not for: working it out or doing it (`tools`), or asking (`engine`).
+
+use super::indirect_commands::spells;
+use super::visibility::covers;
+use crate::domain::base::hash::Hash;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a call would do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Deed {
+    /// It looks at something and changes nothing.
+    Look {
+        /// At what, as rules name it: a path beneath the workspace, or nothing.
+        what: String,
+    },
+    /// Files are changed.
+    Change(Vec<FileChange>),
+    /// A command runs.
+    Run(Command),
+    /// A tool of a foreign server is called, which does what it likes.
+    Foreign {
+        /// The server, as the settings name it.
+        server: String,
+        /// Its tool.
+        tool: String,
+        /// Whether the server says that it only looks.
+        looks: bool,
+    },
+}
+
+impl Deed {
+    /// What it acts on, as rules name it: paths, a command line, or `server/tool`.
+    #[must_use]
+    pub fn targets(&self) -> Vec<&str> {
+        match self {
+            Self::Look { what } => vec![what],
+            Self::Change(changes) => changes.iter().map(|change| change.path.as_str()).collect(),
+            Self::Run(command) => vec![&command.line],
+            Self::Foreign { tool, .. } => vec![tool],
+        }
+    }
+
+    /// The first file that it would change and that steers the program, with what that file does.
+    #[must_use]
+    pub fn steers(&self) -> Option<(&str, &'static str)> {
+        let Self::Change(changes) = self else { return None };
+        changes.iter().find_map(|change| Some((change.path.as_str(), super::folder_settings::steers(&change.path)?)))
+    }
+
+    /// Whether nothing outside the conversation changes by it, as far as can be told.
+    #[must_use]
+    pub fn looks(&self) -> bool {
+        match self {
+            Self::Look { .. } => true,
+            Self::Foreign { looks, .. } => *looks,
+            Self::Change(_) | Self::Run(_) => false,
+        }
+    }
+}
+
+/// The index of a call that no answer holds: a person runs it again.
+pub const BESIDE: usize = usize::MAX;
+
+/// A command that would run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// The whole line, as the shell gets it.
+    pub line: String,
+    /// Where, beneath the workspace; empty for its root.
+    pub folder: String,
+    /// Seconds after which it is stopped.
+    pub seconds: u32,
+    /// What keeps it in, a few words each, as `landlock: writes only beneath the workspace`.
+    pub protection: Vec<String>,
+}
+
+/// A file before and after.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileChange {
+    /// Beneath the workspace, with `/` between its parts.
+    pub path: String,
+    /// Its text now; none where it does not exist.
+    pub before: Option<Arc<str>>,
+    /// Its text then; none where it is deleted.
+    pub after: Option<Arc<str>>,
+    /// What differs, from the first line on.
+    pub hunks: Vec<Hunk>,
+}
+
+/// A stretch in which a file differs. Lines are counted from 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hunk {
+    /// Its lines before.
+    pub old: Range<usize>,
+    /// Its lines after.
+    pub new: Range<usize>,
+}
+
+impl FileChange {
+    /// The hash of what the file holds now.
+    #[must_use]
+    pub fn hash(&self) -> Option<Hash> {
+        self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
+    }
+
+    /// The file's text with the chosen hunks alone (`true`: taken). Places beyond the list are taken.
+    #[must_use]
+    pub fn with(&self, taken: &[bool]) -> String {
+        let lines = |text: &Option<Arc<str>>| -> Vec<String> {
+            text.as_deref().unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect()
+        };
+        let (before, after) = (lines(&self.before), lines(&self.after));
+        let mut made = String::new();
+        let mut at = 0;
+        for (place, hunk) in self.hunks.iter().enumerate() {
+            made.extend(between(&before, at..hunk.old.start));
+            let take = taken.get(place).copied().unwrap_or(true);
+            made.extend(if take { between(&after, hunk.new.clone()) } else { between(&before, hunk.old.clone()) });
+            at = hunk.old.end;
+        }
+        made.extend(between(&before, at..before.len()));
+        made
+    }
+
+    /// Lines that come and go.
+    #[must_use]
+    pub fn size(&self) -> (usize, usize) {
+        self.hunks.iter().fold((0, 0), |(more, less), hunk| (more + hunk.new.len(), less + hunk.old.len()))
+    }
+
+    /// As a unified diff with so many lines around each hunk.
+    #[must_use]
+    pub fn unified(&self, around: usize) -> String {
+        let lines = |text: &Option<Arc<str>>| -> Vec<String> {
+            text.as_deref().unwrap_or_default().lines().map(str::to_owned).collect()
+        };
+        let (before, after) = (lines(&self.before), lines(&self.after));
+        let name = |there: bool| if there { self.path.as_str() } else { "/dev/null" };
+        let mut said = format!("--- {}\n+++ {}\n", name(self.before.is_some()), name(self.after.is_some()));
+        let mut told = 0;
+        for (place, hunk) in self.hunks.iter().enumerate() {
+            let next = self.hunks.get(place + 1).map_or(before.len(), |next| next.old.start);
+            let (from, to) = (hunk.old.start.saturating_sub(around).max(told), (hunk.old.end + around).min(next));
+            told = to;
+            let (lead, tail) = (hunk.old.start - from, to.saturating_sub(hunk.old.end));
+            let counts = (hunk.old.len() + lead + tail, hunk.new.len() + lead + tail);
+            let _ = writeln!(said, "@@ -{},{} +{},{} @@", from + 1, counts.0, hunk.new.start - lead + 1, counts.1);
+            let mut put = |sign: char, lines: &[String], range: Range<usize>| {
+                for line in lines.get(range).unwrap_or_default() {
+                    let _ = writeln!(said, "{sign}{line}");
+                }
+            };
+            put(' ', &before, from..hunk.old.start);
+            put('-', &before, hunk.old.clone());
+            put('+', &after, hunk.new.clone());
+            put(' ', &before, hunk.old.end..to);
+        }
+        said
+    }
+}
+
+fn between(lines: &[String], range: Range<usize>) -> impl Iterator<Item = &str> {
+    lines.get(range).unwrap_or_default().iter().map(String::as_str)
+}
+
+/// What a rule says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It is done without asking.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It is refused without asking.
+    Deny,
+}
+
+/// Where a rule holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleScope {
+    /// In one session.
+    Session,
+    /// In one folder, in every session.
+    Folder,
+    /// Everywhere (the settings' own).
+    Config,
+}
+
+/// A rule about calls to tools.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// The tool's name; `*` is any run of characters.
+    pub tool: String,
+    /// What it may act on: a path or a command line, `*` being any run of characters; anything where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// What becomes of it.
+    pub verdict: Verdict,
+}
+
+impl Rule {
+    /// It in words, as `deny * ".env*"`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let verdict = match self.verdict {
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask about",
+            Verdict::Deny => "deny",
+        };
+        let on = self.on.as_ref().map_or_else(String::new, |on| format!(" {on:?}"));
+        format!("{verdict} {}{on}", self.tool)
+    }
+
+    /// Whether it speaks of a call that does this. A rule that allows must fit everything that the call acts on; one that
+    /// asks or denies, anything, and of files also what lies in a folder that it names (see [`covers`]).
+    #[must_use]
+    pub fn fits(&self, tool: &str, deed: &Deed) -> bool {
+        let targets = deed.targets();
+        let all = self.verdict == Verdict::Allow;
+        let files = !all && matches!(deed, Deed::Look { .. } | Deed::Change(_));
+        let speaks = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
+        let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| speaks(pattern, target));
+        matches(&self.tool, tool)
+            && if targets.is_empty() {
+                self.on.is_none()
+            } else if all {
+                targets.iter().all(on)
+            } else {
+                targets.iter().any(on)
+            }
+    }
+}
+
+/// Decides: any rule that denies wins, then any that allows, then any that asks; without one, what only looks is allowed
+/// and anything else is asked about.
+///
+/// A command line in which a shell could begin something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or `<`) is never
+/// allowed by a pattern with a star: the star would let that through. Nor is one whose program would run something else
+/// than it is called (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change of a
+/// file that steers the program is allowed by no rule at all.
+#[must_use]
+#[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
+pub fn decide<'a>(
+    rules: impl Iterator<Item = &'a Rule> + Clone,
+    tool: &str,
+    deed: &Deed,
+) -> (Verdict, Option<&'a Rule>) {
+    let steers = deed.steers().is_some();
+    let safe = |rule: &&Rule| match deed {
+        _ if rule.verdict != Verdict::Allow => true,
+        Deed::Run(command) => admits(rule.on.as_deref(), &command.line),
+        _ => !steers,
+    };
+    for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
+        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, deed) && safe(rule);
+        if let Some(rule) = rules.clone().find(speaks) {
+            return (verdict, Some(rule));
+        }
+    }
+    (if deed.looks() && !matches!(deed, Deed::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
+}
+
+/// Whether a pattern that fits a line may allow it.
+fn admits(pattern: Option<&str>, line: &str) -> bool {
+    match pattern {
+        Some(pattern) if !pattern.contains('*') => true,
+        Some(pattern) if pattern != "*" => !chains(line) && spells(pattern, line),
+        _ => !chains(line),
+    }
+}
+
+/// Whether a shell would run more than one program for it, or write somewhere by itself.
+#[must_use]
+pub fn chains(line: &str) -> bool {
+    line.contains([';', '|', '&', '\n', '\r', '`', '<', '>']) || line.contains("$(")
+}
+
+/// Whether a text is what a pattern says, `*` being any run of characters, the empty one too.
+#[must_use]
+pub fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(middle) = last.replace(part) {
+            let Some(at) = rest.find(middle) else { return false };
+            rest = &rest[at + middle.len()..];
+        }
+    }
+    last.map_or(rest.is_empty(), |last: &str| rest.ends_with(last))
+}
+
+/// What a person says when asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Consent {
+    /// It may be done. Of files, only the chosen hunks, file by file (`true`: taken); what the lists do not reach is taken.
+    Yes {
+        /// By file, in the deed's order.
+        hunks: Vec<Vec<bool>>,
+    },
+    /// It may not; the model reads why.
+    No {
+        /// A few words, or none.
+        why: Option<String>,
+    },
+    /// Nobody could be asked, so it may not.
+    Unasked,
+}
+
+/// A call that waits for a person.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asking {
+    /// Which call of the answer.
+    pub index: usize,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, verbatim.
+    pub args: String,
+    /// What it would do.
+    pub deed: Deed,
+    /// The rule by which it is asked, where there is one.
+    pub rule: Option<Rule>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rule(tool: &str, on: Option<&str>, verdict: Verdict) -> Rule {
+        Rule { tool: tool.into(), on: on.map(str::to_owned), verdict }
+    }
+
+    fn run(line: &str) -> Deed {
+        Deed::Run(Command { line: line.into(), folder: String::new(), seconds: 60, protection: Vec::new() })
+    }
+
+    fn verdict(rules: &[Rule], tool: &str, deed: &Deed) -> Verdict {
+        decide(rules.iter(), tool, deed).0
+    }
+
+    #[test]
+    fn deny_beats_allow_and_a_star_lets_no_second_command_through() {
+        let rules = [
+            rule("run", Some("cargo test*"), Verdict::Allow),
+            rule("run", Some("*--release*"), Verdict::Deny),
+            rule("edit_file", Some("src/*"), Verdict::Allow),
+        ];
+        assert_eq!(verdict(&rules, "run", &run("cargo test --lib")), Verdict::Allow);
+        assert_eq!(verdict(&rules, "run", &run("cargo test --release")), Verdict::Deny);
+        assert_eq!(verdict(&rules, "run", &run("cargo build")), Verdict::Ask);
+        let git = [rule("run", Some("git *"), Verdict::Allow), rule("run", Some("git -C sub *"), Verdict::Allow)];
+        for (line, wanted) in [
+            ("git status", Verdict::Allow),
+            ("git -C sub status", Verdict::Allow),
+            ("git -C other status", Verdict::Ask),
+            ("git -c core.sshCommand=x fetch", Verdict::Ask),
+            ("git --exec-path=x status", Verdict::Ask),
+            ("git fetch --upload-pack=x .", Verdict::Ask),
+            ("git status; rm -rf x", Verdict::Ask),
+            ("git log $(rm x)", Verdict::Ask),
+        ] {
+            assert_eq!(verdict(&git, "run", &run(line)), wanted, "{line}");
+        }
+        assert_eq!(verdict(&[rule("run", None, Verdict::Allow)], "run", &run("sh -c x")), Verdict::Allow, "anything");
+        for tail in ["; rm -rf ~", " && curl x", " | sh", "\nrm x", " $(rm x)", " `rm x`", " > /etc/passwd", " & rm x"]
+        {
+            assert_eq!(verdict(&rules, "run", &run(&format!("cargo test{tail}"))), Verdict::Ask, "{tail:?}");
+        }
+        let change = |path: &str| FileChange { path: path.into(), before: None, after: None, hunks: Vec::new() };
+        assert_eq!(verdict(&rules, "edit_file", &Deed::Change(vec![change("src/a.rs")])), Verdict::Allow);
+        let both = Deed::Change(vec![change("src/a.rs"), change("build.rs")]);
+        assert_eq!(verdict(&rules, "edit_file", &both), Verdict::Ask, "one of them is not allowed");
+        let steering = Deed::Change(vec![change("a/.pleach.toml")]);
+        for on in [None, Some("*"), Some("a/.pleach.toml")] {
+            assert_eq!(verdict(&[rule("*", on, Verdict::Allow)], "edit_file", &steering), Verdict::Ask, "{on:?}");
+        }
+        assert_eq!(verdict(&[rule("*", None, Verdict::Deny)], "edit_file", &steering), Verdict::Deny);
+        assert_eq!(verdict(&[], "read_file", &Deed::Look { what: "a".into() }), Verdict::Allow);
+        let foreign = Deed::Foreign { server: "s".into(), tool: "t".into(), looks: true };
+        assert_eq!(verdict(&[], "s/t", &foreign), Verdict::Ask, "what a server says of itself allows nothing");
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, wanted) in [
+            ("*", "", true),
+            ("a*", "abc", true),
+            ("a*c", "abc", true),
+            ("a*c", "ac", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("abc", "abcd", false),
+            ("*.rs", "src/a.rs", true),
+            ("ab*ba", "aba", false),
+            ("", "x", false),
+        ] {
+            assert_eq!(matches(pattern, text), wanted, "{pattern} {text}");
+        }
+    }
+
+    /// A hunk that makes the whole of one text the whole of another.
+    fn whole(before: &str, after: &str) -> FileChange {
+        let count = |text: &str| text.split_inclusive('\n').count();
+        FileChange {
+            path: "f".into(),
+            before: Some(before.into()),
+            after: Some(after.into()),
+            hunks: vec![Hunk { old: 0..count(before), new: 0..count(after) }],
+        }
+    }
+
+    #[test]
+    fn hunks_are_taken_one_by_one() {
+        let change = FileChange {
+            path: "f".into(),
+            before: Some("a\nb\nc\nd\n".into()),
+            after: Some("A\nb\nc\nD\ne\n".into()),
+            hunks: vec![Hunk { old: 0..1, new: 0..1 }, Hunk { old: 3..4, new: 3..5 }],
+        };
+        assert_eq!(change.with(&[]), "A\nb\nc\nD\ne\n");
+        assert_eq!(change.with(&[false, true]), "a\nb\nc\nD\ne\n");
+        assert_eq!(change.with(&[true, false]), "A\nb\nc\nd\n");
+        assert_eq!(change.with(&[false, false]), "a\nb\nc\nd\n");
+        assert_eq!(change.size(), (3, 2));
+        let said = change.unified(1);
+        assert!(said.contains("@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -3,2 +3,3 @@\n c\n-d\n+D\n+e\n"), "{said}");
+    }
+
+    #[test]
+    fn hunks_that_are_near_share_no_line() {
+        let change = FileChange {
+            path: "f".into(),
+            before: Some("a\nb\nc\nd\n".into()),
+            after: Some("c\nD\n".into()),
+            hunks: vec![Hunk { old: 0..2, new: 0..0 }, Hunk { old: 3..4, new: 1..2 }],
+        };
+        assert_eq!(change.with(&[]), "c\nD\n");
+        assert_eq!(change.unified(3), "--- f\n+++ f\n@@ -1,3 +1,1 @@\n-a\n-b\n c\n@@ -4,1 +2,1 @@\n-d\n+D\n");
+    }
+
+    proptest! {
+        #[test]
+        fn all_hunks_or_none(before in "[ab\n]{0,12}", after in "[ab\n]{0,12}") {
+            let change = whole(&before, &after);
+            prop_assert_eq!(change.with(&[true]), after);
+            prop_assert_eq!(change.with(&[false]), before);
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! Words of a command line by which a program runs another one than it is called, or reads settings that do: a pattern with a
+//! star that names the program does not mean those.
+//! Not for: lines of several commands (`crate::domain::tool::consent::chains`), or whether a command is allowed (`crate::domain::tool::consent::decide`).
+
+/// A program, and what of its words runs something else.
+struct Program {
+    names: &'static [&'static str],
+    /// Options before its first plain word.
+    before: &'static [&'static str],
+    /// Options anywhere. A single letter is also found among others behind one dash.
+    options: &'static [&'static str],
+    /// The first plain word.
+    words: &'static [&'static str],
+}
+
+const fn program(
+    names: &'static [&'static str],
+    before: &'static [&'static str],
+    options: &'static [&'static str],
+    words: &'static [&'static str],
+) -> Program {
+    Program { names, before, options, words }
+}
+
+/// Programs that are given a program to run.
+const RUNNERS: &[&str] = &[
+    "env",
+    "xargs",
+    "nohup",
+    "nice",
+    "ionice",
+    "chrt",
+    "taskset",
+    "time",
+    "timeout",
+    "stdbuf",
+    "setsid",
+    "setarch",
+    "unshare",
+    "nsenter",
+    "chroot",
+    "sudo",
+    "doas",
+    "exec",
+    "command",
+    "builtin",
+    "eval",
+    "watch",
+    "flock",
+    "strace",
+    "ltrace",
+    "gdb",
+    "valgrind",
+    "parallel",
+    "entr",
+    "npx",
+    "bunx",
+    "uvx",
+    "busybox",
+    "toybox",
+    "systemd-run",
+    "trap",
+    "source",
+    ".",
+];
+
+/// So many letters behind one dash are taken for options.
+const FLAGS: usize = 6;
+
+const PROGRAMS: &[Program] = &[
+    program(
+        &["git"],
+        &["-c", "-C", "--exec-path", "--config-env", "--git-dir", "--work-tree"],
+        &[
+            "--upload-pack",
+            "--receive-pack",
+            "--exec",
+            "--extcmd",
+            "--open-files-in-pager",
+            "-O",
+            "--template",
+            "--config",
+            "--sendmail-cmd",
+            "--smtp-server",
+            "--separate-git-dir",
+        ],
+        &["config", "filter-branch", "difftool", "mergetool", "bisect", "hook", "daemon", "remote-ext"],
+    ),
+    program(&["hg"], &[], &["--config", "--ssh", "--remotecmd"], &[]),
+    program(&["svn"], &[], &["--config-option", "--config-dir", "--editor-cmd", "--diff-cmd", "--diff3-cmd"], &[]),
+    program(
+        &["find"],
+        &[],
+        &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fprint0", "-fls"],
+        &[],
+    ),
+    program(&["fd", "fdfind"], &[], &["-x", "-X", "--exec", "--exec-batch"], &[]),
+    program(&["rg"], &[], &["--pre", "--hostname-bin"], &[]),
+    program(&["ack", "ag"], &[], &["--pager"], &[]),
+    program(&["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"], &[], &["-c", "-s", "--rcfile", "--init-file"], &[]),
+    program(&["python"], &[], &["-c"], &[]),
+    program(&["perl"], &[], &["-e", "-E", "-M"], &[]),
+    program(&["ruby"], &[], &["-e", "-r"], &[]),
+    program(&["php"], &[], &["-r", "-d"], &[]),
+    program(&["lua", "osascript"], &[], &["-e"], &[]),
+    program(
+        &["node", "bun", "deno"],
+        &[],
+        &["-e", "-p", "-r", "--eval", "--print", "--require", "--import", "--loader", "--experimental-loader"],
+        &["eval"],
+    ),
+    program(
+        &["npm", "pnpm", "yarn"],
+        &[],
+        &["--script-shell", "--node-options", "--prefix", "--call"],
+        &["exec", "x", "dlx", "config", "set"],
+    ),
+    program(&["cargo", "rustup"], &[], &["--config"], &[]),
+    program(&["go"], &[], &["-exec", "-toolexec", "-overlay", "-vettool"], &["generate"]),
+    program(&["gcc", "g++", "cc", "clang"], &[], &["-wrapper", "-B"], &[]),
+    program(&["make", "gmake"], &[], &["-f", "-C", "-I", "--file", "--makefile", "--directory", "--eval"], &[]),
+    program(&["ninja", "just", "task"], &[], &["-f", "-C", "--justfile", "--taskfile", "--shell"], &[]),
+    program(&["cmake"], &[], &["-P", "-E"], &[]),
+    program(
+        &["tar", "gtar", "bsdtar"],
+        &[],
+        &[
+            "-I",
+            "-F",
+            "--to-command",
+            "--checkpoint-action",
+            "--use-compress-program",
+            "--rsh-command",
+            "--rmt-command",
+            "--info-script",
+            "--new-volume-script",
+        ],
+        &[],
+    ),
+    program(&["zip"], &[], &["-TT", "--unzip-command"], &[]),
+    program(&["rsync"], &[], &["-e", "--rsh", "--rsync-path"], &[]),
+    program(&["ssh", "scp", "sftp"], &[], &["-o", "-F", "-S", "-D"], &[]),
+    program(&["sort"], &[], &["--compress-program"], &[]),
+    program(&["split"], &[], &["--filter"], &[]),
+    program(&["sed", "gsed"], &[], &["-f", "--file"], &[]),
+    program(
+        &["awk", "gawk", "mawk", "nawk"],
+        &[],
+        &["-f", "-E", "-i", "-l", "--file", "--exec", "--include", "--load"],
+        &[],
+    ),
+    program(&["curl"], &[], &["-K", "--config"], &[]),
+    program(&["wget"], &[], &["-e", "--execute", "--use-askpass", "--config"], &[]),
+    program(&["man"], &[], &["-P", "-H", "--pager", "--html"], &[]),
+    program(
+        &["vim", "vi", "nvim", "view", "ex", "emacs"],
+        &[],
+        &["-c", "-S", "--cmd", "--eval", "-f", "-l", "--load"],
+        &[],
+    ),
+    program(&["su", "runuser", "script"], &[], &["-c", "--command"], &[]),
+    program(&["psql", "sqlite3", "mysql"], &[], &["-c", "-e", "-cmd", "--command", "--execute"], &[]),
+    program(&["pip"], &[], &["--config-settings", "--build-option", "--global-option"], &[]),
+];
+
+/// What of a line runs something else than the program it begins with, word by word; none where it cannot be told: a part of
+/// it is made by the shell only when it runs.
+#[must_use]
+pub fn indirect(line: &str) -> Option<Vec<String>> {
+    let words = words(line)?;
+    let mut found = Vec::new();
+    let mut rest = words.as_slice();
+    loop {
+        while let Some((word, after)) = rest.split_first().filter(|(word, _)| sets(word)) {
+            found.push(word.clone());
+            rest = after;
+        }
+        let Some((first, args)) = rest.split_first() else { break };
+        let name = base(first);
+        if !RUNNERS.contains(&name) {
+            found.extend(args_that_run(name, args));
+            break;
+        }
+        // What is run stands behind options, numbers and variables.
+        let plain = |word: &String| !word.starts_with(['-', '+']) && !word.starts_with(|c: char| c.is_ascii_digit());
+        let at = args.iter().position(|word| plain(word) && !sets(word));
+        found.extend(
+            args[..at.unwrap_or(args.len())].iter().filter(|word| sets(word) || word.starts_with('-')).cloned(),
+        );
+        let Some(at) = at else { break };
+        found.push(args[at].clone());
+        rest = &args[at..];
+    }
+    Some(found)
+}
+
+/// Whether a pattern spells out all of a line by which something else runs, each as often as the line.
+#[must_use]
+pub fn spells(pattern: &str, line: &str) -> bool {
+    let Some(found) = indirect(line) else { return false };
+    let Some(mut own) = words(pattern) else { return found.is_empty() };
+    found.iter().all(|word| {
+        let same =
+            |own: &String| own == word || (word.starts_with("--") && word.split('=').next() == Some(own.as_str()));
+        own.iter().position(same).map(|at| own.remove(at)).is_some()
+    })
+}
+
+/// The arguments of a program by which it runs another one.
+fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let known = |program: &&Program| program.names.iter().any(|known| *known == name || *known == bare);
+    let Some(program) = PROGRAMS.iter().find(known) else { return Vec::new() };
+    let valued = |at: usize| at > 0 && program.before.contains(&args[at - 1].as_str());
+    let plain = |(at, word): (usize, &String)| !word.starts_with('-') && !valued(at);
+    let first = args.iter().enumerate().position(plain).unwrap_or(args.len());
+    let runs = |at: usize, word: &String| {
+        let is = |option: &&&str| names(option, word);
+        (at <= first && program.before.iter().any(|option| is(&option)))
+            || program.options.iter().any(|option| is(&option))
+            || (at == first && program.words.contains(&word.as_str()))
+            || match name {
+                // Letters without a dash, and variables such as SHELL=.
+                "tar" | "gtar" | "bsdtar" => at == 0 && !word.starts_with('-') && word.contains(['I', 'F']),
+                "make" | "gmake" => sets(word),
+                "git" => match args.get(first).map_or("", String::as_str) {
+                    "clone" => matches!(word.as_str(), "-c" | "-u"),
+                    "rebase" => word == "-x",
+                    "submodule" => word == "foreach",
+                    _ => false,
+                },
+                "sed" | "gsed" => script(args, at, first).is_some_and(sed_runs),
+                _ if name.ends_with("awk") => word.contains("system") || word.contains('@') || word.contains("getline"),
+                _ => false,
+            }
+    };
+    args.iter().enumerate().filter(|(at, word)| runs(*at, word)).map(|(_, word)| word.clone()).collect()
+}
+
+/// Whether a word is an option: itself, with its value, a long one cut short, or a letter among others.
+fn names(option: &str, word: &str) -> bool {
+    let own = word.split('=').next().unwrap_or_default();
+    if let Some(long) = option.strip_prefix("--") {
+        return own.strip_prefix("--").is_some_and(|own| !own.is_empty() && long.starts_with(own));
+    }
+    let letter = option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
+    own == option || letter.is_some_and(|letter| letters(word).is_some_and(|word| word.contains(letter)))
+}
+
+/// The letters of several short options in one word.
+fn letters(word: &str) -> Option<&str> {
+    let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    let end = rest.char_indices().nth(FLAGS).map_or(rest.len(), |(end, _)| end);
+    Some(&rest[..end])
+}
+
+/// A word as a script of sed: the first plain one, or the value of `-e`.
+fn script(args: &[String], at: usize, first: usize) -> Option<&str> {
+    let word = args[at].as_str();
+    let flag = |word: &String| word == "--expression" || (letters(word).is_some_and(|word| word.ends_with('e')));
+    let named = word.strip_prefix("--expression=").or_else(|| word.strip_prefix("-e"));
+    named.or_else(|| (at == first || (at > 0 && flag(&args[at - 1]))).then_some(word))
+}
+
+/// Whether a script of sed has a command, or a flag of `s`, that runs or writes something.
+fn sed_runs(script: &str) -> bool {
+    script.split([';', '\n', '{', '}']).any(|part| {
+        let mut part =
+            part.trim_start_matches(|c: char| c.is_ascii_digit() || c.is_whitespace() || "$,!~+".contains(c));
+        if let Some((_, rest)) = part.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
+            part = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '!' || c == 'I');
+        }
+        let flags = part.strip_prefix('s').and_then(|rest| rest.rsplit(rest.chars().next()?).next());
+        part.starts_with(['e', 'w', 'W']) || flags.is_some_and(|flags| flags.contains(['e', 'w']))
+    })
+}
+
+/// Whether a word gives a variable a value.
+fn sets(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.trim_end_matches([':', '+', '?']);
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+fn base(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
+/// A line's words without their quotes; none where a quote is open, or the shell puts something in their place.
+fn words(line: &str) -> Option<Vec<String>> {
+    let (mut found, mut word, mut chars): (Vec<String>, Option<String>, _) = (Vec::new(), None, line.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' | '"' => quoted(c, &mut chars, word.get_or_insert_default())?,
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            '$' | '`' | '(' | ')' => return None,
+            c if c.is_whitespace() => found.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    found.extend(word);
+    let braces = |word: &String| word.contains('{') && (word.contains(',') || word.contains(".."));
+    if found.iter().any(braces) { None } else { Some(found) }
+}
+
+/// Adds what stands up to the closing quote.
+fn quoted(quote: char, chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
+    loop {
+        match chars.next()? {
+            c if c == quote => return Some(()),
+            '$' | '`' if quote == '"' => return None,
+            '\\' if quote == '"' => word.push(chars.next()?),
+            c => word.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_something_else_is_found() {
+        for line in [
+            "git -c core.sshCommand=x fetch",
+            "git -c alias.x=!sh x",
+            "git -p -c core.pager=x log",
+            "git --exec-path=/tmp/x status",
+            "git --exec=x push",
+            "git --config-env=core.pager=X log",
+            "git -C sub status",
+            "/usr/bin/git \"-c\" core.pager=x log",
+            "git '-'c core.pager=x log",
+            "git \\-c core.pager=x log",
+            "git fetch --upload-pack=x .",
+            "git fetch --upload-p x .",
+            "git push --receive-pack x .",
+            "git rebase -x make HEAD~1",
+            "git clone -u x . y",
+            "git clone -c core.pager=x . y",
+            "git config core.pager x",
+            "git submodule foreach x",
+            "GIT_SSH_COMMAND=x git fetch",
+            "git fetch $X",
+            "git \"$X\"",
+            "git {-c,core.pager=x} log",
+            "git 'open",
+            "find . -exec rm x +",
+            "find . -execdir rm x +",
+            "find . -delete",
+            "env git -c a=b log",
+            "env ls",
+            "xargs rm",
+            "timeout 5 rm x",
+            "nice -n 5 rm x",
+            "sh -c x",
+            "bash -lc x",
+            "python3.12 -c x",
+            "perl -e x",
+            "ssh -o ProxyCommand=x host",
+            "ssh -oProxyCommand=x host",
+            "tar -xf a --to-command=x",
+            "tar xf a --checkpoint-action=exec=x",
+            "tar -xIx -f a",
+            "tar xIf x a",
+            "rsync -ave x a b",
+            "rsync --rsh=x a b",
+            "sed 1e a",
+            "sed -e s/a/b/e a",
+            "sed 's/a/b/w out' a",
+            "awk 'BEGIN{system(\"x\")}'",
+            "make -f x",
+            "make SHELL=x all",
+            "cargo --config x build",
+            "cargo build --config=x",
+            "npm run x --script-shell=y",
+            "node -e x",
+            "sort --compress-program=x a",
+            "rg --pre x y",
+        ] {
+            assert!(indirect(line).is_none_or(|found| !found.is_empty()), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_is_for_is_not() {
+        for line in [
+            "git status",
+            "git commit -m 'a; -c $x'",
+            "git log --oneline -5 --stat",
+            "git switch -c new",
+            "git show HEAD@{1}",
+            "git diff --cached -- src/a.rs",
+            "git rebase --onto main dev",
+            "git push -u origin main",
+            "git add config",
+            "git clean -xfd",
+            "git commit -am wip",
+            "cargo test --lib x -- --nocapture",
+            "cargo test -p one",
+            "make all -j4",
+            "find . -name '*.rs' -type f",
+            "ls -la",
+            "npm run build",
+            "tar -czf a.tgz src",
+            "tar xzf a.tgz",
+            "sed -n 1,5p a",
+            "sed 's/one/two/g' a",
+            "rsync -av a b",
+            "python3 a.py",
+            "sh a.sh",
+            "grep -re x src",
+            "ssh host uptime",
+            "",
+        ] {
+            assert_eq!(indirect(line).as_deref(), Some(&[][..]), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_spells_it_out_means_it() {
+        for (pattern, line, spelled) in [
+            ("git *", "git status", true),
+            ("git *", "git -c a=b log", false),
+            ("git -c *", "git -c a=b log", true),
+            ("git -c a=b *", "git -c a=b log", true),
+            ("git -c a=b *", "git -c a=b -c c=d log", false),
+            ("git * --upload-pack=x *", "git fetch --upload-pack=x .", true),
+            ("git * --upload-pack *", "git fetch --upload-pack=x .", true),
+            ("git * --upload-pack=x *", "git fetch --upload-pack=y --upload-pack=x .", false),
+            ("find * -delete", "find . -delete", true),
+            ("find *", "find . -delete", false),
+            ("find *-exec*", "find . -exec rm x +", false),
+            ("timeout * make *", "timeout 5 make all", true),
+            ("timeout *", "timeout 5 make all", false),
+            ("X=1 make *", "X=1 make all", true),
+            ("*make *", "X=1 make all", false),
+            ("git * $X", "git log $X", false),
+        ] {
+            assert_eq!(spells(pattern, line), spelled, "{pattern} {line}");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Calls to tools beside one another: which failures are alike, what a call acts on, and which later call resolved a failure.
+//! Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`, which asks here what belongs together).
+
+use super::shell;
+use super::trace::{ToolStatus, ToolTrace};
+use serde_json::Value;
+
+/// Arguments that name what a call acts on, most telling first.
+const SUBJECTS: [&str; 9] = ["line", "command", "cmd", "path", "file", "file_path", "url", "query", "pattern"];
+/// Words that a line holds that tells why something failed.
+const FAULTS: [&str; 11] = [
+    "error",
+    "failed",
+    "panicked",
+    "exception",
+    "fatal",
+    "cannot",
+    "can't",
+    "not found",
+    "no such",
+    "undefined",
+    "denied",
+];
+/// Characters of such a line.
+const LINE: usize = 200;
+
+/// How a call that worked belongs to an earlier one that failed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum How {
+    /// The very same call.
+    Same,
+    /// The same tool on the same thing: the same file, the same command or a wider run of it.
+    Subject,
+    /// The same tool, on something else; of commands, the same program.
+    Tool,
+}
+
+/// How a later call belongs to a failure that came before it; none where it did not work, or is another tool's.
+#[must_use]
+pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<How> {
+    if !failed(failure) || later.status != Some(ToolStatus::Ok) || later.name != failure.name {
+        return None;
+    }
+    if later.args == failure.args {
+        return Some(How::Same);
+    }
+    let (then, now) = (object(&failure.args), object(&later.args));
+    let subject = match (line(&then), line(&now)) {
+        (Some(then), Some(now)) if shell::shows(now, then) => true,
+        (Some((_, then)), Some((_, now))) if !shell::alike(now, then) => return None,
+        (None, None) => (then.is_object() && then == now) || (path(&then).is_some() && path(&then) == path(&now)),
+        _ => false,
+    };
+    Some(if subject { How::Subject } else { How::Tool })
+}
+
+/// Whether the tool itself reported that it could not.
+#[must_use]
+pub fn failed(trace: &ToolTrace) -> bool {
+    trace.status == Some(ToolStatus::Failed)
+}
+
+/// A failure and the call that resolved it, by their places in the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// The failure.
+    pub failed: usize,
+    /// The first call after it that worked on the same thing.
+    pub fixed: usize,
+    /// Files that calls in between changed, each once, in their order.
+    pub between: Vec<String>,
+}
+
+/// Each failure with the first later call that did the same, or worked on the same thing. `traces` in the order in which
+/// they were made; `after` says whether the second stands on a path below the first. What a person ran again beside the
+/// conversation resolves nothing in it.
+#[must_use]
+pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bool) -> Vec<Link> {
+    let mut found = Vec::new();
+    let own = |trace: &ToolTrace| trace.more.again.is_none();
+    for (at, failure) in traces.iter().enumerate().filter(|(_, trace)| failed(trace) && own(trace)) {
+        let later = || traces.iter().enumerate().skip(at + 1);
+        let near = |how: Option<How>| matches!(how, Some(How::Same | How::Subject));
+        let fixed = later().find(|(_, trace)| own(trace) && near(resolves(failure, trace)) && after(failure, trace));
+        let Some((fixed, last)) = fixed else { continue };
+        let mut between: Vec<String> = Vec::new();
+        for trace in traces[at + 1..fixed].iter().filter(|trace| after(failure, trace) && after(trace, last)) {
+            for path in trace.changed.iter().filter(|path| !between.contains(path)).cloned().collect::<Vec<_>>() {
+                between.push(path);
+            }
+        }
+        found.push(Link { failed: at, fixed, between });
+    }
+    found
+}
+
+/// Failures that are alike.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// The tool.
+    pub tool: String,
+    /// The kind of error: the line that tells of it, with numbers, paths and quotations left out.
+    pub kind: String,
+    /// Its calls by their places in the list, the newest first.
+    pub calls: Vec<usize>,
+}
+
+/// The failures among calls by tool and kind of error, the most frequent first, then the newest.
+#[must_use]
+pub fn groups(traces: &[&ToolTrace]) -> Vec<Group> {
+    let mut found: Vec<Group> = Vec::new();
+    for (at, trace) in traces.iter().enumerate().rev().filter(|(_, trace)| failed(trace)) {
+        let kind = kind(trace);
+        match found.iter_mut().find(|group| group.tool == trace.name && group.kind == kind) {
+            Some(group) => group.calls.push(at),
+            None => found.push(Group { tool: trace.name.clone(), kind, calls: vec![at] }),
+        }
+    }
+    found.sort_by_key(|group| std::cmp::Reverse(group.calls.len()));
+    found
+}
+
+/// What makes two failures the same: the tool, and what it reports with numbers left out, in lower case.
+#[must_use]
+pub fn signature(trace: &ToolTrace) -> (String, String) {
+    (trace.name.clone(), normal(report(trace)))
+}
+
+/// The line in which a failure tells why: kept with it, else its first one.
+#[must_use]
+pub fn report(trace: &ToolTrace) -> &str {
+    trace.more.error.as_deref().unwrap_or(&trace.preview)
+}
+
+/// The kind of error: as [`signature`], with paths and what is quoted left out too.
+#[must_use]
+pub fn kind(trace: &ToolTrace) -> String {
+    let mut bare = String::new();
+    let mut quote = None;
+    for c in report(trace).chars() {
+        match quote {
+            Some(end) if c == end => {
+                quote = None;
+                bare.push('…');
+            }
+            Some(_) => {}
+            None if matches!(c, '"' | '`') => quote = Some(c),
+            None => bare.push(c),
+        }
+    }
+    let is_path = |word: &str| {
+        let word = word.trim_matches(|c: char| matches!(c, '(' | ')' | ',' | ':' | ';' | '.'));
+        let dotted = word.rsplit_once('.').is_some_and(|(name, end)| {
+            !name.is_empty() && (1..=5).contains(&end.len()) && end.chars().all(|c| c.is_ascii_alphanumeric())
+        });
+        word.len() > 2 && (word.contains('/') || dotted)
+    };
+    let words: Vec<&str> = bare.split_whitespace().map(|word| if is_path(word) { "…" } else { word }).collect();
+    normal(&words.join(" "))
+}
+
+/// In lower case, runs of digits as `#`, one space between words.
+fn normal(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.to_lowercase().chars() {
+        match c {
+            c if c.is_ascii_digit() => {
+                if !line.ends_with('#') {
+                    line.push('#');
+                }
+            }
+            c if c.is_whitespace() => {
+                if !line.ends_with(' ') {
+                    line.push(' ');
+                }
+            }
+            c => line.push(c),
+        }
+    }
+    line.trim().to_owned()
+}
+
+/// The line of a result that tells why the call failed: the first that speaks of a fault behind the one that says how it
+/// ended, else the last one; at most 200 characters.
+#[must_use]
+pub fn fault(body: &str) -> Option<String> {
+    let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
+    let ended = first.starts_with('[') && first.trim_end().ends_with(']');
+    let tells = |line: &&str| {
+        let lower = line.to_lowercase();
+        FAULTS.iter().any(|word| lower.contains(word)) && !lower.contains("0 failed")
+    };
+    let lines = || rest.lines().map(str::trim).filter(|line| !line.is_empty());
+    let told = if ended { lines().find(tells).or_else(|| lines().next_back()) } else { None };
+    let line = told.unwrap_or(first).trim();
+    let line = line.strip_prefix("Failed: ").unwrap_or(line);
+    (!line.is_empty()).then(|| line.chars().take(LINE).collect())
+}
+
+/// What a call acts on, in few words: the argument that names it, else all of them.
+#[must_use]
+pub fn argument(args: &str) -> String {
+    let Ok(Value::Object(map)) = serde_json::from_str::<Value>(args) else { return args.trim().to_owned() };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let named = |names: &[&str]| names.iter().find_map(|name| map.get(*name)).map(text);
+    match (map.get("pattern").map(text), named(&["path"])) {
+        (Some(pattern), Some(path)) if !path.is_empty() => format!("{pattern} in {path}"),
+        _ => named(&SUBJECTS).unwrap_or_else(|| map.values().map(text).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn object(args: &str) -> Value {
+    serde_json::from_str(args).unwrap_or_default()
+}
+
+/// The folder and the line of a call that runs a command.
+fn line(args: &Value) -> Option<(&str, &str)> {
+    let line = ["line", "command", "cmd"].into_iter().find_map(|name| args.get(name)?.as_str())?;
+    let folder = ["folder", "cwd"].into_iter().find_map(|name| args.get(name)?.as_str());
+    Some((folder.unwrap_or_default(), line))
+}
+
+/// The file that a call is about; none where it looks for something in files.
+fn path(args: &Value) -> Option<&str> {
+    let path = ["path", "file", "file_path"].into_iter().find_map(|name| args.get(name)?.as_str())?;
+    args.get("pattern").is_none().then(|| path.trim_start_matches("./").trim_end_matches('/'))
+}
+
+/// A filter that was read: words that tool, arguments or first line must hold, and `tool:`, `state:`, `file:`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sieve {
+    words: Vec<String>,
+    tools: Vec<String>,
+    states: Vec<String>,
+    files: Vec<String>,
+}
+
+impl Sieve {
+    /// Reads a line. Several of one sort widen the choice; different sorts and words narrow it.
+    #[must_use]
+    pub fn read(line: &str) -> Self {
+        let mut sieve = Self::default();
+        for word in line.split_whitespace() {
+            let lower = word.to_lowercase();
+            match lower.split_once(':') {
+                Some(("tool", name)) => sieve.tools.push(name.to_owned()),
+                Some(("state", name)) => sieve.states.push(name.to_owned()),
+                Some(("file", name)) => sieve.files.push(name.to_owned()),
+                _ => sieve.words.push(lower),
+            }
+        }
+        sieve
+    }
+
+    /// Whether a call comes through; `fixed`: a later call resolved it.
+    #[must_use]
+    pub fn lets(&self, trace: &ToolTrace, fixed: bool) -> bool {
+        let any =
+            |wanted: &[String], of: &dyn Fn(&str) -> bool| wanted.is_empty() || wanted.iter().any(|word| of(word));
+        let state = |word: &str| {
+            let name = state(trace);
+            name.starts_with(word)
+                || (failed(trace) && (fixed && "fixed".starts_with(word) || !fixed && "unfixed".starts_with(word)))
+        };
+        let file = |word: &str| {
+            let args = object(&trace.args);
+            let own = trace.changed.iter().map(String::as_str).chain(path(&args));
+            own.into_iter().any(|path| path.to_lowercase().contains(word))
+        };
+        let holds = |text: &str, word: &str| text.to_lowercase().contains(word);
+        any(&self.tools, &|word| {
+            [&trace.name, &*trace.title()].iter().any(|name| name.to_lowercase().starts_with(word))
+        }) && any(&self.states, &state)
+            && any(&self.files, &file)
+            && self.words.iter().all(|word| {
+                holds(&trace.name, word)
+                    || holds(&trace.title(), word)
+                    || holds(&trace.args, word)
+                    || holds(report(trace), word)
+                    || holds(&trace.preview, word)
+            })
+    }
+}
+
+/// The word for how a call stands: `running` while it does.
+#[must_use]
+pub fn state(trace: &ToolTrace) -> &'static str {
+    trace.status.map_or("running", ToolStatus::name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tool::trace::sample as trace;
+    use proptest::prelude::*;
+
+    fn run(line: &str, status: ToolStatus) -> ToolTrace {
+        trace("run", &serde_json::json!({ "line": line }).to_string(), status, "[exit 101]")
+    }
+
+    #[test]
+    fn a_failure_is_linked_to_the_first_call_that_worked_on_the_same() {
+        use ToolStatus::{Failed, Ok, Refused};
+        let mut edit = trace("edit_file", r#"{"path":"src/a.rs"}"#, Ok, "");
+        edit.changed = vec!["src/a.rs".into()];
+        let all = [
+            run("cargo test --offline", Failed),
+            run("ls -la", Ok),
+            run("cargo test", Refused),
+            edit,
+            run("cargo test a", Ok),
+            run("cd sub && cargo test", Ok),
+            run("RUST_BACKTRACE=1 cargo test", Ok),
+        ];
+        let every: Vec<&ToolTrace> = all.iter().collect();
+        let found = links(&every, |_, _| true);
+        assert_eq!(found, [Link { failed: 0, fixed: 6, between: vec!["src/a.rs".into()] }]);
+        assert!(links(&every, |_, _| false).is_empty(), "what is on no path below resolves nothing");
+        let mut beside = run("cargo test", Ok);
+        beside.more.again = Some("c".into());
+        assert!(links(&[&all[0], &beside], |_, _| true).is_empty(), "nor does what was run again beside it");
+        assert_eq!(resolves(&all[0], &all[1]), None, "another program");
+        assert_eq!(resolves(&all[0], &all[4]), Some(How::Tool));
+        assert_eq!(resolves(&all[1], &all[4]), None, "nothing had failed");
+    }
+
+    #[test]
+    fn what_a_call_acts_on() {
+        let how = |then: &str, now: &str| {
+            resolves(&trace("t", then, ToolStatus::Failed, ""), &trace("t", now, ToolStatus::Ok, ""))
+        };
+        assert_eq!(how(r#"{"path":"./src/a.rs","start_line":4}"#, r#"{"path":"src/a.rs"}"#), Some(How::Subject));
+        assert_eq!(how(r#"{"path":"src/a.rs"}"#, r#"{"path":"src/b.rs"}"#), Some(How::Tool));
+        assert_eq!(how(r#"{"pattern":"x","path":"src"}"#, r#"{"pattern":"y","path":"src"}"#), Some(How::Tool));
+        assert_eq!(how(r#"{"line":"make x","folder":"a"}"#, r#"{"line":"make x","folder":"b"}"#), Some(How::Tool));
+        assert_eq!(how(r#"{"line":"make x","seconds":1}"#, r#"{"line":"make x","seconds":9}"#), Some(How::Subject));
+        assert_eq!(how("not json", "{}"), Some(How::Tool));
+        assert_eq!(argument(r#"{"pattern":"fn main","path":"src"}"#), "fn main in src");
+        assert_eq!(argument("not json "), "not json");
+    }
+
+    #[test]
+    fn failures_of_one_kind_are_grouped_the_most_frequent_first() {
+        use ToolStatus::Failed;
+        let all = [
+            trace("read_file", "a", Failed, "src/a.rs does not exist in the workspace."),
+            trace("run", "b", Failed, "error[E0308]: mismatched types"),
+            trace("read_file", "c", Failed, "lib/deep/b.py does not exist in the workspace."),
+            trace("search", "d", ToolStatus::Ok, "error"),
+        ];
+        let every: Vec<&ToolTrace> = all.iter().collect();
+        let found = groups(&every);
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            (found[0].calls.as_slice(), found[0].kind.as_str()),
+            (&[2, 0][..], "… does not exist in the workspace.")
+        );
+        assert_ne!(signature(&all[0]), signature(&all[2]), "a failure on another file is another failure");
+    }
+
+    #[test]
+    fn the_line_that_tells_why() {
+        let test = "[exit 101]\n   Compiling a v0.1.0\nrunning 2 tests\ntest result: ok. 1 passed; 0 failed\ntest adds ... FAILED\n";
+        assert_eq!(fault(test).unwrap(), "test adds ... FAILED");
+        assert_eq!(
+            fault("Failed: x.rs does not exist in the workspace.").unwrap(),
+            "x.rs does not exist in the workspace."
+        );
+        assert_eq!(fault("[exit 3]\none\ntwo\n").unwrap(), "two");
+        assert_eq!(fault("[exit 1; no output]\n").unwrap(), "[exit 1; no output]");
+        assert_eq!(fault(""), None);
+    }
+
+    #[test]
+    fn filters() {
+        let failed = run("cargo test", ToolStatus::Failed);
+        let lets = |line: &str, fixed| Sieve::read(line).lets(&failed, fixed);
+        assert!(lets("", false) && lets("tool:run cargo", false) && lets("state:failed state:ok", true));
+        assert!(lets("state:unfixed", false) && !lets("state:unfixed", true) && lets("state:fixed", true));
+        assert!(!lets("tool:read", false) && !lets("file:src", false) && lets("101", false));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_a_kind_and_a_fault(text in "\\PC{0,80}") {
+            let one = trace("t", &text, ToolStatus::Failed, &text);
+            prop_assert!(!kind(&one).chars().any(|c| c.is_ascii_digit()));
+            prop_assert!(fault(&text).is_none_or(|line| line.chars().count() <= LINE));
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! Command lines of a shell beside one another: whether one that worked shows that an earlier one, which failed, would work
+//! now: the same run, or a wider one. What cannot be told apart for sure shows nothing.
+//! Not for: running any (`tools`), or other calls to tools (`resolution`).
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Words before a command that leave it what it is.
+const LEADS: [&[&str]; 9] = [
+    &["python", "-m"],
+    &["python3", "-m"],
+    &["uv", "run"],
+    &["poetry", "run"],
+    &["bundle", "exec"],
+    &["npx"],
+    &["env"],
+    &["time"],
+    &["nice"],
+];
+/// Commands that neither do nor fail at anything.
+const IDLE: [&str; 8] = ["echo", "printf", "true", ":", "export", "set", "source", "."];
+/// Commands behind a pipe that only show.
+const SHOWING: [&str; 6] = ["tail", "head", "cat", "tee", "less", "more"];
+/// Words of a shell's language: what stands behind them is not taken apart.
+const LANGUAGE: [&str; 9] = ["if", "for", "while", "until", "case", "function", "!", "[[", "coproc"];
+/// What a program or its first words are called that runs all where nothing is named, and less where something is.
+const RUNS: [&str; 13] =
+    ["test", "check", "build", "lint", "clippy", "vet", "jest", "tsc", "mypy", "compile", "bench", "spec", "doc"];
+/// Options of such programs that only show or pace, with whether a value follows.
+const SHOWS: [(&str, bool); 20] = [
+    ("-v", false),
+    ("-vv", false),
+    ("-q", false),
+    ("-s", false),
+    ("--verbose", false),
+    ("--quiet", false),
+    ("--color", true),
+    ("--nocapture", false),
+    ("--no-capture", false),
+    ("--show-output", false),
+    ("--message-format", true),
+    ("--offline", false),
+    ("--locked", false),
+    ("--frozen", false),
+    ("--test-threads", true),
+    ("--jobs", true),
+    ("-j", true),
+    ("--no-fail-fast", false),
+    ("--keep-going", false),
+    ("--tb", true),
+];
+/// Options that ask for more: the later run needs them too, and may have them anyway.
+const MORE: [(&str, bool); 13] = [
+    ("--all", false),
+    ("--workspace", false),
+    ("--all-targets", false),
+    ("--all-features", false),
+    ("--include-ignored", false),
+    ("--ignored", false),
+    ("--features", true),
+    ("--strict", false),
+    ("--deny", true),
+    ("--check", false),
+    ("-D", true),
+    ("-F", true),
+    ("-W", false),
+];
+/// Options that narrow such a run by the value that follows.
+const NARROWS: [&str; 13] = [
+    "-p",
+    "--package",
+    "--test",
+    "--bin",
+    "--example",
+    "--bench",
+    "-k",
+    "-m",
+    "-t",
+    "--manifest-path",
+    "--filter",
+    "-run",
+    "-C",
+];
+/// Options with which any program does less than it is for.
+const LESS: [&str; 8] = ["-h", "--help", "--version", "--dry-run", "--no-run", "--list", "--abort", "--collect-only"];
+
+/// Whether a line that worked shows that another one, which failed, would work now. Each comes with the folder that it began in.
+#[must_use]
+pub fn shows(later: (&str, &str), failed: (&str, &str)) -> bool {
+    let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    if later.0 == failed.0 && plain(later.1) == plain(failed.1) {
+        return true;
+    }
+    let (Some(later), Some(failed)) = (steps(later.0, later.1), steps(failed.0, failed.1)) else { return false };
+    !failed.is_empty() && failed.iter().all(|failed| later.iter().any(|later| later.shows(failed)))
+}
+
+/// Whether both lines begin with the same program.
+#[must_use]
+pub fn alike(one: &str, other: &str) -> bool {
+    let program = |line: &str| steps("", line)?.into_iter().next()?.commands.into_iter().next()?.into_iter().next();
+    program(one).is_some_and(|name| program(other) == Some(name))
+}
+
+/// A pipeline of which a line's exit code tells.
+#[derive(Debug)]
+struct Step {
+    folder: String,
+    commands: Vec<Vec<String>>,
+}
+
+impl Step {
+    fn shows(&self, failed: &Self) -> bool {
+        let (Some((own, behind)), Some((first, after))) = (self.commands.split_first(), failed.commands.split_first())
+        else {
+            return false;
+        };
+        let shown = |command: &Vec<String>| command.first().is_some_and(|name| SHOWING.contains(&name.as_str()));
+        let piped = behind == after || (behind.is_empty() && after.iter().all(shown));
+        self.folder == failed.folder && piped && Command::of(own).shows(&Command::of(first))
+    }
+}
+
+/// A word of a line, or what stands between two commands.
+#[derive(PartialEq, Eq, Debug)]
+enum Piece {
+    Word(String),
+    And,
+    Then,
+    Pipe,
+}
+
+/// The steps of which the exit code tells: those joined by `&&` behind the last `;`, or all after `set -e`. None where the line
+/// says more than that.
+fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
+    let pieces = pieces(line)?;
+    let mut folder = folder.trim_start_matches("./").trim_end_matches('/').to_owned();
+    let (mut found, mut strict, mut pipefail, mut read) = (Vec::new(), false, false, 0);
+    for part in pieces.split_inclusive(|piece| matches!(piece, Piece::And | Piece::Then)) {
+        read += part.len();
+        let mut commands = Vec::new();
+        for command in part.split(|piece| !matches!(piece, Piece::Word(_))) {
+            let words = command
+                .iter()
+                .filter_map(|piece| if let Piece::Word(word) = piece { Some(word.clone()) } else { None });
+            commands.extend(Some(bare(words.collect())).filter(|words| !words.is_empty()));
+        }
+        let Some(first) = commands.first() else { continue };
+        let name = first[0].as_str();
+        if LANGUAGE.contains(&name) {
+            return None;
+        }
+        match (name, first.get(1)) {
+            ("cd", Some(to)) => folder = within(&folder, to),
+            ("set", _) => {
+                strict |= first.iter().any(|word| word.starts_with('-') && word.contains('e'));
+                pipefail |= first.iter().any(|word| word == "pipefail");
+            }
+            _ if IDLE.contains(&name) => {}
+            _ => {
+                while pipefail
+                    && commands.len() > 1
+                    && commands.last().is_some_and(|c| SHOWING.contains(&c[0].as_str()))
+                {
+                    commands.pop();
+                }
+                found.push(Step { folder: folder.clone(), commands });
+            }
+        }
+        let more = pieces[read..].iter().any(|piece| matches!(piece, Piece::Word(_)));
+        if more && !strict && part.last() == Some(&Piece::Then) {
+            found.clear();
+        }
+    }
+    Some(found)
+}
+
+/// The folder that a change of folder leads to.
+fn within(folder: &str, to: &str) -> String {
+    if to.starts_with(['/', '~']) {
+        return to.trim_end_matches('/').to_owned();
+    }
+    format!("{folder}/{}", to.trim_start_matches("./").trim_matches('/')).trim_matches('/').to_owned()
+}
+
+/// A command without variables set for it and words that leave it what it is.
+fn bare(mut words: Vec<String>) -> Vec<String> {
+    let sets = |word: &str| {
+        let name = word.split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+    };
+    loop {
+        let lead = LEADS.iter().find(|lead| words.len() > lead.len() && lead.iter().zip(&words).all(|(a, b)| a == b));
+        match (words.first().map(String::as_str), lead) {
+            (Some("timeout"), _) if words.len() > 2 => drop(words.drain(..2)),
+            (Some(word), _) if sets(word) => drop(words.remove(0)),
+            (_, Some(lead)) => drop(words.drain(..lead.len())),
+            _ => return words,
+        }
+    }
+}
+
+/// A command, taken apart.
+struct Command<'a> {
+    /// The program, and what it is to do.
+    base: Vec<&'a str>,
+    /// It runs all where nothing is named.
+    runs: bool,
+    options: Vec<String>,
+    words: Vec<&'a str>,
+}
+
+impl<'a> Command<'a> {
+    fn of(words: &'a [String]) -> Self {
+        let mut rest = words.iter().map(String::as_str).filter(|word| !word.starts_with('+')).peekable();
+        let program = rest.next().unwrap_or_default().trim_start_matches("./");
+        let runner = |word: &str| RUNS.iter().any(|name| word.contains(name));
+        let mut base = vec![program];
+        let plain = |word: &&str| word.starts_with(char::is_alphabetic) && !word.contains(['.', '/', ':', '=']);
+        if !runner(program.rsplit('/').next().unwrap_or_default()) {
+            base.extend(rest.next_if(|word| plain(word)));
+            let run = |word: &str| matches!(word, "run" | "exec");
+            if base.len() > 1 && (run(base[1]) || rest.peek().is_some_and(|word| run(word))) {
+                base.extend(rest.next_if(|word| plain(word)));
+            }
+        }
+        let runs = base.iter().any(|word| runner(word.rsplit('/').next().unwrap_or_default()));
+        let (mut options, mut names) = (Vec::new(), Vec::new());
+        while let Some(word) = rest.next() {
+            if word == "--" {
+                continue;
+            }
+            if !word.starts_with('-') || word.len() == 1 {
+                names.push(word);
+                continue;
+            }
+            let valued = |table: &[(&str, bool)]| table.iter().any(|(name, value)| *value && *name == word);
+            let takes = runs && (NARROWS.contains(&word) || valued(&SHOWS) || valued(&MORE));
+            let value = if takes { rest.next() } else { None };
+            options.push(value.map_or_else(|| word.to_owned(), |value| format!("{word}={value}")));
+        }
+        Self { base, runs, options, words: names }
+    }
+
+    fn shows(&self, failed: &Self) -> bool {
+        if self.base != failed.base {
+            return false;
+        }
+        let missing = |option: &&String| !failed.options.contains(option);
+        let kept = |option: &String| self.options.contains(option) || !is(&MORE, option);
+        if !failed.options.iter().all(kept) {
+            return false;
+        }
+        let mut added = self.options.iter().filter(missing);
+        if self.runs {
+            return added.all(|option| is(&SHOWS, option) || is(&MORE, option)) && covers(&self.words, &failed.words);
+        }
+        added.all(|option| !LESS.contains(&option.as_str())) && self.words == failed.words
+    }
+}
+
+/// Whether an option is one of a table, also with its value behind it.
+fn is(table: &[(&str, bool)], option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or_default();
+    // -j4, -vvv, -Dwarnings.
+    let short = |known: &str| {
+        let rest = name.strip_prefix(known).filter(|rest| known.len() == 2 && !rest.is_empty() && known != "--");
+        let letter = known.chars().last();
+        rest.is_some_and(|rest| {
+            known == "-D" || known == "-W" || rest.chars().all(|c| c.is_ascii_digit() || Some(c) == letter)
+        })
+    };
+    table.iter().any(|(known, _)| *known == name || short(known))
+}
+
+/// Whether all that one run named is in what another one names: everything, where that names nothing.
+fn covers(wide: &[&str], narrow: &[&str]) -> bool {
+    let within = |wide: &str, narrow: &str| {
+        let (wide, narrow) = (wide.trim_start_matches("./"), narrow.trim_start_matches("./"));
+        let folder = wide.trim_end_matches("...").trim_end_matches('/');
+        let rest = narrow.strip_prefix(folder);
+        wide == narrow
+            || matches!(folder, "" | ".")
+            || rest.is_some_and(|rest| rest.starts_with('/') || rest.starts_with("::"))
+    };
+    wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(|narrow| wide.iter().any(|wide| within(wide, narrow))))
+}
+
+/// A line as words and what joins them; redirected output is left out. None where it says more.
+fn pieces(line: &str) -> Option<Vec<Piece>> {
+    let mut reader = Reader { chars: line.trim().chars().peekable(), found: Vec::new(), word: None, skips: false };
+    while let Some(c) = reader.chars.next() {
+        reader.take(c)?;
+    }
+    reader.end_word();
+    Some(reader.found)
+}
+
+struct Reader<'a> {
+    chars: Peekable<Chars<'a>>,
+    found: Vec<Piece>,
+    word: Option<String>,
+    /// The next word says where output goes.
+    skips: bool,
+}
+
+impl Reader<'_> {
+    fn end_word(&mut self) {
+        if let Some(word) = self.word.take()
+            && !std::mem::take(&mut self.skips)
+        {
+            self.found.push(Piece::Word(word));
+        }
+    }
+
+    fn join(&mut self, piece: Piece) {
+        self.end_word();
+        self.found.push(piece);
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().push(c);
+    }
+
+    fn take(&mut self, c: char) -> Option<()> {
+        match c {
+            '\'' => {
+                self.word.get_or_insert_default();
+                loop {
+                    match self.chars.next()? {
+                        '\'' => break,
+                        c => self.push(c),
+                    }
+                }
+            }
+            '"' => self.quoted()?,
+            '\\' => match self.chars.next()? {
+                '\n' => {}
+                c => self.push(c),
+            },
+            '#' if self.word.is_none() => while self.chars.next_if(|c| *c != '\n').is_some() {},
+            '&' if self.chars.next_if_eq(&'&').is_some() => self.join(Piece::And),
+            // Output and errors together.
+            '&' if self.chars.peek() == Some(&'>') => self.end_word(),
+            '|' if self.chars.peek() == Some(&'|') => return None,
+            '|' => {
+                let _ = self.chars.next_if_eq(&'&');
+                self.join(Piece::Pipe);
+            }
+            ';' | '\n' => self.join(Piece::Then),
+            '>' => self.out(),
+            '<' if self.chars.peek() == Some(&'<') => return None,
+            // In the background, in a shell of its own, or more than a line of commands.
+            '&' | '`' | '(' | ')' | '{' | '}' => return None,
+            c if c.is_whitespace() => {
+                if self.word.as_deref() != Some("<") {
+                    self.end_word();
+                }
+            }
+            c => self.push(c),
+        }
+        Some(())
+    }
+
+    fn quoted(&mut self) -> Option<()> {
+        self.word.get_or_insert_default();
+        loop {
+            match self.chars.next()? {
+                '"' => return Some(()),
+                '`' => return None,
+                '$' if self.chars.peek() == Some(&'(') => return None,
+                '\\' => {
+                    let c = self.chars.next()?;
+                    self.push(c);
+                }
+                c => self.push(c),
+            }
+        }
+    }
+
+    /// Output goes somewhere: a number before, and the place behind, are no words of the command.
+    fn out(&mut self) {
+        if self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
+            self.word = None;
+        }
+        self.end_word();
+        let _ = self.chars.next_if_eq(&'>');
+        let _ = self.chars.next_if(|c| matches!(c, '&' | '|'));
+        self.skips = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_same_run_or_a_wider_one_shows_it() {
+        for (failed, later) in [
+            ("cargo test a", "cargo test"),
+            ("cargo test a", "cargo test a"),
+            ("cargo  test a ", "RUST_BACKTRACE=1 cargo test a -- --nocapture"),
+            ("cargo test --offline", "cargo test"),
+            ("cargo test", "cargo test --offline -q"),
+            ("cargo test -p one a", "cargo test -p one"),
+            ("cargo test -p one a", "cargo test"),
+            ("cargo test", "cargo test --workspace"),
+            ("cargo test resolved::tests::a", "cargo test resolved"),
+            ("cargo test --lib", "cargo test"),
+            ("cargo +nightly test", "timeout 60 cargo test 2>&1"),
+            ("cargo nextest run a", "cargo nextest run"),
+            ("cargo clippy -- -D warnings", "cargo clippy --all-targets -- -D warnings"),
+            ("cargo test 2>&1 | tail -20", "cargo test > /tmp/log 2>&1"),
+            ("set -o pipefail; cargo test | tail -5", "set -o pipefail; cargo test | tail -50"),
+            ("cd sub && cargo test", "cd sub; cargo test"),
+            ("cd ./sub/ && cargo test a", "cd sub && cargo build && cargo test"),
+            ("cargo fmt && cargo test", "set -e\ncargo fmt\ncargo test"),
+            ("python -m pytest tests/a.py::one", "pytest tests/a.py"),
+            ("pytest -x tests/a.py", "pytest tests -v"),
+            ("npm run test -- a.js", "npm run test"),
+            ("go test ./pkg -run One", "go test ./..."),
+            ("./run_tests.sh a", "./run_tests.sh"),
+            ("git commit -q -m 'one'", "git commit -m 'one'"),
+            ("make test", "make test; "),
+            ("for f in *; do cat $f; done", "for f in *;  do cat $f; done"),
+        ] {
+            assert!(shows(("", later), ("", failed)), "{failed:?} worked by {later:?}");
+        }
+        assert!(shows(("", "cd sub && make test"), ("sub", "make test")));
+    }
+
+    #[test]
+    fn another_run_or_a_narrower_one_shows_nothing() {
+        for (failed, later) in [
+            ("cargo test a", "cargo test b"),
+            ("cargo test", "cargo test a"),
+            ("cargo test", "cargo test --lib"),
+            ("cargo test", "cargo test -p one"),
+            ("cargo test", "cargo test --no-run"),
+            ("cargo test", "cargo build"),
+            ("cargo test", "cargo test | tail -5"),
+            ("cargo test", "cargo test; echo done"),
+            ("cargo test", "cargo test || true"),
+            ("cargo test", "cargo test &"),
+            ("cargo test", "cd sub && cargo test"),
+            ("cargo test resolved", "cargo test resolved::tests"),
+            ("cargo test --workspace", "cargo test"),
+            ("cargo clippy -- -D warnings", "cargo clippy"),
+            ("cargo fmt && cargo test", "cargo test"),
+            ("cargo test a", "echo cargo test a"),
+            ("pytest tests/a.py tests/b.py", "pytest tests/a.py"),
+            ("pytest", "pytest -k one"),
+            ("go test ./...", "go test ./... -short"),
+            ("ls missing", "ls"),
+            ("cat a b", "cat a"),
+            ("python a.py", "python b.py"),
+            ("python -c 'x'", "python -c 'y'"),
+            ("git push", "git push --dry-run"),
+            ("./a/test.sh", "./b/test.sh"),
+            ("sort < a", "sort < b"),
+            ("make test", "make"),
+            ("for f in a; do cat $f; done", "for f in b; do cat $f; done"),
+            ("echo 'unclosed", "echo done"),
+            ("", ""),
+        ] {
+            let same = failed.is_empty() && later.is_empty();
+            assert!(same || !shows(("", later), ("", failed)), "{failed:?} did not work by {later:?}");
+        }
+        assert!(!shows(("a", "make test"), ("b", "make test")));
+    }
+
+    #[test]
+    fn programs_are_told_apart() {
+        assert!(alike("npm instal", "CI=1 npm install") && alike("cd a && cargo test", "cargo build"));
+        assert!(!alike("cargo test", "ls") && !alike("", "") && !alike("(a)", "(a)"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_shows_itself_and_none_breaks_it(one in "[-a-z&|;<>\"' ./$()\n]{0,30}", other in "\\PC{0,30}") {
+            prop_assert!(shows(("", &one), ("", &one)));
+            let _ = (shows(("", &one), ("", &other)), alike(&one, &other));
+        }
+    }
+}

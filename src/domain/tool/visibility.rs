@@ -1,0 +1,167 @@
+//! Which files a person's rules let be read and named. Whatever shows a file's name or content asks here, for each file.
+//! Not for: what a whole call may do (`crate::domain::tool::consent::decide`), or finding a file's true name (`tools`).
+
+use super::consent::{Deed, Rule, Verdict, decide, matches};
+use std::sync::Arc;
+
+/// The tool by whose rules a file's content is read, whatever reads it.
+pub const READS: &str = "read_file";
+
+/// The rules about files, as they hold for one call or for one look of a person's.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Sight {
+    /// Empty where no rule keeps anything back.
+    rules: Arc<[Rule]>,
+}
+
+impl Sight {
+    /// Under these rules, in their order. One that denies or asks about a tool whatever it acts on speaks of calls, not of
+    /// files.
+    #[must_use]
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
+        let of_files = |rule: &Rule| rule.verdict == Verdict::Allow || rule.on.is_some();
+        let rules: Vec<Rule> = rules.into_iter().filter(of_files).collect();
+        let open = rules.iter().all(|rule| rule.verdict == Verdict::Allow);
+        Self { rules: if open { Arc::default() } else { rules.into() } }
+    }
+
+    /// Only what denies: for what is shown to the person, who needs no asking.
+    #[must_use]
+    pub fn denying(rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self::new(rules.into_iter().filter(|rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS)))
+    }
+
+    /// Whether every file may be seen.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether a tool may show a file, or a folder with all in it, without asking: the rules about the tool and those about
+    /// reading files both let it.
+    #[must_use]
+    pub fn shows(&self, tool: &str, path: &str) -> bool {
+        self.rules.is_empty() || {
+            let deed = Deed::Look { what: path.to_owned() };
+            let allows = |tool: &str| decide(self.rules.iter(), tool, &deed).0 == Verdict::Allow;
+            allows(READS) && (tool == READS || allows(tool))
+        }
+    }
+
+    /// The rule that keeps a file from a tool, or from being read at all.
+    #[must_use]
+    pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
+        let deed = Deed::Look { what: path.to_owned() };
+        let by = |tool: &str| match decide(self.rules.iter(), tool, &deed) {
+            (Verdict::Deny, rule) => rule,
+            _ => None,
+        };
+        by(tool).or_else(|| by(READS))
+    }
+
+    /// Once a person said yes to a deed: the rules that asked about it have been answered.
+    #[must_use]
+    pub fn answered(&self, tool: &str, deed: &Deed) -> Self {
+        let asked = |rule: &&Rule| rule.verdict == Verdict::Ask && rule.fits(tool, deed);
+        Self::new(self.rules.iter().filter(|rule| !asked(rule)).cloned())
+    }
+
+    /// The patterns of the rules that deny reading some files, as a person wrote them.
+    #[must_use]
+    pub fn denied(&self) -> Vec<&str> {
+        let denies = |rule: &&Rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS);
+        self.rules.iter().filter(denies).filter_map(|rule| rule.on.as_deref()).collect()
+    }
+}
+
+/// Whether a rule that asks or denies speaks of a file: by its path or by that of a folder it is in; without a `/` also by
+/// the name of the file or of such a folder, wherever that lies. Upper and lower case are the same, because they are the
+/// same file on some systems.
+#[must_use]
+pub fn covers(pattern: &str, path: &str) -> bool {
+    let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());
+    let mut pattern = pattern.as_str();
+    while let Some(rest) = pattern.strip_prefix("./") {
+        pattern = rest;
+    }
+    let anywhere = pattern.strip_prefix("**/");
+    let anchored = pattern.starts_with('/') || pattern.trim_end_matches('/').contains('/');
+    let pattern = anywhere.unwrap_or(pattern).trim_start_matches('/');
+    let pattern = if pattern.len() > 1 { pattern.trim_end_matches('/') } else { pattern };
+    let steps: Vec<&str> = path.split('/').filter(|step| !matches!(*step, "" | ".")).collect();
+    let by_path = |first: usize| (first..=steps.len()).any(|end| matches(pattern, &steps[first..end].join("/")));
+    let loose = anywhere.is_some() || !anchored;
+    by_path(0) || (loose && (1..steps.len()).any(by_path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(tool: &str, on: Option<&str>, verdict: Verdict) -> Rule {
+        Rule { tool: tool.into(), on: on.map(str::to_owned), verdict }
+    }
+
+    #[test]
+    fn a_rule_covers_a_file_by_every_name_of_it() {
+        for (pattern, path, covered) in [
+            (".env*", ".env", true),
+            (".env*", ".env.local", true),
+            (".env*", "./.env", true),
+            (".env*", "a/b/.env", true),
+            (".env*", ".ENV", true),
+            (".Env", ".env", true),
+            (".env*", ".environment/x/y", true),
+            (".env*", "a.env", false),
+            (".env*", "", false),
+            ("./.env", ".env", true),
+            ("/.env", ".env", true),
+            ("/.env", "a/.env", false),
+            ("**/.env", ".env", true),
+            ("**/.env", "a/b/.env", true),
+            ("secrets", "secrets/a/b", true),
+            ("secrets/", "secrets/a/b", true),
+            ("secrets/", "x/secrets/a", true),
+            ("secrets/*", "secrets/a/b", true),
+            ("secrets/*", "x/secrets/a", false),
+            ("secrets/*", "secrets", false),
+            ("a/b", "a/b/c", true),
+            ("a/b", "a/bc", false),
+            ("*.pem", "keys/x.pem", true),
+            ("*.pem", "x.pem.txt", false),
+            ("*", "", true),
+            ("*", "a/b", true),
+        ] {
+            assert_eq!(covers(pattern, path), covered, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn one_answer_for_a_file_whatever_asks() {
+        let sight = Sight::new([
+            rule("*", Some("*.md"), Verdict::Allow),
+            rule("*", Some("notes"), Verdict::Ask),
+            rule("read_file", Some("keys/*"), Verdict::Deny),
+            rule("search", Some("*.log"), Verdict::Deny),
+            rule("*", Some(".env*"), Verdict::Deny),
+        ]);
+        for (tool, path, shown, denied) in [
+            ("search", ".env", false, true),
+            ("list_dir", "sub/.env.md", false, true),
+            ("read_file", "a.log", true, false),
+            ("search", "a.log", false, true),
+            ("search", "keys/a", false, true),
+            ("expand", "keys/a", false, true),
+            ("search", "notes/a", false, false),
+            ("search", "notes/a.md", true, false),
+            ("search", "src/a.rs", true, false),
+        ] {
+            assert_eq!((sight.shows(tool, path), sight.denies(tool, path).is_some()), (shown, denied), "{tool} {path}");
+        }
+        let deed = Deed::Look { what: "notes".into() };
+        assert!(sight.answered("search", &deed).shows("search", "notes/a"), "the person said yes to it");
+        assert!(!sight.answered("search", &deed).shows("search", ".env"));
+        assert_eq!(sight.denied(), ["keys/*", ".env*"]);
+        assert!(Sight::new([rule("*", None, Verdict::Allow), rule(READS, None, Verdict::Deny)]).is_open());
+    }
+}

@@ -1,0 +1,154 @@
+//! Two branches side by side, from the tree, the calls and the tool traces.
+//! Not for: differences between plans (`calls::plan_diff`) or bringing something over (`pick`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::compare::{Ancestor, Comparison, Said, Side, Turn};
+use crate::domain::conversation::mark::Mark;
+use crate::domain::conversation::message::{End, NodeHead, Role};
+use crate::domain::conversation::state;
+use crate::domain::conversation::tree::{self, Slot};
+use crate::engine::api::{Answer, Which};
+use crate::engine::calls::diff_worker::{Desk, Wanted};
+use crate::engine::core::content;
+use crate::engine::sessions::session::Still;
+use std::collections::{BTreeMap, HashSet};
+
+/// Turns of a side that are told, from where the branches part.
+const TURNS: usize = 200;
+/// Characters of one message that are told.
+const WORDS: usize = 8_000;
+
+impl Desk<'_> {
+    /// Two branches of a session side by side.
+    pub(crate) fn compared(&mut self, a: BranchId, b: BranchId) -> Result<Answer, Failure> {
+        let last = [a, b].map(|branch| self.called(&Wanted::Stored(Which::Last(branch))));
+        let session = self.session_of(a)?;
+        let (one, two) = (session.branch(a)?, session.branch(b)?);
+        let common = match (session.head(one), session.head(two)) {
+            (Some(one), Some(two)) => session.tree.common(one, two),
+            _ => None,
+        };
+        let ancestor = common.map(|slot| ancestor(session, slot));
+        let from = common.map_or(0, |slot| session.tree.depth(slot) as usize + 1);
+        let mut sides = [self.side(session, one, from)?, self.side(session, two, from)?];
+        sides[0].turns.extend(pins(one, two));
+        sides[1].turns.extend(pins(two, one));
+        let plans = match &last {
+            [Ok(one), Ok(two)] => Some(Box::new(self.differ(one, two)?)),
+            _ => None,
+        };
+        for (side, called) in sides.iter_mut().zip(&last) {
+            side.last = called.as_ref().ok().map(|called| crate::engine::calls::plan_diff::call(session, called));
+        }
+        Ok(Answer::Compared(Box::new(Comparison { ancestor, sides, plans })))
+    }
+
+    /// A branch from a place of its path on.
+    fn side(&self, session: &Still, branch: &Branch, from: usize) -> Result<Side, Failure> {
+        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let mut turns = Vec::new();
+        let (mut number, mut more) = (0, 0);
+        for turn in tree::turns(&session.tree, &path) {
+            number += u32::from(turn.asked);
+            if turn.nodes.end <= from {
+                continue;
+            }
+            if turns.len() == TURNS {
+                more += 1;
+                continue;
+            }
+            let heads: Vec<NodeHead> = path[turn.nodes.clone()].iter().map(|s| session.tree.head(*s).clone()).collect();
+            let own = &path[turn.nodes.start.max(from)..turn.nodes.end];
+            let number = if turn.asked { number } else { 0 };
+            turns.push(Turn {
+                number,
+                atom: crate::engine::plans::labels::atom_of(number, &heads),
+                messages: self.said(session, own)?,
+                pin: None,
+            });
+        }
+        let own: HashSet<NodeId> = path.iter().skip(from).map(|slot| session.tree.head(*slot).id).collect();
+        let is_own = |node: Option<NodeId>| node.is_some_and(|node| own.contains(&node));
+        let runs: Vec<&RunCard> = session.runs.iter().filter(|run| is_own(run.user) || is_own(run.answer)).collect();
+        let mut models: Vec<String> = Vec::new();
+        for run in &runs {
+            if !models.contains(&run.model) {
+                models.push(run.model.clone());
+            }
+        }
+        let priced: Vec<u64> = runs.iter().filter_map(|run| run.cost_micro).collect();
+        Ok(Side {
+            branch: branch.id,
+            name: branch.name.clone(),
+            turns,
+            more,
+            calls: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+            prompt: runs.iter().map(|run| u64::from(run.usage.prompt.unwrap_or(run.est_total))).sum(),
+            answer: runs.iter().filter_map(|run| run.usage.completion).map(u64::from).sum(),
+            cost_micro: (!priced.is_empty()).then(|| priced.iter().sum()),
+            tools: self.tools_of(&path[from.min(path.len())..], session)?,
+            models,
+            last: None,
+        })
+    }
+
+    fn said(&self, session: &Still, slots: &[Slot]) -> Result<Vec<Said>, Failure> {
+        let mut said = Vec::new();
+        for slot in slots {
+            let head = session.tree.head(*slot);
+            let content = content(self.store, head.id)?;
+            let words = match head.role {
+                Role::Tool => crate::context::render_forms::plain(&content),
+                Role::Assistant => state::strip(&content.words(), head.end == End::Complete),
+                _ => content.words(),
+            };
+            let end = words.char_indices().nth(WORDS).map_or(words.len(), |(end, _)| end);
+            let mut text = words[..end].to_owned();
+            for (_, name, _) in content.calls() {
+                text = format!("{text}{}[calls {name}]", if text.is_empty() { "" } else { "\n" });
+            }
+            said.push(Said { node: head.id, role: head.role, text });
+        }
+        Ok(said)
+    }
+
+    /// The tools that messages call, the most called first.
+    fn tools_of(&self, slots: &[Slot], session: &Still) -> Result<Vec<(String, u32)>, Failure> {
+        let mut found: BTreeMap<String, u32> = BTreeMap::new();
+        for slot in slots.iter().filter(|slot| session.tree.head(**slot).calls > 0) {
+            for (_, name, _) in content(self.store, session.tree.head(*slot).id)?.calls() {
+                *found.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+        let mut found: Vec<(String, u32)> = found.into_iter().collect();
+        found.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        Ok(found)
+    }
+}
+
+/// Texts that are pinned on one branch and not on the other.
+fn pins(own: &Branch, other: &Branch) -> Vec<Turn> {
+    let there = |mark: &Mark| other.marks.iter().any(|known| known.target == mark.target);
+    let texts = own.marks.iter().filter(|mark| mark.kind.pins() && !there(mark));
+    let turn = |mark: &Mark| {
+        let pin = Some(mark.note.as_ref()?.chars().take(WORDS).collect());
+        Some(Turn { number: 0, atom: mark.target, messages: Vec::new(), pin })
+    };
+    texts.filter_map(turn).collect()
+}
+
+fn ancestor(session: &Still, slot: Slot) -> Ancestor {
+    let head = session.tree.head(slot);
+    let path = session.tree.path(slot);
+    let asked = path.iter().filter(|slot| session.tree.head(**slot).role == Role::User).count();
+    let question = path.iter().rev().map(|slot| session.tree.head(*slot)).find(|head| head.role == Role::User);
+    Ancestor {
+        node: head.id,
+        turn: u32::try_from(asked).unwrap_or(u32::MAX),
+        title: question.unwrap_or(head).preview.clone(),
+        at: head.at,
+    }
+}

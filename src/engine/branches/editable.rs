@@ -1,0 +1,319 @@
+//! What a person edits, with its versions: state blocks, summaries, memories, policies; and a summary in other words.
+//! Not for: saving policies (`policy_files`) or the other acts, which are requests of their own.
+
+use crate::config::policy_files::{self, PolicyText};
+use crate::context::summary::ratio;
+use crate::context::summary::survive::Wanted;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
+use crate::domain::conversation::message::Node;
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::summary::accepted::{Capsule, CapsuleSource};
+use crate::domain::summary::draft::{CapsuleCard, SourceMessage, SourceTurn};
+use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use crate::engine::api::{Answer, Ticket};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::sources::summaries::{Held, summary_text};
+use crate::engine::summaries::writer;
+use crate::export::secrets;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::collections::BTreeMap;
+
+/// Versions of a thing that are handed over, the newest.
+const MOST: usize = 200;
+
+impl Core {
+    /// All things of a kind with their versions. Memories' are read from the operations, on a thread of its own.
+    pub(crate) fn things(&mut self, ticket: Ticket, branch: BranchId, kind: ThingKind) -> Result<(), Failure> {
+        let things = match kind {
+            ThingKind::State => self.state_thing(branch)?,
+            ThingKind::Summaries => self.summary_things(branch)?,
+            ThingKind::Policies => self.policy_things(branch)?,
+            ThingKind::Modules => return self.module_things(ticket, branch),
+            ThingKind::Rules | ThingKind::Skills => return self.project_things(ticket, branch, kind),
+            ThingKind::Memories => {
+                let (store, session, inbox) = (self.store.clone(), self.branch(branch)?.session, self.inbox.clone());
+                let work = move || {
+                    let found = memory_things(&store, session).map(|things| Answer::Things(kind, things));
+                    let _ = inbox.send(Inbox::Answer(ticket, Box::new(found)));
+                };
+                let _ = std::thread::Builder::new().name("pleach-memories".into()).spawn(work);
+                return Ok(());
+            }
+        };
+        self.answer(ticket, Ok(Answer::Things(kind, things)));
+        Ok(())
+    }
+
+    /// The state of a branch: the versions that hang on its path and count on it, or did.
+    fn state_thing(&self, id: BranchId) -> Result<Vec<Thing>, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let path: std::collections::HashSet<NodeId> = session
+            .head(&branch)
+            .map(|tip| session.tree.path(tip))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|slot| session.tree.head(slot).id)
+            .collect();
+        let here = |state: &&crate::domain::conversation::branch::StateVersion| {
+            path.contains(&state.node) && state.branch.is_none_or(|of| of == id)
+        };
+        let mut states: Vec<_> = session.states.iter().filter(here).collect();
+        states.sort_by_key(|state| std::cmp::Reverse(state.version));
+        states.truncate(MOST);
+        let current = branch.state.as_ref().map(|state| state.version);
+        let last = states.len().saturating_sub(1);
+        let version = |(at, state): (usize, &&crate::domain::conversation::branch::StateVersion)| {
+            let by = match (state.edited, state.offered) {
+                (true, _) => "edited by you",
+                (false, true) => "came with an import and counts only once taken (/adopt-state)",
+                (false, false) => "by the model",
+            };
+            let undone = if state.withdrawn { ", undone" } else { "" };
+            Version {
+                what: format!("version {}, {by}{undone}", state.version),
+                at: Some(state.at),
+                text: state.text.as_str().into(),
+                current: Some(state.version) == current,
+                from: (at < last).then_some(at + 1),
+            }
+        };
+        let empty = session.head(&branch).is_none();
+        Ok(vec![Thing {
+            kind: ThingKind::State,
+            id: String::new(),
+            title: format!("The state block of {}", branch.name),
+            note: if current.is_some() { "goes with each call that asks for one".into() } else { String::new() },
+            editing: if empty {
+                Editing::Not("It belongs to a message, and this branch has none yet.")
+            } else {
+                Editing::Here
+            },
+            goes: current.is_some(),
+            versions: states.iter().enumerate().map(version).collect(),
+        }])
+    }
+
+    /// The summaries in use, each with the levels below it.
+    fn summary_things(&self, id: BranchId) -> Result<Vec<Thing>, Failure> {
+        let Answer::Capsules(cards) = self.list_capsules(id)? else { return Ok(Vec::new()) };
+        let mut things: Vec<Thing> = Vec::new();
+        for card in &cards {
+            if card.active || things.is_empty() {
+                things.push(summary(card));
+            }
+            let Some(thing) = things.last_mut() else { continue };
+            let level = card.depth as usize;
+            thing.goes |= card.goes;
+            let at = thing.versions.len();
+            thing.versions.push(Version {
+                what: format!("level {}, by {}", level + 1, card.capsule.source.name()),
+                at: None,
+                text: card.capsule.text.clone().unwrap_or_default().into(),
+                current: card.goes,
+                from: (level > 0).then_some(at + 1),
+            });
+        }
+        Ok(things)
+    }
+
+    fn policy_things(&self, id: BranchId) -> Result<Vec<Thing>, Failure> {
+        let taken = self.rules(&self.branch(id)?)?.policy.name;
+        let folder = self.setup.policies_dir.clone().unwrap_or_default();
+        let all = policy_files::list(&folder).map_err(|error| error.failure())?;
+        let about = |name: &str| self.setup.policies.get(name).map(|spec| spec.about.clone()).unwrap_or_default();
+        Ok(all.into_iter().map(|policy| policy_thing(&policy, about(&policy.name), &taken)).collect())
+    }
+
+    /// A summary in a person's words: another level over the one in use, covering the same turns (undoable).
+    pub(crate) fn rewrite(&mut self, id: BranchId, capsule: Hash, text: &str) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
+        let old = session.capsule(capsule).filter(|_| branch.capsules.contains(&capsule)).ok_or_else(unused)?;
+        let old: Capsule = old.capsule.as_ref().clone();
+        let text = text.trim().to_owned();
+        let kept = old.kept.iter().filter(|kept| text.contains(&kept.text)).cloned().collect();
+        let sources = self.sources(&old)?;
+        let mut made = Capsule {
+            confidence: Wanted::of(&sources).survival(&text).milli(),
+            parent: Some(old.id),
+            source: CapsuleSource::User,
+            model: None,
+            text: Some(text),
+            kept,
+            ..old.clone()
+        };
+        let encoding = self.rules(&branch)?.model.encoding;
+        made.tokens = self.setup.counter.count(encoding, &summary_text(&made, None));
+        if made.text.as_deref().is_none_or(str::is_empty) {
+            made.tokens = 0;
+        }
+        ratio(made.original_tokens, made.tokens)?;
+        let made = made.sealed();
+        if made.text == old.text || made.id == old.id {
+            return Ok(Answer::Done("It says so already.".into()));
+        }
+        let mut after = branch.capsules.clone();
+        after.retain(|other| *other != old.id);
+        after.push(made.id);
+        let put = Write::PutCapsule { session: branch.session, capsule: Box::new(made.clone()), at: self.now() };
+        let what = format!("edited the summary of turns {}–{}", made.turns.0, made.turns.1);
+        self.use_capsules(&branch, what, after, vec![put], |core| {
+            if let Ok(session) = core.session_mut(id) {
+                session.capsules.insert(made.id, Held::new(made));
+            }
+        })?;
+        Ok(Answer::Done("The summary goes as you wrote it; u undoes it.".into()))
+    }
+
+    /// The messages that a summary was made from, secrets masked, as far as they are there.
+    fn sources(&self, capsule: &Capsule) -> Result<Vec<SourceTurn>, Failure> {
+        let mut sources = Vec::new();
+        let tree = &self.session()?.tree;
+        for (number, cover) in (capsule.turns.0..).zip(&capsule.covers) {
+            let slots = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key));
+            let ids: Vec<NodeId> = slots.map(|slot| tree.head(slot).id).collect();
+            let message = |Node { head, content }: Node| SourceMessage {
+                node: head.key,
+                content: head.content.unwrap_or_default(),
+                role: head.role,
+                text: secrets::mask(&writer::told(&head, &content)).0.into_owned(),
+            };
+            let messages: Vec<SourceMessage> = self.store.nodes(&ids)?.into_iter().map(message).collect();
+            sources.push(SourceTurn {
+                user: cover.user,
+                tip: cover.tip,
+                number,
+                node: ids.first().copied().unwrap_or(NodeId(uuid::Uuid::nil())),
+                title: String::new(),
+                at: 0,
+                count: u32::try_from(messages.len()).unwrap_or(u32::MAX),
+                tokens: 0,
+                stays: None,
+                messages,
+            });
+        }
+        Ok(sources)
+    }
+}
+
+fn summary(card: &CapsuleCard) -> Thing {
+    let (from, to) = card.capsule.turns;
+    let gone = card.capsule.text.is_none();
+    Thing {
+        kind: ThingKind::Summaries,
+        id: card.capsule.id.to_string(),
+        title: format!("turns {from}–{to}"),
+        note: format!("{}, {}", card.capsule.kind.name(), card.state.name().replace('_', " ")),
+        editing: if gone { Editing::Not("Its text went with a message that was removed.") } else { Editing::Here },
+        goes: false,
+        versions: Vec::new(),
+    }
+}
+
+fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Thing {
+    let mut versions: Vec<(u32, u32, Version)> = Vec::new();
+    let one = |what: String, at: Option<i64>, text: &str, current: bool| Version {
+        what,
+        at,
+        text: text.into(),
+        current,
+        from: None,
+    };
+    if policy.built_in {
+        versions.push((0, 0, one("built in".into(), None, &policy.text, true)));
+    } else {
+        let last = policy.versions.last().map_or(0, |version| version.number);
+        if policy.current == 0 {
+            let version = one("as the file stands, not saved here".into(), None, &policy.text, true);
+            versions.push((u32::MAX, last, version));
+        }
+        versions.extend(policy.versions.iter().rev().take(MOST).map(|version| {
+            let what = format!("version {}", version.number);
+            (version.number, version.from, one(what, version.at, &version.text, version.number == policy.current))
+        }));
+        if let Some((name, text)) = &policy.preset {
+            versions.push((0, 0, one(format!("the preset {name}"), None, text, false)));
+        }
+    }
+    let places: BTreeMap<u32, usize> = versions.iter().enumerate().map(|(at, (number, ..))| (*number, at)).collect();
+    let versions = versions.into_iter().enumerate().map(|(at, (_, from, version))| {
+        let from = places.get(&from).copied().filter(|place| *place > at);
+        Version { from, ..version }
+    });
+    let goes = policy.name == taken;
+    Thing {
+        kind: ThingKind::Policies,
+        id: policy.name.clone(),
+        title: policy.name.clone(),
+        note: about,
+        editing: if policy.built_in { Editing::Copy } else { Editing::Here },
+        goes,
+        versions: versions.collect(),
+    }
+}
+
+/// What is remembered, newest first, with what each memory said before.
+fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Thing>, Failure> {
+    let mut memories = store.memories(Some(session))?;
+    memories.sort_by_key(|memory| std::cmp::Reverse((memory.updated_at, memory.id)));
+    let mut from: Vec<SessionId> = memories.iter().filter_map(|memory| memory.source.session).collect();
+    from.push(session);
+    from.sort_unstable();
+    from.dedup();
+    let mut told: BTreeMap<String, Vec<(bool, Memory)>> = BTreeMap::new();
+    for session in from {
+        for Operation { changes, undone, .. } in store.ops(session)? {
+            for change in changes {
+                let Change::Memory { before, after } = change else { continue };
+                for (side, undone) in [(before, false), (after, undone)] {
+                    let Some(memory) = side else { continue };
+                    let said = told.entry(memory.id.to_string()).or_default();
+                    if said.last().is_none_or(|(_, last)| !last.same(&memory)) {
+                        said.push((undone, *memory));
+                    }
+                }
+            }
+        }
+    }
+    Ok(memories.into_iter().map(|memory| memory_thing(&memory, told.remove(&memory.id.to_string()))).collect())
+}
+
+fn memory_thing(memory: &Memory, told: Option<Vec<(bool, Memory)>>) -> Thing {
+    let mut all = told.unwrap_or_default();
+    if all.last().is_none_or(|(undone, last)| *undone || !last.same(memory)) {
+        let there = all.iter().rposition(|(undone, known)| !undone && known.same(memory));
+        if there.is_none() {
+            all.push((false, memory.clone()));
+        }
+    }
+    let current = all.iter().rposition(|(undone, known)| !undone && known.same(memory));
+    let count = all.len();
+    let version = |(place, (undone, said)): (usize, &(bool, Memory))| {
+        let undone = if *undone { ", undone" } else { "" };
+        let at = count - 1 - place;
+        Version {
+            what: format!("version {}, {}{undone}", place + 1, said.status.name()),
+            at: Some(said.updated_at),
+            text: said.text.as_str().into(),
+            current: current == Some(place),
+            from: (at + 1 < count).then_some(at + 1),
+        }
+    };
+    let versions = all.iter().enumerate().rev().take(MOST).map(version).collect();
+    let place = if memory.scope == Scope::All { "in all sessions" } else { "in this session" };
+    Thing {
+        kind: ThingKind::Memories,
+        id: memory.id.to_string(),
+        title: memory.text.clone(),
+        note: format!("{}, {}, {place}", memory.kind.name(), memory.status.name()),
+        editing: Editing::Here,
+        goes: memory.status == MemoryStatus::Confirmed,
+        versions,
+    }
+}

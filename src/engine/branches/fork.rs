@@ -1,0 +1,217 @@
+//! Forking: where a branch may begin, what it inherits, how it is named.
+//! Not for: other acts on branches (`marks`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
+use crate::domain::conversation::mark::Mark;
+use crate::domain::conversation::message::{Node, Role};
+use crate::domain::conversation::operation::Change;
+use crate::domain::conversation::tree::Slot;
+use crate::engine::api::Answer;
+use crate::engine::core::Core;
+use crate::engine::sessions::session::Session;
+use crate::store::types::Write;
+use uuid::Uuid;
+
+/// A branch that is about to be made.
+pub(crate) struct Sprout {
+    /// Its id.
+    pub(crate) id: BranchId,
+    /// Its name.
+    pub(crate) name: String,
+    /// What it overrides; what its parent does when none.
+    pub(crate) overrides: Option<Overrides>,
+    /// Messages that it begins with, below the place where it is forked.
+    pub(crate) grown: Vec<Node>,
+    /// What is written with it.
+    pub(crate) writes: Vec<Write>,
+}
+
+impl Sprout {
+    /// One that begins where it is forked.
+    pub(crate) fn new(name: String, overrides: Option<Overrides>) -> Self {
+        let id = BranchId(Uuid::now_v7());
+        Self { id, name, overrides, grown: Vec::new(), writes: Vec::new() }
+    }
+}
+
+impl Core {
+    /// Forks a branch at a node (or its head): the overlay is copied whole, and both sides are on their own from then.
+    pub(crate) fn fork(
+        &mut self,
+        id: BranchId,
+        at: Option<NodeId>,
+        name: Option<String>,
+        switch: bool,
+    ) -> Result<Answer, Failure> {
+        let session = self.session_of(id)?;
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        if let Some(name) = &name {
+            must_be_free(session, name)?;
+        }
+        let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
+        let what = format!("forked {name}");
+        let made = self.sprout(id, at, vec![Sprout::new(name, None)], what)?;
+        let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
+        if switch {
+            self.store.write(vec![Write::UseBranch(child)])?;
+            self.session_mut(child)?.current = child;
+        }
+        Ok(Answer::Branch(Box::new(self.branch(child)?)))
+    }
+
+    /// Makes branches at one place, in one step that is undone together.
+    pub(crate) fn sprout(
+        &mut self,
+        id: BranchId,
+        at: Option<NodeId>,
+        sprouts: Vec<Sprout>,
+        what: String,
+    ) -> Result<Vec<BranchId>, Failure> {
+        let session = self.session_of(id)?;
+        let parent = session.branch(id)?;
+        let open = at.is_none() && self.live.contains_key(&id);
+        let slot = match at {
+            Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
+            None => session.head(parent),
+        };
+        let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
+        let slot =
+            if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
+        let head = slot.map(|slot| whole_atom(session, slot));
+        let head = head.flatten().map(|slot| session.tree.head(slot).id);
+        self.sprout_at(id, head, sprouts, what)
+    }
+
+    /// Makes branches that begin at one node, or empty; in one step that is undone together.
+    pub(crate) fn sprout_at(
+        &mut self,
+        id: BranchId,
+        head: Option<NodeId>,
+        sprouts: Vec<Sprout>,
+        what: String,
+    ) -> Result<Vec<BranchId>, Failure> {
+        let parent = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let (session_id, mut next) = (session.card.id, session.next_state());
+        let (mut children, mut states, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut grown = Vec::new();
+        for sprout in sprouts {
+            let child = Branch {
+                id: sprout.id,
+                name: sprout.name,
+                head: sprout.grown.last().map(|node| node.head.id).or(head),
+                parent: Some(id),
+                fork: head,
+                archived: false,
+                created_at: self.now(),
+                seq: 0,
+                marks: inherited(&parent),
+                reply: None,
+                overrides: sprout.overrides.unwrap_or_else(|| parent.overrides.clone()),
+                ..parent.clone()
+            };
+            grown.extend(sprout.grown.iter().map(|node| node.head.clone()));
+            if !sprout.grown.is_empty() {
+                writes.push(Write::PutNodes { session: session_id, nodes: sprout.grown });
+            }
+            let own = copied_states(session, &parent, &child, next);
+            next += u32::try_from(own.len()).unwrap_or(u32::MAX);
+            writes.push(Write::PutBranch(Box::new(child.clone())));
+            writes.extend(own.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
+            states.extend(own);
+            writes.extend(sprout.writes);
+            children.push(child);
+        }
+        let ids: Vec<BranchId> = children.iter().map(|child| child.id).collect();
+        let changes = ids.iter().map(|child| Change::Forked { branch: *child }).collect();
+        writes.push(self.operation(session_id, what, changes));
+        self.store.write(writes)?;
+        let outline = self.outlines.get(&id).cloned();
+        let session = self.session_mut(id)?;
+        session.card.branches += u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        session.branches.extend(children);
+        session.card.messages += grown.len() as u64;
+        for head in &grown {
+            std::sync::Arc::make_mut(&mut session.tree).insert(head.clone());
+        }
+        session.add_states(states);
+        self.show_nodes(session_id, grown);
+        for child in &ids {
+            if let Some(outline) = &outline {
+                self.outlines.insert(*child, outline.clone());
+                self.project.inherit(id, *child);
+            }
+            self.show_branch(*child);
+        }
+        Ok(ids)
+    }
+}
+
+/// The nearest place at or above `slot` where a path may end: not between a call and its last result.
+pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
+    let tree = &session.tree;
+    let mut at = slot;
+    loop {
+        let head = tree.head(at);
+        let inside = match head.role {
+            Role::Assistant => head.calls > 0,
+            Role::Tool => {
+                tree.children(Some(at)).iter().any(|child| tree.head(*child).role == Role::Tool)
+                    && !last_result(session, at)
+            }
+            Role::System | Role::User => false,
+        };
+        if !inside {
+            return Some(at);
+        }
+        at = tree.parent(at)?;
+    }
+}
+
+/// Whether all calls above a result are answered up to it.
+fn last_result(session: &Session, slot: Slot) -> bool {
+    let tree = &session.tree;
+    let mut results = 0_u16;
+    let mut at = Some(slot);
+    while let Some(slot) = at {
+        let head = tree.head(slot);
+        match head.role {
+            Role::Tool => results += 1,
+            Role::Assistant => return results >= head.calls,
+            Role::System | Role::User => return true,
+        }
+        at = tree.parent(slot);
+    }
+    true
+}
+
+/// A fork's marks: everything but what holds for one call.
+fn inherited(parent: &Branch) -> Vec<Mark> {
+    let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
+    kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()
+}
+
+/// A fork's own copies of the parent's hand-edited states.
+fn copied_states(session: &Session, parent: &Branch, child: &Branch, next: u32) -> Vec<StateVersion> {
+    let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
+    own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
+}
+
+/// Two branches of one name could not be told apart.
+pub(crate) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
+    if session.branches.iter().any(|branch| branch.name == name) {
+        return Err(
+            Failure::user(format!("There is a branch {name:?} in this session already.")).todo("Choose another name.")
+        );
+    }
+    Ok(())
+}
+
+/// The first free name of the form `base-3`, from a number on.
+pub(crate) fn fresh_name(session: &Session, base: &str, from: u32) -> String {
+    let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+    let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);
+    (from..u32::MAX).map(|n| format!("{stem}-{n}")).find(|name| !taken(name)).unwrap_or_default()
+}

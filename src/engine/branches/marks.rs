@@ -1,0 +1,494 @@
+//! What a person does to branches: marks, forks, heads, names, overrides, the state. Each is written with its operation,
+//! so that it can be undone, and then applied in memory.
+//! Not for: undoing (`undo`) or turns (`live`).
+
+use super::fork::{must_be_free, whole_atom};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::tree::{self, Slot};
+use crate::engine::api::{Act, Answer, Event, Item};
+use crate::engine::core::Core;
+use crate::engine::sessions::session::Session;
+use crate::store::types::Write;
+
+impl Core {
+    /// An operation, to be written with its changes.
+    pub(crate) fn operation(
+        &self,
+        session: crate::domain::base::ids::SessionId,
+        what: String,
+        changes: Vec<Change>,
+    ) -> Write {
+        let at = self.now();
+        Write::PutOp(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
+    }
+
+    /// Refuses while an answer is coming on the branch.
+    pub(crate) fn must_rest(&self, branch: BranchId) -> Result<(), Failure> {
+        if self.live.contains_key(&branch) {
+            return Err(Failure::new(FailureKind::Busy, "An answer is still coming on this branch.")
+                .todo("Wait for it, or stop it with Esc."));
+        }
+        Ok(())
+    }
+
+    /// Marks items.
+    pub(crate) fn mark(&mut self, id: BranchId, items: &[Item], act: Act) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        if let (Act::Reply, Some(item)) = (act, items.first()) {
+            let target = self.target(&branch, item)?.0;
+            return self.reply(&branch, target);
+        }
+        let marked = self.marked(&branch, items, act)?;
+        let Some(said) = marked.said() else { return Ok(Answer::Done("Nothing is selected.".into())) };
+        let mut writes = Vec::new();
+        for (change, why) in &marked.changes {
+            let Change::Mark { target, before, after, .. } = change else { continue };
+            let expect = before.as_ref().map(|mark| mark.revision);
+            let mark = after.as_deref().cloned();
+            writes.push(Write::PutMark { branch: id, target: *target, expect, mark });
+            writes.extend(self.mark_step(change, why));
+        }
+        let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
+        writes.push(self.operation(branch.session, said.clone(), changes.clone()));
+        self.store.write(writes)?;
+        self.apply_marks(id, &changes);
+        self.show_branch(id);
+        Ok(Answer::Done(format!("{said}. u undoes it.")))
+    }
+
+    /// What an act on items changes of a branch's marks; nothing is done yet. An item that is named twice is changed once.
+    pub(crate) fn marked(&self, branch: &Branch, items: &[Item], act: Act) -> Result<Marked, Failure> {
+        let session = self.session_of(branch.id)?;
+        let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
+        let mut marked = Marked::default();
+        for item in items {
+            let (target, note) = self.target(branch, item)?;
+            let (target, note) = self.carried(branch, target, note, act)?;
+            let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
+            let target = before.as_ref().map_or(target, |mark| mark.target);
+            if marked.holds(&target) {
+                continue;
+            }
+            let after = self.wished(branch, before.as_ref(), target, note, act)?;
+            marked.items += 1;
+            marked.last = sentence(before.as_ref(), after.as_ref());
+            marked.put(branch.id, target, before, after, "decided by the person");
+            for mark in if pins { self.overtaken(branch, &target) } else { Vec::new() } {
+                if !marked.holds(&mark.target) {
+                    marked.put(branch.id, mark.target, Some(mark), None, "pinned in its stead");
+                }
+            }
+        }
+        Ok(marked)
+    }
+
+    /// The program's own marks on a turn of which a person pins a message: the pin goes in their place.
+    fn overtaken(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
+        let Ok(session) = self.session_of(branch.id) else { return Vec::new() };
+        let key = crate::engine::plans::snapshot::anchor_key(target).and_then(|key| session.tree.by_key(key));
+        let Some(turn) = key.map(|slot| turn_at(session, branch, slot)) else { return Vec::new() };
+        let own = branch.marks.iter().filter(|mark| mark.by == Actor::Engine && mark.target != *target);
+        own.filter(|mark| same_target(session, mark, &turn)).cloned().collect()
+    }
+
+    /// Puts mark changes into memory.
+    pub(crate) fn apply_marks(&mut self, id: BranchId, changes: &[Change]) {
+        let Ok(session) = self.session_mut(id) else { return };
+        if let Some(branch) = session.branch_mut(id) {
+            apply_to(branch, changes);
+        }
+    }
+
+    /// The mark that an act leaves, given the one that is there.
+    fn wished(
+        &self,
+        branch: &Branch,
+        before: Option<&Mark>,
+        target: Atom,
+        note: Option<String>,
+        act: Act,
+    ) -> Result<Option<Mark>, Failure> {
+        let (kind, toggle) = match act {
+            Act::Set { kind: MarkKind::Leased { turns: 0 }, toggle } => {
+                (MarkKind::Leased { turns: self.rules(branch)?.policy.lease_turns }, toggle)
+            }
+            Act::Set { kind, toggle } => (kind, toggle),
+            Act::Clear | Act::Reply => return Ok(None),
+        };
+        let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
+        let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
+        let ours = self.project.knows(&target);
+        if ours && !before.is_some_and(&same) {
+            crate::engine::tools::workspace_rules::markable(kind)?;
+        }
+        let named = ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
+        let noted = matches!(target, Atom::Section { .. }) && !named;
+        if noted && kind.excludes() {
+            return Ok(None);
+        }
+        if toggle && before.is_some_and(|mark| same(mark) && !spent(mark)) {
+            return Ok(None);
+        }
+        Ok(Some(Mark {
+            target,
+            kind,
+            by: Actor::User,
+            note: note.or_else(|| before.and_then(|mark| mark.note.clone())),
+            inherited_from: None,
+            revision: before.map_or(0, |mark| mark.revision) + 1,
+            counted: None,
+            renewals: 0,
+            origin: before.and_then(|mark| mark.origin.clone()),
+            code: self.code_ref(branch, &target),
+        }))
+    }
+
+    /// Including what is off the path means carrying its text along: the sleeping mark itself stays.
+    fn carried(
+        &self,
+        branch: &Branch,
+        target: Atom,
+        note: Option<String>,
+        act: Act,
+    ) -> Result<(Atom, Option<String>), Failure> {
+        let includes = matches!(act, Act::Set { kind: MarkKind::IncludeOnce, .. });
+        let session = self.session_of(branch.id)?;
+        let key = crate::engine::plans::snapshot::anchor_key(&target);
+        let tip = session.head(branch);
+        let off = key
+            .and_then(|key| session.tree.by_key(key))
+            .filter(|slot| tip.is_none_or(|tip| !session.tree.contains(*slot, tip)));
+        let Some(slot) = off.filter(|_| includes) else { return Ok((target, note)) };
+        let first = match target {
+            Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(slot),
+            _ => slot,
+        };
+        let mut parts = Vec::new();
+        for slot in session.tree.path(slot).into_iter().skip(session.tree.depth(first) as usize) {
+            let head = session.tree.head(slot);
+            parts.push((head.role, self.content(head.id)?));
+        }
+        let text = crate::context::render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
+        Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
+    }
+
+    /// The atom that an item names on a branch, and a note's text.
+    pub(crate) fn target(&self, branch: &Branch, item: &Item) -> Result<(Atom, Option<String>), Failure> {
+        let session = self.session_of(branch.id)?;
+        match item {
+            Item::Atom(atom) if self.project.knows(atom) || self.is_memory(branch.id, atom) => Ok((*atom, None)),
+            Item::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
+            Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
+            Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
+            Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
+            Item::TurnOf(node) => {
+                let slot = session.tree.slot(*node).ok_or_else(|| Failure::user("That message no longer exists."))?;
+                Ok((turn_at(session, branch, slot), None))
+            }
+            Item::Span { first, last } => {
+                let at = |text| {
+                    Ok::<_, Failure>(turn_at(
+                        session,
+                        branch,
+                        crate::engine::sessions::lookup::node(session, branch, text)?,
+                    ))
+                };
+                let ends = at(first)?.ends().zip(at(last)?.ends());
+                let ((first, _), (_, last)) = ends.ok_or_else(|| Failure::user("A range goes from turn to turn."))?;
+                Ok((Atom::Range { first, last }, None))
+            }
+            Item::Named { text, message } => {
+                let slot = crate::engine::sessions::lookup::node(session, branch, text)?;
+                let atom = if *message {
+                    Atom::Message { node: session.tree.head(slot).key }
+                } else {
+                    turn_at(session, branch, slot)
+                };
+                Ok((atom, None))
+            }
+        }
+    }
+
+    fn reply(&mut self, branch: &Branch, target: Atom) -> Result<Answer, Failure> {
+        let key = crate::engine::plans::snapshot::anchor_key(&target)
+            .ok_or_else(|| Failure::user("Only messages can be replied to."))?;
+        let reply = Some(key).filter(|key| branch.reply != Some(*key));
+        self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
+        if let Ok(session) = self.session_mut(branch.id)
+            && let Some(branch) = session.branch_mut(branch.id)
+        {
+            branch.reply = reply;
+        }
+        self.show_branch(branch.id);
+        let said =
+            if reply.is_some() { "Your next message replies to it." } else { "Your next message replies to nothing." };
+        Ok(Answer::Done(said.into()))
+    }
+
+    /// Renames a branch.
+    pub(crate) fn rename(&mut self, id: BranchId, name: &str) -> Result<Answer, Failure> {
+        let name = name.trim().to_owned();
+        if name.is_empty() {
+            return Err(Failure::user("A branch needs a name."));
+        }
+        let branch = self.branch(id)?;
+        if name != branch.name {
+            must_be_free(self.session_of(id)?, &name)?;
+        }
+        let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
+        let what = format!("renamed {} to {name}", branch.name);
+        self.record(&branch, &what, Write::Name { branch: id, name }, &change)
+    }
+
+    /// Puts a branch away or takes it back.
+    pub(crate) fn archive(&mut self, id: BranchId, archived: bool) -> Result<Answer, Failure> {
+        self.must_rest(id)?;
+        let branch = self.branch(id)?;
+        let open = self.session_of(id)?.branches.iter().filter(|b| !b.archived).count();
+        if archived && open == 1 && !branch.archived {
+            return Err(Failure::user("The last open branch cannot be put away.").todo("Fork it first."));
+        }
+        let change = Change::Archived { branch: id, before: branch.archived, after: archived };
+        let what = if archived { "archived" } else { "took back" };
+        self.record(&branch, &format!("{what} {}", branch.name), Write::Archive { branch: id, archived }, &change)
+    }
+
+    /// Replaces a branch's overrides.
+    pub(crate) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let act = branch.overrides.act(&overrides, &branch.name);
+        let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
+        let focus = overrides.focus.clone();
+        let answer = self.override_as(id, overrides, &what)?;
+        Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown(answer, &focus) })
+    }
+
+    /// The same, as an act of this name.
+    pub(crate) fn override_as(&mut self, id: BranchId, overrides: Overrides, what: &str) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
+        self.rules(&trial)?;
+        let change = Change::Overrides {
+            branch: id,
+            before: Box::new(branch.overrides.clone()),
+            after: Box::new(overrides.clone()),
+        };
+        let write = Write::SetOverrides { branch: id, overrides: Box::new(overrides) };
+        self.record(&branch, what, write, &change)
+    }
+
+    /// Writes one change with its operation, then applies it.
+    fn record(&mut self, branch: &Branch, what: &str, write: Write, change: &Change) -> Result<Answer, Failure> {
+        let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
+        let mut writes = vec![write, operation];
+        if let Change::Head { before, .. } = change {
+            writes.push(super::undo::keep_anchor(branch.id, *before, branch.anchor.as_ref()));
+        }
+        self.store.write(writes)?;
+        self.apply(change, true);
+        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+    }
+
+    /// Stands on another leaf or node.
+    pub(crate) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
+        self.must_rest(id)?;
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let slot = session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?;
+        let wanted = if exact { slot } else { session.tree.leaf(slot) };
+        let leaf = session.tree.children(Some(wanted)).is_empty();
+        let slot = if leaf { wanted } else { whole_atom(session, wanted).unwrap_or(wanted) };
+        let head = Some(session.tree.head(slot).id);
+        if head == branch.head {
+            return Ok(Answer::Branch(Box::new(branch)));
+        }
+        let change = Change::Head { branch: id, before: branch.head, after: head };
+        let write = Write::MoveHead { branch: id, expect: branch.head, head };
+        self.record(&branch, &format!("moved {}", branch.name), write, &change)?;
+        Ok(Answer::Branch(Box::new(self.branch(id)?)))
+    }
+
+    /// Stands on a sibling of the node, or of the nearest message above it that has any.
+    pub(crate) fn sibling(&mut self, id: BranchId, node: NodeId, step: i32) -> Result<Answer, Failure> {
+        let session = self.session_of(id)?;
+        let mut at = session.tree.slot(node);
+        while let Some(slot) = at {
+            let (place, count) = session.tree.place(slot);
+            if count > 1 {
+                let next = i64::try_from(place).unwrap_or(0) + i64::from(step);
+                let Some(next) = usize::try_from(next).ok().filter(|next| *next < count) else {
+                    let end = if step < 0 { "first" } else { "last" };
+                    return Ok(Answer::Done(format!("This is the {end} of {count}.")));
+                };
+                let sibling = session.tree.children(session.tree.parent(slot))[next];
+                let node = session.tree.head(sibling).id;
+                return self.move_head(id, node, false);
+            }
+            at = session.tree.parent(slot);
+        }
+        Ok(Answer::Done("There is no other answer here; R makes one.".into()))
+    }
+
+    /// A hand-edited state at the branch's head.
+    pub(crate) fn edit_state(&mut self, id: BranchId, text: &str, what: &str) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let slot = session.head(&branch).ok_or_else(|| {
+            Failure::user("The state belongs to a message, and this branch has none yet.").todo("Send a message first.")
+        })?;
+        let head = session.tree.head(slot);
+        let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
+        let version = StateVersion {
+            text: text.trim().to_owned(),
+            node: head.id,
+            key: head.key,
+            edited: true,
+            branch: Some(id),
+            withdrawn: false,
+            offered: false,
+            version: session.next_state(),
+            at: self.now(),
+            pins: Vec::new(),
+        };
+        let change = Change::State { branch: id, before, after: Some(version.version) };
+        let operation = self.operation(branch.session, what.to_owned(), vec![change]);
+        self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
+        let session = self.session_mut(id)?;
+        session.add_states([version]);
+        session.state_missing.remove(&id);
+        self.show_branch(id);
+        let state = self.branch(id)?.state;
+        self.say(Event::State { branch: id, version: state, missing: false });
+        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+    }
+
+    /// Takes the state that came with an import: from now on it counts, as a version of the person's.
+    pub(crate) fn adopt_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let offered = self.branch(id)?.offered.ok_or_else(|| Failure::user("No state waits on this branch."))?;
+        self.edit_state(id, &offered.text, "took the state that came with the import")
+    }
+
+    /// The newest state block among the messages of the path, found again in their texts.
+    pub(crate) fn rebuild_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let answers: Vec<NodeId> = path
+            .iter()
+            .rev()
+            .map(|slot| session.tree.head(*slot))
+            .filter(|head| head.role == Role::Assistant)
+            .map(|head| head.id)
+            .collect();
+        for node in answers {
+            let words = self.content(node)?.words();
+            if let Some(block) = crate::domain::conversation::state::find(&words, true) {
+                let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
+                return self.edit_state(id, &state, "rebuilt the state from the newest answer that holds one");
+            }
+        }
+        Err(Failure::user("No answer on this branch holds a state block.").kept("The state is as it was."))
+    }
+}
+
+/// What an act changes of a branch's marks.
+#[derive(Default)]
+pub(crate) struct Marked {
+    /// Each with the reason that is told of it.
+    pub(crate) changes: Vec<(Change, &'static str)>,
+    items: usize,
+    last: String,
+}
+
+impl Marked {
+    fn holds(&self, atom: &Atom) -> bool {
+        self.changes.iter().any(|(change, _)| matches!(change, Change::Mark { target, .. } if target == atom))
+    }
+
+    fn put(&mut self, branch: BranchId, target: Atom, before: Option<Mark>, after: Option<Mark>, why: &'static str) {
+        let (before, after) = (before.map(Box::new), after.map(Box::new));
+        self.changes.push((Change::Mark { branch, target, before, after }, why));
+    }
+
+    /// The sentence about it; none where nothing changes.
+    fn said(&self) -> Option<String> {
+        match self.items {
+            0 => None,
+            1 => Some(self.last.clone()),
+            n => Some(format!("{} ({n} items)", self.last)),
+        }
+    }
+}
+
+/// Puts changes of marks into a branch.
+pub(crate) fn apply_to(branch: &mut Branch, changes: &[Change]) {
+    for change in changes {
+        if let Change::Mark { target, after, .. } = change {
+            branch.marks.retain(|mark| mark.target != *target);
+            branch.marks.extend(after.as_deref().cloned());
+        }
+    }
+}
+
+/// Whether a mark is on this target. A turn that grew is the same turn; two answers to one question are two.
+fn same_target(session: &Session, mark: &Mark, target: &Atom) -> bool {
+    let slot = |key| session.tree.by_key(key);
+    match (mark.target, target) {
+        (Atom::Turn { user: a, tip: old }, Atom::Turn { user: b, tip: new }) if a == *b => {
+            let grown = |a, b| session.tree.contains(a, b) || session.tree.contains(b, a);
+            old == *new || slot(old).zip(slot(*new)).is_some_and(|(a, b)| grown(a, b))
+        }
+        (a, b) => a == *b,
+    }
+}
+
+/// The turn that holds a node: on the branch's path as it stands there, else down to the node itself.
+pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
+    let tip = session.head(branch).filter(|tip| session.tree.contains(slot, *tip)).unwrap_or(slot);
+    let path = session.tree.path(tip);
+    let at = session.tree.depth(slot) as usize;
+    let turns = tree::turns(&session.tree, &path);
+    let found = turns.into_iter().find(|turn| turn.nodes.contains(&at));
+    let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
+    let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
+    crate::engine::plans::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
+}
+
+/// The note of a mark on an atom, and a refusal for what cannot be marked.
+fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
+    let mark = branch.marks.iter().find(|mark| mark.target == *atom);
+    if mark.is_some() {
+        return Ok(mark.and_then(|mark| mark.note.clone()));
+    }
+    let refused = match crate::engine::plans::snapshot::anchor_key(atom) {
+        Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
+        Some(_) => {
+            Failure::user("This is the message that is being asked; it always goes.").todo("Edit or clear it below.")
+        }
+        None if matches!(atom, Atom::Range { .. }) => {
+            Failure::user("These are many turns in one row.").todo("Open the row with Enter and choose a turn.")
+        }
+        None => Failure::user("This text goes by the settings, not by marks.")
+            .todo("Instructions are changed in the configuration, the state in its own editor."),
+    };
+    Err(refused)
+}
+
+fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {
+    match (before.map(|mark| mark.kind), after.map(|mark| mark.kind)) {
+        (_, Some(MarkKind::Sticky)) => "Pinned".into(),
+        (_, Some(MarkKind::Leased { turns })) => format!("Leased for {turns} turns"),
+        (_, Some(MarkKind::Exclude)) => "Excluded".into(),
+        (_, Some(MarkKind::ExcludeOnce)) => "Excluded from this call".into(),
+        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => "Included in this call".into(),
+        (Some(kind), None) if kind.pins() => "Pin taken off".into(),
+        (Some(kind), None) if kind.excludes() => "Exclusion taken back".into(),
+        (_, None) => "Mark taken off".into(),
+    }
+}

@@ -1,0 +1,11 @@
+//! What a person does to branches: marks, forks, heads, undo, comparing, picking, editing.
+//! Not for: turns (`turns`).
+
+pub(super) mod compare;
+pub(super) mod editable;
+pub(super) mod fork;
+pub(super) mod mark_state;
+pub(super) mod marks;
+pub(super) mod pick;
+pub(super) mod policy_files;
+pub(super) mod undo;

@@ -1,0 +1,245 @@
+//! Bringing something from one branch onto another: what is picked, and what a branch came to. It stands there as a pinned
+//! text that knows where it came from; what both branches have is only marked.
+//! Not for: marks on a branch's own messages (`marks`).
+
+use crate::context::render_forms;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, Origin};
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::operation::Change;
+use crate::domain::conversation::tree::{self, Slot};
+use crate::engine::api::{Answer, Item};
+use crate::engine::core::Core;
+use crate::engine::sessions::session::Session;
+use crate::store::types::Write;
+
+/// A mark that goes, and the one that comes.
+type Swap = (Option<Mark>, Mark);
+
+impl Core {
+    /// Picks items of one branch onto another: each for itself, or all as one text (undoable).
+    pub(crate) fn pick(
+        &mut self,
+        from: BranchId,
+        items: &[Item],
+        onto: BranchId,
+        together: bool,
+    ) -> Result<Answer, Failure> {
+        let (source, target) = self.two(from, onto)?;
+        let mut swaps: Vec<Swap> = Vec::new();
+        let mut parts: Vec<Vec<Slot>> = Vec::new();
+        for item in items {
+            let (atom, _) = match pinned(&source, item) {
+                Some(atom) => (atom, None),
+                None => self.target(&source, item)?,
+            };
+            if let Some(mark) = source.marks.iter().find(|mark| mark.target == atom && mark.note.is_some()) {
+                swaps.push(over(&target, copied(mark, &source)));
+                continue;
+            }
+            let session = self.session_of(from)?;
+            let slots = slots_of(session, &source, &atom)?;
+            let tip = slots.last().copied().zip(session.head(&target));
+            if tip.is_some_and(|(slot, head)| session.tree.contains(slot, head)) {
+                let own = source.marks.iter().find(|mark| mark.target == atom && mark.kind.pins());
+                let kind = own.map_or(MarkKind::Sticky, |mark| mark.kind);
+                swaps.push(over(&target, Mark { kind, inherited_from: Some(source.name.clone()), ..blank(atom) }));
+            } else {
+                parts.push(slots);
+            }
+        }
+        if together {
+            let mut all: Vec<Slot> = parts.concat();
+            let session = self.session_of(from)?;
+            all.sort_unstable_by_key(|slot| session.tree.depth(*slot));
+            all.dedup();
+            parts = if all.is_empty() { Vec::new() } else { vec![all] };
+        }
+        for slots in &parts {
+            let mark = self.carried_over(&source, slots, false)?;
+            swaps.push(over(&target, mark));
+        }
+        if swaps.is_empty() {
+            return Err(Failure::user("Nothing is selected that could be picked."));
+        }
+        let many = if swaps.len() == 1 { "1 item".to_owned() } else { format!("{} items", swaps.len()) };
+        let what = format!("picked {many} of {} onto {}", source.name, target.name);
+        self.put_over(onto, swaps, &what)
+    }
+
+    /// Brings what a branch came to (its last turn) back onto another one, else onto the one that it was forked from
+    /// (undoable). An earlier result of the same branch there goes.
+    pub(crate) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
+        let parent = self.branch(from)?.parent;
+        let onto = onto.or(parent).ok_or_else(|| {
+            Failure::user("This branch was not forked from another one.")
+                .todo("Say onto which branch it is to be brought.")
+        })?;
+        let (source, target) = self.two(from, onto)?;
+        let session = self.session_of(from)?;
+        let path = session.head(&source).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
+        let own: Vec<Slot> = path.iter().copied().filter(|slot| !shared(slot)).collect();
+        if own.is_empty() {
+            return Err(Failure::user(format!("{} has nothing that {} has not.", source.name, target.name)));
+        }
+        let mark = self.carried_over(&source, &own, true)?;
+        let is_old = |mark: &&Mark| mark.origin.as_ref().is_some_and(|origin| origin.result && origin.branch == from);
+        let old = target.marks.iter().find(is_old).cloned();
+        let what = format!("brought the result of {} back onto {}", source.name, target.name);
+        self.put_over(onto, vec![(old, mark)], &what)
+    }
+
+    /// Two branches of one session.
+    fn two(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
+        let session = self.session_of(from)?;
+        if from == onto {
+            return Err(Failure::user("It stands on that branch already.").todo("Choose another branch."));
+        }
+        Ok((session.branch(from)?.clone(), session.branch(onto)?.clone()))
+    }
+
+    /// Messages as a text that may stand on another branch. Of a result only the last turn is told; it links to all.
+    fn carried_over(&self, source: &Branch, slots: &[Slot], result: bool) -> Result<Mark, Failure> {
+        let session = self.session_of(source.id)?;
+        let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
+        let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
+        let mut parts = Vec::new();
+        for slot in &slots[from..] {
+            let head = session.tree.head(*slot);
+            parts.push((head.role, self.content(head.id)?));
+        }
+        let text = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
+        if text.trim().is_empty() {
+            return Err(Failure::user("There are no words in it that could be brought over."));
+        }
+        let path = session.head(source).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let depth = slots.first().map_or(0, |slot| session.tree.depth(*slot) as usize);
+        let asked = path.iter().take(depth + 1).filter(|slot| asks(slot)).count();
+        let turns = tree::turns(&session.tree, slots).len();
+        let head = |slot: Option<&Slot>| slot.map(|slot| session.tree.head(*slot));
+        let first = head(slots.first()).ok_or_else(|| Failure::user("Nothing is selected."))?;
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let origin = Origin {
+            branch: source.id,
+            name: source.name.clone(),
+            turn: Some(count(asked)).filter(|turn| *turn > 0),
+            turns: count(turns),
+            node: first.id,
+            sources: slots.iter().map(|slot| session.tree.head(*slot).key).collect(),
+            head: head(path.last()).map(|head| head.key).unwrap_or_default(),
+            result,
+        };
+        let key = Fields::new("origin").json(&origin).text(&text).finish();
+        let mark = blank(Atom::Section { text: key });
+        Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
+    }
+
+    /// Writes marks onto a branch as one operation.
+    fn put_over(&mut self, onto: BranchId, swaps: Vec<Swap>, what: &str) -> Result<Answer, Failure> {
+        let mut changes = Vec::new();
+        let mut writes = Vec::new();
+        for (old, new) in swaps {
+            let target = new.target;
+            let before = old.as_ref().filter(|old| old.target == target).cloned();
+            if let Some(gone) = old.filter(|old| old.target != target) {
+                writes.push(Write::PutMark {
+                    branch: onto,
+                    target: gone.target,
+                    expect: Some(gone.revision),
+                    mark: None,
+                });
+                let (target, before) = (gone.target, Some(Box::new(gone)));
+                changes.push(Change::Mark { branch: onto, target, before, after: None });
+            }
+            let expect = before.as_ref().map(|mark| mark.revision);
+            let new = Mark { revision: expect.unwrap_or(0) + 1, ..new };
+            writes.push(Write::PutMark { branch: onto, target, expect, mark: Some(new.clone()) });
+            let change =
+                Change::Mark { branch: onto, target, before: before.map(Box::new), after: Some(Box::new(new)) };
+            writes.extend(self.mark_step(&change, "brought from another branch"));
+            changes.push(change);
+        }
+        let session = self.branch(onto)?.session;
+        writes.push(self.operation(session, what.to_owned(), changes.clone()));
+        self.store.write(writes)?;
+        self.apply_marks(onto, &changes);
+        self.show_branch(onto);
+        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+    }
+
+    /// Takes off what was brought over from messages that are being removed for good, on all branches of a session.
+    pub(crate) fn forget_brought(session: &Session, keys: &[Hash]) -> Vec<Write> {
+        let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
+        let of = |branch: &Branch| -> Vec<Write> {
+            let brought = branch.marks.iter().filter(made);
+            brought
+                .map(|mark| Write::PutMark {
+                    branch: branch.id,
+                    target: mark.target,
+                    expect: Some(mark.revision),
+                    mark: None,
+                })
+                .collect()
+        };
+        session.branches.iter().flat_map(of).collect()
+    }
+}
+
+fn blank(target: Atom) -> Mark {
+    Mark {
+        target,
+        kind: MarkKind::Sticky,
+        by: Actor::User,
+        note: None,
+        inherited_from: None,
+        revision: 0,
+        counted: None,
+        renewals: 0,
+        origin: None,
+        code: None,
+    }
+}
+
+/// The pinned text that is named by its id, as lists show it, or the beginning of it.
+fn pinned(branch: &Branch, item: &Item) -> Option<Atom> {
+    let Item::Named { text, .. } = item else { return None };
+    let begins = |mark: &&Mark| text.len() >= 6 && mark.target.key().to_string().starts_with(text.as_str());
+    let mut found = branch.marks.iter().filter(|mark| mark.note.is_some()).filter(begins);
+    found.next().filter(|_| found.next().is_none()).map(|mark| mark.target)
+}
+
+/// A pinned text of another branch.
+fn copied(mark: &Mark, source: &Branch) -> Mark {
+    Mark { inherited_from: Some(source.name.clone()), by: Actor::User, counted: None, ..mark.clone() }
+}
+
+fn over(target: &Branch, mark: Mark) -> Swap {
+    (target.marks.iter().find(|known| known.target == mark.target).cloned(), mark)
+}
+
+/// The nodes of an atom.
+fn slots_of(session: &Session, branch: &Branch, atom: &Atom) -> Result<Vec<Slot>, Failure> {
+    let none = || Failure::user("Only messages and pinned texts can be picked.");
+    let at = |key: Hash| session.tree.by_key(key);
+    let (first, last) = match atom {
+        Atom::Turn { user, tip } => (*user, *tip),
+        Atom::Episode { call, tip } => (*call, *tip),
+        Atom::Message { node } => (*node, *node),
+        Atom::Range { first, last } => (*first, *last),
+        Atom::Preamble { first } => (*first, *first),
+        Atom::Section { .. } => return Err(none()),
+    };
+    let (first, last) = at(first).zip(at(last)).ok_or_else(none)?;
+    if !session.tree.contains(first, last) {
+        return Err(Failure::user("That range ends before it begins."));
+    }
+    if !session.head(branch).is_some_and(|head| session.tree.contains(last, head)) {
+        return Err(Failure::user(format!("That message is not on {}.", branch.name)));
+    }
+    let depth = session.tree.depth(first) as usize;
+    Ok(session.tree.path(last).into_iter().skip(depth).collect())
+}

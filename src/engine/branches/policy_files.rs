@@ -1,0 +1,127 @@
+//! Policies that a person writes: saving one, going back to a version of it, what the next call would be under it.
+//! Not for: what a policy may say (`config::policies`) or its versions' list (`editable`).
+
+use crate::config::error::ConfigError;
+use crate::config::policy_files;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::planning::policy::PolicySpec;
+use crate::domain::summary::versions::Fault;
+use crate::engine::api::{Answer, Draft, Ticket};
+use crate::engine::core::Core;
+use std::path::PathBuf;
+
+impl Core {
+    fn policies_dir(&self) -> Result<PathBuf, Failure> {
+        let none = || Failure::user("Nothing is saved here.").kept("Your text is kept in the editor.");
+        self.setup.policies_dir.clone().ok_or_else(none)
+    }
+
+    /// Saves a policy of the person's own; with `preset`, a new one that is copied from it. A text that is none is refused
+    /// with the place of its fault, and nothing is changed.
+    pub(crate) fn save_policy(&mut self, name: &str, text: &str, preset: Option<&str>) -> Result<Answer, Failure> {
+        let folder = self.policies_dir()?;
+        self.must_be_free(name, preset.is_some())?;
+        match policy_files::save(&folder, name, text, preset) {
+            Ok(spec) => Ok(self.take_policy(name, spec, format!("Saved the policy {name}; u goes back a version."))),
+            Err(error) => refused(&error),
+        }
+    }
+
+    /// A new policy needs a name of its own; a built-in one cannot be changed.
+    fn must_be_free(&self, name: &str, new: bool) -> Result<(), Failure> {
+        let folder = self.policies_dir()?;
+        let all = policy_files::list(&folder).map_err(|error| error.failure())?;
+        let there = all.iter().find(|policy| policy.name == name);
+        let kept = |failure: Failure| failure.kept("Nothing was changed.");
+        match there {
+            _ if !policy_files::is_name(name) => {
+                Err(kept(Failure::user(format!("{name:?} cannot be the name of a policy.")))
+                    .todo("Use small letters, digits, - and _, at most 40."))
+            }
+            Some(_) if new => {
+                Err(kept(Failure::user(format!("There is a policy {name} already."))).todo("Choose another name."))
+            }
+            Some(policy) if policy.built_in => {
+                Err(kept(Failure::user(format!("{name} is built in."))).todo("Copy it under another name."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes back to the version that a policy's present one was made from, or on again.
+    pub(crate) fn step_policy(&mut self, name: &str, forward: bool) -> Result<Answer, Failure> {
+        let folder = self.policies_dir()?;
+        match policy_files::step(&folder, name, forward) {
+            Ok(Some((number, spec))) => {
+                Ok(self.take_policy(name, spec, format!("The policy {name} is version {number} again.")))
+            }
+            Ok(None) if forward => Err(Failure::user(format!("No version of {name} was undone."))),
+            Ok(None) => Err(Failure::user(format!("Nothing stands before this version of {name}."))),
+            Err(error) => Err(error.failure()),
+        }
+    }
+
+    /// A policy says something else: plans under it are made anew.
+    fn take_policy(&mut self, name: &str, spec: PolicySpec, said: String) -> Answer {
+        let same = self.setup.policies.get(name) == Some(&spec);
+        self.setup.policies.insert(name.to_owned(), spec);
+        if !same {
+            let branches: Vec<BranchId> =
+                self.sessions.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
+            for branch in branches {
+                let taken = self.branch(branch).and_then(|branch| self.rules(&branch));
+                if taken.is_ok_and(|rules| rules.policy.name == name) {
+                    self.show_branch(branch);
+                }
+            }
+        }
+        Answer::Policies { names: self.setup.policies.keys().cloned().collect(), said }
+    }
+
+    /// What the next call would be under a policy, beside how it stands.
+    pub(crate) fn try_policy(
+        &mut self,
+        ticket: Ticket,
+        branch: BranchId,
+        draft: Draft,
+        policy: String,
+    ) -> Result<(), Failure> {
+        let arm = Overrides { policy: Some(policy), ..Overrides::default() };
+        self.what_if(ticket, branch, draft, &[arm], false)
+    }
+}
+
+/// A text that is no policy comes back with where its fault is; anything else is a failure.
+fn refused(error: &ConfigError) -> Result<Answer, Failure> {
+    let ConfigError::Faulty { place, key, what, nearest, .. } = error else {
+        return Err(error.failure().kept("Nothing was changed; your text is kept."));
+    };
+    let key = if key.is_empty() { String::new() } else { format!("`{key}`: ") };
+    let meant = nearest.as_ref().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
+    let words = format!("Not saved: line {}, column {}: {key}{what}.{meant}", place.line, place.column);
+    Ok(Answer::Refused(Fault { place: Some((place.line, place.column)), words }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::policies::read;
+    use crate::domain::base::failure::FailureKind;
+
+    #[test]
+    fn faults_are_said_with_their_place() {
+        let Answer::Refused(fault) = refused(&read("mine", "a = 1\n").unwrap_err()).unwrap() else { panic!() };
+        assert_eq!(fault.place, Some((1, 1)));
+        let Answer::Refused(fault) = refused(&read("mine", "\n[levels]\nworkin = 1\n").unwrap_err()).unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            fault.words,
+            "Not saved: line 3, column 1: `levels.workin`: there is no such setting. Did you mean `working`?"
+        );
+        let other = ConfigError::NoHome("x".into());
+        assert_eq!(refused(&other).unwrap_err().kind, FailureKind::Config);
+    }
+}

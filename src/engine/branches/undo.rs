@@ -1,0 +1,324 @@
+//! Undo and redo: carries the inverse of an operation's changes out, where the present still is what the operation left.
+//! Not for: making operations (`marks`).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::conversation::mark::{Actor, Mark};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::planning::plan::Anchor;
+use crate::engine::api::{Answer, Event};
+use crate::engine::core::Core;
+use crate::store::Store;
+use crate::store::types::Write;
+
+impl Core {
+    /// Undoes the newest operation of the session that is not undone.
+    pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
+        let ops = self.store.ops(self.session()?.card.id)?;
+        let back = |op: &Operation| op.changes.iter().rev().map(inverse).collect::<Vec<Change>>();
+        let spent = |op: &Operation| by_program(op) && back(op).iter().any(|c| self.must_still_be(c, true).is_err());
+        let Some(op) = ops.into_iter().rev().find(|op| !op.undone && !op.changes.is_empty() && !spent(op)) else {
+            return Ok(Answer::Done("There is nothing to undo.".into()));
+        };
+        let back = back(&op);
+        self.carry_out(&op, &back, true)?;
+        self.put_down_undone(&op.changes);
+        Ok(Answer::Done(format!("Undone: {}. U does it again.", op.what)))
+    }
+
+    /// Does the oldest undone operation again.
+    pub(crate) fn redo(&mut self) -> Result<Answer, Failure> {
+        let ops = self.store.ops(self.session()?.card.id)?;
+        let Some(op) = ops.into_iter().find(|op| op.undone && !op.changes.is_empty()) else {
+            return Ok(Answer::Done("There is nothing to do again.".into()));
+        };
+        self.carry_out(&op, &op.changes, false)?;
+        Ok(Answer::Done(format!("Done again: {}.", op.what)))
+    }
+
+    fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
+        for change in changes {
+            self.must_still_be(change, undone)?;
+        }
+        let anchors = self.anchors_back(changes)?;
+        let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
+        writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
+        writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or done again")));
+        writes.push(Write::SetUndone { seq: op.seq, undone });
+        for (branch, left, anchor) in &anchors {
+            let now = self.branch(*branch)?.anchor;
+            writes.push(Write::Setting { key: left.clone(), value: serde_json::to_string(&now).ok() });
+            writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
+        }
+        self.put_files_back(op.session, changes)?;
+        if let Err(error) = self.store.write(writes) {
+            let again: Vec<Change> = changes.iter().rev().map(inverse).collect();
+            self.put_files_back(op.session, &again)?;
+            return Err(error.into());
+        }
+        for (branch, _, anchor) in anchors {
+            self.with_branch(branch, |branch| branch.anchor = anchor);
+        }
+        for change in changes {
+            self.apply(change, !undone);
+        }
+        Ok(())
+    }
+
+    /// The windows' anchors that go with heads which move back, and with other summaries: branch, the name under which the
+    /// present one is kept, the anchor.
+    fn anchors_back(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
+        let mut found = Vec::new();
+        for change in changes {
+            let (branch, left, key) = match change {
+                Change::Head { branch, before, after } => {
+                    (branch, anchor_key(*branch, *before), anchor_key(*branch, *after))
+                }
+                Change::Capsules { branch, before, after } => {
+                    (branch, capsules_key(*branch, before), capsules_key(*branch, after))
+                }
+                _ => continue,
+            };
+            if let Some(kept) = self.store.setting(&key)? {
+                found.push((*branch, left, serde_json::from_str(&kept).ok().flatten()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The present must be what the change goes out from.
+    fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
+        let stands = match change {
+            Change::Mark { branch, target, before, .. } => {
+                let now = self.branch(*branch)?.marks.into_iter().find(|mark| mark.target == *target);
+                same_kind(now.as_ref(), before.as_deref())
+            }
+            Change::Head { branch, before, .. } => {
+                !self.live.contains_key(branch) && self.branch(*branch)?.head == *before
+            }
+            Change::Name { branch, before, .. } => self.branch(*branch)?.name == *before,
+            Change::Archived { branch, before, after } => {
+                self.branch(*branch)?.archived == *before && (!after || self.may_leave(*branch))
+            }
+            Change::Forked { branch } => {
+                self.branch(*branch)?.archived != undoing && (!undoing || self.may_leave(*branch))
+            }
+            Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
+            Change::Title { before, .. } => self.session()?.card.title == *before,
+            Change::Capsules { branch, before, .. } => self.branch(*branch)?.capsules == *before,
+            Change::State { .. } | Change::File { .. } => true,
+            Change::Tag { session, node, before, .. } => self.tag_stands(*session, *node, before.as_ref()),
+            Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
+        };
+        if stands {
+            return Ok(());
+        }
+        Err(Failure::new(FailureKind::Stale, "That has been changed since, so it cannot simply be taken back.")
+            .kept("Nothing was changed.")
+            .todo("Change it by hand."))
+    }
+
+    /// Whether a branch can be put away: nothing is coming on it, and another one is open.
+    fn may_leave(&self, branch: BranchId) -> bool {
+        let others = self.session_of(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
+        others && !self.live.contains_key(&branch)
+    }
+
+    fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
+        match change {
+            Change::Mark { branch, target, after, .. } => {
+                let there = self.branch(*branch).ok();
+                let there = there.and_then(|b| b.marks.into_iter().find(|mark| mark.target == *target));
+                let expect = there.as_ref().map(|mark| mark.revision);
+                vec![Write::PutMark { branch: *branch, target: *target, expect, mark: newer(after.as_deref(), expect) }]
+            }
+            Change::Head { branch, before, after } => {
+                vec![Write::MoveHead { branch: *branch, expect: *before, head: *after }]
+            }
+            Change::Name { branch, after, .. } => vec![Write::Name { branch: *branch, name: after.clone() }],
+            Change::Archived { branch, after, .. } => vec![Write::Archive { branch: *branch, archived: *after }],
+            Change::Forked { branch } => vec![Write::Archive { branch: *branch, archived: undoing }],
+            Change::Overrides { branch, after, .. } => {
+                vec![Write::SetOverrides { branch: *branch, overrides: after.clone() }]
+            }
+            Change::Title { after, .. } => {
+                let session = self.session().map(|session| session.card.id);
+                session.map(|session| Write::Title { session, title: after.clone() }).into_iter().collect()
+            }
+            Change::Capsules { branch, before, after } => {
+                vec![Write::SetCapsules { branch: *branch, expect: before.clone(), capsules: after.clone() }]
+            }
+            Change::Tag { session, node, before, after } => {
+                vec![Write::PutTag { session: *session, node: *node, expect: before.clone(), tag: after.clone() }]
+            }
+            Change::Memory { before, after } => self.memory_writes(before.as_deref(), after.as_deref()),
+            Change::File { .. } => Vec::new(),
+            Change::State { branch, before, after } => {
+                let Ok(session) = self.session_of(*branch) else { return Vec::new() };
+                let states = session.states.iter().filter_map(|state| {
+                    let withdrawn = (Some(state.version) == *before).then_some(true);
+                    let back = (Some(state.version) == *after).then_some(false);
+                    let withdrawn = withdrawn.or(back)?;
+                    Some(crate::domain::conversation::branch::StateVersion { withdrawn, ..state.clone() })
+                });
+                states.map(|version| Write::PutState { session: session.card.id, version }).collect()
+            }
+        }
+    }
+
+    /// Puts a change into memory and on the screen. `forward` tells a fork from its undoing.
+    pub(crate) fn apply(&mut self, change: &Change, forward: bool) {
+        let (Change::Mark { branch: id, .. }
+        | Change::Head { branch: id, .. }
+        | Change::Name { branch: id, .. }
+        | Change::Archived { branch: id, .. }
+        | Change::Forked { branch: id }
+        | Change::Overrides { branch: id, .. }
+        | Change::Capsules { branch: id, .. }
+        | Change::State { branch: id, .. }) = change
+        else {
+            return self.apply_beyond(change);
+        };
+        let id = *id;
+        match change {
+            Change::Mark { target, after, .. } => self.with_branch(id, |branch| {
+                let expect = branch.marks.iter().find(|mark| mark.target == *target).map(|mark| mark.revision);
+                branch.marks.retain(|mark| mark.target != *target);
+                branch.marks.extend(newer(after.as_deref(), expect));
+            }),
+            Change::Head { after, .. } => self.with_branch(id, |branch| {
+                branch.head = *after;
+                branch.seq += 1;
+            }),
+            Change::Name { after, .. } => self.with_branch(id, |branch| branch.name.clone_from(after)),
+            Change::Archived { after, .. } => self.with_branch(id, |branch| branch.archived = *after),
+            Change::Forked { .. } => self.with_branch(id, |branch| branch.archived = !forward),
+            Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
+            Change::Capsules { after, .. } => self.with_branch(id, |branch| branch.capsules.clone_from(after)),
+            Change::State { before, after, .. } => self.swap_states(id, *before, *after),
+            Change::Title { .. } | Change::Memory { .. } | Change::Tag { .. } | Change::File { .. } => {}
+        }
+        self.leave_archived(id);
+        self.show_branch(id);
+    }
+
+    fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut crate::domain::conversation::branch::Branch)) {
+        if let Ok(session) = self.session_mut(id)
+            && let Some(branch) = session.branch_mut(id)
+        {
+            change(branch);
+        }
+    }
+
+    fn swap_states(&mut self, id: BranchId, before: Option<u32>, after: Option<u32>) {
+        if let Ok(session) = self.session_mut(id) {
+            for state in &mut session.states {
+                state.withdrawn = match state.version {
+                    version if Some(version) == before => true,
+                    version if Some(version) == after => false,
+                    _ => state.withdrawn,
+                };
+            }
+            session.refresh_state(id);
+        }
+        if let Ok(branch) = self.branch(id) {
+            self.say(Event::State { branch: id, version: branch.state, missing: false });
+        }
+    }
+
+    /// Standing on a branch that was put away: stand on its parent, or on any open one.
+    fn leave_archived(&mut self, id: BranchId) {
+        let Ok(session) = self.session_mut(id) else { return };
+        let Ok(branch) = session.branch(id) else { return };
+        if session.current != id || !branch.archived {
+            return;
+        }
+        let open = |wanted: &crate::domain::conversation::branch::Branch| !wanted.archived;
+        let parent = branch.parent.and_then(|p| session.branches.iter().find(|b| b.id == p && open(b)));
+        let next = parent.or_else(|| session.branches.iter().find(|b| open(b))).map(|b| b.id);
+        if let Some(next) = next {
+            session.current = next;
+            let _ = self.store.write(vec![Write::UseBranch(next)]);
+            self.show_branch(next);
+        }
+    }
+
+    fn apply_beyond(&mut self, change: &Change) {
+        if matches!(change, Change::Memory { .. }) {
+            return self.memories_moved();
+        }
+        if let Change::Tag { session, node, after, .. } = change {
+            return self.put_tag(*session, *node, after.as_ref());
+        }
+        let Change::Title { after, .. } = change else { return };
+        let Some(session) = self.current.and_then(|id| self.sessions.get_mut(&id)) else { return };
+        session.card.title.clone_from(after);
+        let card = session.card.clone();
+        self.say(Event::Card(card));
+    }
+}
+
+type Moved = (BranchId, String, Option<Anchor>);
+
+fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
+    format!("anchor:{branch}:{}", head.map(|head| head.to_string()).unwrap_or_default())
+}
+
+fn capsules_key(branch: BranchId, capsules: &[Hash]) -> String {
+    format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(capsules).finish().short())
+}
+
+/// Whether it is known where the window was anchored while these capsules were in use, and where.
+pub(crate) fn kept_capsules_anchor(
+    store: &Store,
+    branch: BranchId,
+    capsules: &[Hash],
+) -> Result<(bool, Option<Anchor>), Failure> {
+    let kept = store.setting(&capsules_key(branch, capsules))?;
+    Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
+}
+
+/// Remembers where the window was anchored while these capsules were in use.
+pub(crate) fn keep_capsules_anchor(branch: BranchId, capsules: &[Hash], anchor: Option<&Anchor>) -> Write {
+    Write::Setting { key: capsules_key(branch, capsules), value: serde_json::to_string(&anchor).ok() }
+}
+
+/// Remembers where the window was anchored while the branch stood on a head that an operation leaves.
+pub(crate) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
+    Write::Setting { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
+}
+
+/// Whether two marks are of one kind; a lease that has counted down is still that lease.
+fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
+    let kind = |mark: Option<&Mark>| mark.map(|mark| std::mem::discriminant(&mark.kind));
+    kind(a) == kind(b)
+}
+
+/// Whether an operation changed nothing but the program's own marks. Where those are gone by themselves meanwhile, undoing
+/// passes it over.
+fn by_program(op: &Operation) -> bool {
+    let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
+    op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
+}
+
+fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {
+    mark.map(|mark| Mark { revision: than.unwrap_or(0).max(mark.revision) + 1, ..mark.clone() })
+}
+
+fn inverse(change: &Change) -> Change {
+    match change.clone() {
+        Change::Mark { branch, target, before, after } => Change::Mark { branch, target, before: after, after: before },
+        Change::Head { branch, before, after } => Change::Head { branch, before: after, after: before },
+        Change::Name { branch, before, after } => Change::Name { branch, before: after, after: before },
+        Change::Archived { branch, before, after } => Change::Archived { branch, before: after, after: before },
+        Change::Overrides { branch, before, after } => Change::Overrides { branch, before: after, after: before },
+        Change::Title { before, after } => Change::Title { before: after, after: before },
+        Change::Capsules { branch, before, after } => Change::Capsules { branch, before: after, after: before },
+        Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
+        Change::Memory { before, after } => Change::Memory { before: after, after: before },
+        Change::Tag { session, node, before, after } => Change::Tag { session, node, before: after, after: before },
+        Change::File { path, before, after } => Change::File { path, before: after, after: before },
+        forked @ Change::Forked { .. } => forked,
+    }
+}

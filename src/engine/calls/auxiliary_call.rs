@@ -1,0 +1,263 @@
+//! A call of our own to the model, beside the conversation: a fixed prompt and one delimited text, planned, written down before
+//! it is made, accounted for like any other.
+//! Not for: what the text is and what becomes of the answer (`summaries::writer`, `titles`).
+
+use crate::context::render_forms::{self, Standing};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::{BranchId, RunId, SessionId};
+use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::tokens::{Certainty, CountTokens};
+use crate::domain::call::usage::UsageReport;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{Content, Role};
+use crate::domain::conversation::state;
+use crate::domain::planning::facts::TurnFacts;
+use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
+use crate::domain::planning::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
+use crate::domain::planning::policy::{Layout, PolicySpec, Section};
+use crate::engine::core::Core;
+use crate::engine::plans::input_builder::Bag;
+use crate::engine::plans::queries::provider_failure;
+use crate::engine::plans::worker::Stored;
+use crate::engine::startup::setup::Rules;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use uuid::Uuid;
+
+/// Requests in other words that a server may ask for before its refusal counts.
+const QUIRKS: usize = 4;
+
+/// Who is asked, for whom, and by which rules.
+pub(crate) struct Errand {
+    pub(crate) session: SessionId,
+    pub(crate) branch: BranchId,
+    pub(crate) rules: Rules,
+    /// None where no model is to be asked.
+    pub(crate) provider: Option<Arc<dyn Provider>>,
+    pub(crate) store: Store,
+    pub(crate) counter: Arc<dyn CountTokens>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    /// Milliseconds since 1970.
+    pub(crate) now: i64,
+}
+
+/// What is asked.
+pub(crate) struct Order<'a> {
+    /// What the answer is to be, in sentences: "summary".
+    pub(crate) what: &'static str,
+    /// What stands as the policy in the plan.
+    pub(crate) policy: &'static str,
+    /// What the model is to do.
+    pub(crate) prompt: &'static str,
+    /// Of the prompt.
+    pub(crate) version: u32,
+    /// What the text is, in a line.
+    pub(crate) title: String,
+    /// What it is to be done to.
+    pub(crate) text: &'a str,
+    /// What a person may do instead, where no model can be asked.
+    pub(crate) otherwise: &'static str,
+}
+
+impl Core {
+    /// What an errand of a branch needs.
+    pub(crate) fn errand(
+        &self,
+        branch: &Branch,
+        rules: Rules,
+        provider: Option<Arc<dyn Provider>>,
+        cancel: Arc<AtomicBool>,
+    ) -> Errand {
+        Errand {
+            session: branch.session,
+            branch: branch.id,
+            rules,
+            provider,
+            store: self.store.clone(),
+            counter: self.setup.counter.clone(),
+            cancel,
+            now: self.now(),
+        }
+    }
+}
+
+impl Errand {
+    /// Tokens of a text as its model counts.
+    pub(crate) fn count(&self, text: &str) -> u32 {
+        self.counter.count(self.rules.model.encoding, text)
+    }
+
+    /// Whether nobody wants it any more.
+    pub(crate) fn stopped(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// One call; asked again in other words while the server names what it wants changed. `hear` gets the text so far;
+    /// every call made is added to `runs`, whatever came of it.
+    ///
+    /// # Errors
+    /// There is no model, the text is too long for its budget, it was stopped, the server refused or said nothing.
+    pub(crate) fn ask(
+        &self,
+        order: &Order<'_>,
+        hear: &mut dyn FnMut(&str),
+        runs: &mut Vec<RunCard>,
+    ) -> Result<(String, CallEnd), Failure> {
+        let none = || Failure::user("There is no model to ask.").todo(order.otherwise);
+        let provider = self.provider.as_ref().ok_or_else(none)?;
+        let mut shape = RequestShape {
+            model: self.rules.model.name.clone(),
+            dialect: self.rules.profile.dialect.clone(),
+            max_output: self.rules.max_output(),
+            temperature: self.rules.profile.temperature,
+            tools: Vec::new(),
+        };
+        let mut refused: Option<(Hash, ProviderError)> = None;
+        for _ in 0..QUIRKS {
+            let (plan, wire, stored) = self.planned(&shape, order)?;
+            if let Some((_, error)) = refused.take().filter(|(digest, _)| *digest == wire.digest) {
+                return Err(provider_failure(error).kept("Nothing was changed."));
+            }
+            let whose = (self.session, self.branch);
+            let mut card = RunCard::open(RunId(Uuid::now_v7()), whose, &plan, wire.digest, 1, self.now);
+            self.store.write(vec![
+                Write::PutPlan { id: plan.id, branch: self.branch, body: stored },
+                Write::PutRun(Box::new(RunCard { status: RunStatus::Interrupted, ..card.clone() })),
+            ])?;
+            let mut said = String::new();
+            let mut outcome = provider.post(card.id, &wire, &mut |delta| {
+                match delta {
+                    Delta::Text(text) => {
+                        said.push_str(&text);
+                        hear(&said);
+                    }
+                    Delta::Diagnostic(told) => card.diagnose(told),
+                    _ => {}
+                }
+                !self.stopped()
+            });
+            outcome.usage = outcome.usage.bounded(plan.est_total);
+            self.close(&mut card, &plan, &outcome)?;
+            runs.push(card);
+            match (outcome.end, outcome.error) {
+                (CallEnd::Cancelled, _) => return Err(Failure::user("Stopped.").kept("Nothing was changed.")),
+                (_, Some(error)) => match error.kind {
+                    ProviderErrorKind::Body(quirk) => {
+                        quirk.apply(&mut shape.dialect);
+                        refused = Some((wire.digest, error));
+                    }
+                    _ => return Err(provider_failure(error).kept("Nothing was changed.")),
+                },
+                (end, None) => {
+                    let said = state::strip(&said, true);
+                    let empty = || Failure::new(FailureKind::Provider, format!("The model gave no {}.", order.what));
+                    return if said.trim().is_empty() { Err(empty()) } else { Ok((said, end)) };
+                }
+            }
+        }
+        Err(Failure::new(FailureKind::Provider, "The server refuses the request in every known form."))
+    }
+
+    /// The plan and bytes of a call: our prompt, and the text as one delimited message.
+    fn planned(&self, shape: &RequestShape, order: &Order<'_>) -> Result<(ContextPlan, Wire, String), Failure> {
+        let mut bag = Bag::default();
+        let prompt = render_forms::block("Instructions", order.prompt);
+        let prompt_hash = Hash::of(prompt.as_bytes());
+        let named = format!("{} prompt {}", order.what, order.version);
+        let counted = (prompt_hash, self.count(&prompt));
+        let system = Block::new(Section::System, RowKind::Text, counted, &named, Reason::Instructions);
+        let title = format!("Messages of the conversation: {}", order.title);
+        let content = Content::text(render_forms::fenced(&title, order.text));
+        let key = content.hash();
+        let standing = Standing { joins: shape.dialect.strict_alternation, ..Standing::default() };
+        let tokens = self.count(&render_forms::wire_text(key, Role::User, &content, Form::Full, standing));
+        bag.blocks.insert(prompt_hash, prompt.clone().into());
+        bag.contents.insert(key, Arc::new(content));
+        let open = open_turn(key, tokens, order.title.clone());
+        let input = self.input(shape, order, vec![system], open, key);
+        let plan = crate::context::plan(&input)
+            .map_err(|blocked| Failure::new(FailureKind::Blocked, blocked.sentence()).kept("Nothing was changed."))?;
+        let (wire, _) = crate::context::render::render(&plan, shape, &bag)
+            .map_err(|gone| Failure::new(FailureKind::Internal, format!("{gone}.")))?;
+        let stored = Stored {
+            plan: plan.clone(),
+            request: shape.clone(),
+            texts: [(prompt_hash, Arc::from(prompt))].into(),
+            made: HashMap::new(),
+            cards: HashMap::new(),
+            edited: None,
+        };
+        let stored = serde_json::to_string(&stored)
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+        Ok((plan, wire, stored))
+    }
+
+    fn input(
+        &self,
+        shape: &RequestShape,
+        order: &Order<'_>,
+        blocks: Vec<Block>,
+        open: TurnInput,
+        draft: Hash,
+    ) -> PlanInput {
+        let rules = &self.rules;
+        let wire = Fields::new(order.what).json(shape).number(u64::from(rules.budget.prompt)).finish();
+        PlanInput {
+            basis: Basis { head: Hash::default(), marks: Hash::default(), draft, wire, frozen: Hash::default() },
+            policy: PolicySpec { name: order.policy.into(), anchored: false, ..PolicySpec::default() },
+            window_turns: 0,
+            mode: rules.mode,
+            layout: Layout::Classic,
+            profile: rules.profile.name.clone(),
+            shape: shape.clone(),
+            tools_tokens: 0,
+            tool_costs: Vec::new(),
+            encoding: self.counter.settle(rules.model.encoding).0,
+            certainty: Certainty::Estimated,
+            budget: rules.budget,
+            blocks,
+            turns: Vec::new(),
+            gaps: Vec::new(),
+            open,
+            labelled: 0,
+            marks: Vec::new(),
+            sleepers: Vec::new(),
+            covered: Vec::new(),
+            near: Vec::new(),
+            reserve: 0,
+            retrieval_set_ids: Vec::new(),
+            anchor: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Writes a call's end with its account.
+    fn close(&self, card: &mut RunCard, plan: &ContextPlan, outcome: &Outcome) -> Result<(), Failure> {
+        card.status = outcome.end.into();
+        card.ended(outcome, self.rules.model.price.and_then(|price| price.bill(&outcome.usage)));
+        card.error = outcome.error.as_ref().map(|error| error.what.clone());
+        let report = UsageReport::of(card, plan, outcome);
+        self.store.write(vec![Write::PutRun(Box::new(card.clone())), Write::PutUsage(Box::new(report))])?;
+        Ok(())
+    }
+}
+
+fn open_turn(key: Hash, tokens: u32, title: String) -> TurnInput {
+    let message = MessageInput::plain(key, Role::User, title.clone(), tokens);
+    let atom = Atom::Turn { user: key, tip: key };
+    TurnInput {
+        atom,
+        number: 1,
+        title,
+        source: Source::default(),
+        messages: vec![message],
+        card: None,
+        facts: TurnFacts::default(),
+    }
+}

@@ -1,0 +1,12 @@
+//! Stored calls: made again, raced, compared, listed; and calls of our own beside the conversation.
+//! Not for: calls of a turn (`turns`).
+
+pub(super) mod auxiliary_call;
+pub(super) mod diff_worker;
+pub(super) mod ledger;
+pub(super) mod meters;
+pub(super) mod plan_diff;
+pub(super) mod quirks;
+pub(super) mod race;
+pub(super) mod replay;
+pub(super) mod rerun;

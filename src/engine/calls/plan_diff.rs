@@ -1,0 +1,366 @@
+//! What differs between two calls, and an item over the calls of a branch: stored plans side by side, with what happened
+//! between them. Runs beside the engine, on sessions as they stood when it was asked (`diff_worker`).
+//! Not for: matching rows (`domain::planning::row_matching`) or telling whose act it was (`context::cause`).
+
+use super::diff_worker::{Desk, Wanted, stale};
+use crate::context::cause::{self, Between};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::memory;
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::transition::{Subject, Transition};
+use crate::domain::conversation::tree::Slot;
+use crate::domain::planning::diff::{Call, Cause, Delta, ItemHistory, Place, PlanDiff, Stay, Told};
+use crate::domain::planning::plan::{ContextPlan, RowKind};
+use crate::domain::planning::row_matching::{self, subject};
+use crate::engine::api::{Answer, Which};
+use crate::engine::plans::queries::{one_run, unreadable};
+use crate::engine::sessions::session::Still;
+use crate::engine::turns::reflect::lineage;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Stored plans kept at hand: looking along an item's calls reads the same ones again and again.
+const KEPT: usize = 96;
+
+/// Stored plans by id.
+#[derive(Default)]
+pub(crate) struct Shelf(HashMap<Hash, Arc<ContextPlan>>);
+
+impl Shelf {
+    /// Lets go of all.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// A plan with its call, where it was sent.
+#[derive(Clone)]
+pub(crate) struct Called {
+    pub(crate) plan: Arc<ContextPlan>,
+    pub(crate) run: Option<RunCard>,
+    /// For what was not sent: the branch.
+    pub(crate) branch: Option<BranchId>,
+}
+
+/// What happened in a session, as far as it counts for a branch.
+struct Past {
+    steps: Vec<(Atom, Transition)>,
+    ops: Vec<Operation>,
+}
+
+impl<'a> Desk<'a> {
+    /// A stored plan, by its id.
+    pub(crate) fn plan_of(&mut self, id: Hash) -> Result<Arc<ContextPlan>, Failure> {
+        if let Some(plan) = self.shelf.0.get(&id) {
+            return Ok(plan.clone());
+        }
+        let found = self.store.plan_by_prefix(&id.to_string())?.pop();
+        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
+        let plan: Arc<ContextPlan> = Arc::new(serde_json::from_str(&json).map_err(|error| unreadable(&error))?);
+        if self.shelf.0.len() >= KEPT {
+            self.shelf.clear();
+        }
+        self.shelf.0.insert(id, plan.clone());
+        Ok(plan)
+    }
+
+    /// The calls that count on a branch, oldest first: its own, and those of the branches that it was forked from until then.
+    fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
+        let session = self.session_of(id)?;
+        let lines = lineage(&session.branches, session.branch(id)?);
+        let counts =
+            |run: &&RunCard| !run.aside && lines.iter().any(|(line, until)| *line == run.branch && run.at <= *until);
+        Ok(session.runs.iter().filter(counts).cloned().collect())
+    }
+
+    pub(crate) fn called(&mut self, wanted: &Wanted) -> Result<Called, Failure> {
+        let which = match wanted {
+            Wanted::Drawn(called) => return Ok(called.as_ref().clone()),
+            Wanted::Stored(which) => which,
+        };
+        match which {
+            Which::Next(_) => Err(Failure::user("The next call is not planned yet.")),
+            Which::Last(branch) => {
+                let run = self.calls(*branch)?.pop();
+                self.of_run(run.ok_or_else(|| Failure::user("Nothing was asked on this branch yet."))?)
+            }
+            Which::Named(prefix) => {
+                let plans = self.store.plan_by_prefix(prefix)?;
+                match plans.as_slice() {
+                    [] => self.of_run(one_run(self.store, prefix)?),
+                    [(id, _)] => {
+                        let plan = self.plan_of(*id)?;
+                        Ok(Called { plan, run: self.store.plan_runs(*id)?.pop(), branch: None })
+                    }
+                    _ => Err(Failure::user(format!("{prefix:?} names several plans.")).todo("Type more of the id.")),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn of_run(&mut self, run: RunCard) -> Result<Called, Failure> {
+        Ok(Called { plan: self.plan_of(run.plan)?, branch: None, run: Some(run) })
+    }
+
+    /// What differs between two calls.
+    pub(crate) fn diff_plans(&mut self, before: Option<&Wanted>, after: &Wanted) -> Result<Answer, Failure> {
+        let after = self.called(after)?;
+        let before = match before {
+            Some(before) => self.called(before)?,
+            None => self.before(&after)?,
+        };
+        let when = |called: &Called| called.run.as_ref().map_or(i64::MAX, |run| run.at);
+        let (before, after) = if when(&before) > when(&after) { (after, before) } else { (before, after) };
+        Ok(Answer::Diff(Box::new(self.differ(&before, &after)?)))
+    }
+
+    /// The call before another on its branch.
+    fn before(&mut self, after: &Called) -> Result<Called, Failure> {
+        let none = || Failure::user("No call was made on its branch before that one.");
+        let branch = after.branch.or(after.run.as_ref().map(|run| run.branch)).ok_or_else(none)?;
+        let mut calls = self.calls(branch)?;
+        if let Some(run) = &after.run {
+            let at = calls.iter().position(|call| call.id == run.id).unwrap_or(calls.len());
+            calls.truncate(at);
+        }
+        self.of_run(calls.pop().ok_or_else(none)?)
+    }
+
+    /// What differs between two plans, with causes.
+    pub(crate) fn differ(&self, before: &Called, after: &Called) -> Result<PlanDiff, Failure> {
+        let session = self.home(after)?;
+        let spans = Spans::new(session);
+        let (mut deltas, (same, same_tokens)) =
+            row_matching::deltas(&before.plan, &after.plan, &|range, key| spans.cover(range, key));
+        let (from, to) = (call(session, before), call(session, after));
+        if let Some(branch) = to.branch.and_then(|id| session.branch(id).ok()) {
+            let past = self.happened(session, branch)?;
+            let path = path_of(session, &after.plan);
+            let (steps, ops) = past.between(from.at, to.at);
+            let on_path = |key: Hash| on(session, &path, &after.plan, key);
+            let between = Between { steps, ops, on_path: &on_path, name: &to.name };
+            cause::blame(&mut deltas, &before.plan, &after.plan, &between);
+        }
+        let settings = row_matching::settings(&before.plan, &after.plan);
+        Ok(PlanDiff { before: from, after: to, settings, deltas, same, same_tokens })
+    }
+
+    /// The session in which a call was made.
+    fn home(&self, called: &Called) -> Result<&'a Still, Failure> {
+        match (&called.run, called.branch) {
+            (Some(run), _) => self.by_id(run.session).map_or_else(|| self.session(), Ok),
+            (None, Some(branch)) => self.session_of(branch),
+            (None, None) => self.session(),
+        }
+    }
+
+    /// Steps and operations that count on a branch, oldest first.
+    fn happened(&self, session: &Still, branch: &Branch) -> Result<Past, Failure> {
+        let lines = lineage(&session.branches, branch);
+        let mut steps: Vec<(Atom, Transition)> = self
+            .store
+            .transitions(session.id)?
+            .into_iter()
+            .filter(|step| {
+                step.branch.is_none_or(|of| lines.iter().any(|(line, until)| *line == of && step.at <= *until))
+            })
+            .map(|step| (atom_of(&step.item), step))
+            .collect();
+        steps.sort_by_key(|(_, step)| step.at);
+        let of = |change: &Change, at: i64| match change {
+            Change::Mark { branch, .. }
+            | Change::Head { branch, .. }
+            | Change::Name { branch, .. }
+            | Change::Archived { branch, .. }
+            | Change::Forked { branch }
+            | Change::Overrides { branch, .. }
+            | Change::Capsules { branch, .. }
+            | Change::State { branch, .. } => lines.iter().any(|(line, until)| line == branch && at <= *until),
+            Change::Title { .. } | Change::Tag { .. } | Change::File { .. } => false,
+            Change::Memory { .. } => true,
+        };
+        let ops = self.store.ops(session.id)?;
+        let ops = ops.into_iter().filter(|op| op.changes.iter().any(|change| of(change, op.at))).collect();
+        Ok(Past { steps, ops })
+    }
+
+    /// An item over the calls of a branch.
+    pub(crate) fn why(&mut self, id: BranchId, atom: Atom, most: Option<u32>) -> Result<Answer, Failure> {
+        let session = self.session_of(id)?;
+        let branch = session.branch(id)?;
+        let mut calls = self.calls(id)?;
+        let older = most.map_or(0, |most| calls.len().saturating_sub(most as usize));
+        calls.drain(..older);
+        let mut looked = Vec::with_capacity(calls.len());
+        for run in calls {
+            if (self.stale)() {
+                return Err(stale());
+            }
+            looked.push(self.of_run(run)?);
+        }
+        let past = self.happened(session, branch)?;
+        let stays = stays(session, &past, &atom, &looked);
+        let (title, turn) = named(session, &atom, &looked);
+        let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
+        let told = |(_, step): &(Atom, Transition)| Told { at: step.at, to: step.to, words: cause::words(step) };
+        let steps = past.steps.iter().filter(own).map(told).collect();
+        let older = u32::try_from(older).unwrap_or(u32::MAX);
+        Ok(Answer::History(Box::new(ItemHistory { atom, title, turn, stays, older, steps })))
+    }
+}
+
+impl Past {
+    /// What happened after one time and until another.
+    fn between(&self, from: Option<i64>, to: Option<i64>) -> (&[(Atom, Transition)], &[Operation]) {
+        let (from, to) = (from.unwrap_or(0), to.unwrap_or(i64::MAX));
+        let cut = |starts: usize, ends: usize| starts.min(ends)..ends;
+        let steps = cut(
+            self.steps.partition_point(|(_, step)| step.at <= from),
+            self.steps.partition_point(|(_, step)| step.at <= to),
+        );
+        let ops = cut(self.ops.partition_point(|op| op.at <= from), self.ops.partition_point(|op| op.at <= to));
+        (&self.steps[steps], &self.ops[ops])
+    }
+}
+
+/// Where an item stood in one call after the other; calls in a row in which nothing changed are one stay.
+fn stays(session: &Still, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<Stay> {
+    let spans = Spans::new(session);
+    let covers = |range: &Atom, key: Hash| spans.cover(range, key);
+    let mut found: Vec<Stay> = Vec::new();
+    let mut before: Option<&Called> = None;
+    for called in calls {
+        let place = row_matching::place(&called.plan, atom, &covers);
+        let now = call(session, called);
+        let as_before = |last: &Stay| match (&last.place, &place) {
+            (Some(old), Some(new)) => old.like(new),
+            (None, None) => true,
+            _ => false,
+        };
+        if let Some(last) = found.last_mut().filter(|last| as_before(last)) {
+            (last.to, last.place, last.calls) = (now, place, last.calls + 1);
+        } else {
+            let causes = before.map_or_else(Vec::new, |before| {
+                let old = found.last().and_then(|stay| stay.place.clone());
+                causes(session, past, (atom, old, place.clone()), before, called)
+            });
+            found.push(Stay { from: now.clone(), to: now, calls: 1, place, causes });
+        }
+        before = Some(called);
+    }
+    // Before it was there at all nothing is to be told.
+    if found.first().is_some_and(|stay| stay.place.is_none()) {
+        found.remove(0);
+    }
+    found
+}
+
+/// Why an item stands elsewhere than in the call before.
+fn causes(
+    session: &Still,
+    past: &Past,
+    (atom, old, new): (&Atom, Option<Place>, Option<Place>),
+    before: &Called,
+    after: &Called,
+) -> Vec<Cause> {
+    let kinds = row_matching::kinds(old.as_ref(), new.as_ref());
+    let row = [&after.plan, &before.plan].into_iter().find_map(|plan| {
+        let row = plan.rows.iter().find(|row| subject(&row.atom) == subject(atom))?;
+        Some(row.kind)
+    });
+    let delta = Delta {
+        atom: *atom,
+        row: row.unwrap_or(RowKind::Turn),
+        title: String::new(),
+        turn: None,
+        kinds,
+        before: old,
+        after: new,
+        causes: Vec::new(),
+    };
+    let (from, to) = (call(session, before), call(session, after));
+    let path = path_of(session, &after.plan);
+    let (steps, ops) = past.between(from.at, to.at);
+    let on_path = |key: Hash| on(session, &path, &after.plan, key);
+    let between = Between { steps, ops, on_path: &on_path, name: &to.name };
+    cause::causes(&delta, &before.plan, &after.plan, &between)
+}
+
+/// First words of an item and its turn: as the newest plan that has it says, else as the message does.
+fn named(session: &Still, atom: &Atom, calls: &[Called]) -> (String, Option<u32>) {
+    let rows = calls.iter().rev().flat_map(|called| &called.plan.rows);
+    if let Some(row) = rows.into_iter().find(|row| subject(&row.atom) == subject(atom)) {
+        return (row.title.clone(), row.source.turn);
+    }
+    let key = match atom {
+        Atom::Turn { user, .. } => Some(*user),
+        atom => crate::engine::plans::snapshot::anchor_key(atom),
+    };
+    let head = key.and_then(|key| session.tree.by_key(key)).map(|slot| session.tree.head(slot));
+    (head.map_or_else(|| "an item".to_owned(), |head| head.preview.clone()), None)
+}
+
+/// What a step is about, as plans name it.
+fn atom_of(item: &Subject) -> Atom {
+    match item {
+        Subject::Item(atom) => *atom,
+        Subject::Memory(id) => memory::atom(*id),
+    }
+}
+
+pub(crate) fn call(session: &Still, called: &Called) -> Call {
+    let run = called.run.as_ref();
+    let branch = run.map(|run| run.branch).or(called.branch);
+    let name = branch.and_then(|id| session.branch(id).ok()).map(|branch| branch.name.clone());
+    Call {
+        run: run.map(|run| run.id),
+        plan: called.plan.id,
+        branch,
+        name: name.unwrap_or_default(),
+        at: run.map(|run| run.at),
+        tokens: called.plan.est_total,
+        budget: called.plan.budget.prompt,
+        model: called.plan.model.clone(),
+        cost_micro: run.and_then(|run| run.cost_micro),
+    }
+}
+
+/// The path that a plan went out from.
+fn path_of(session: &Still, plan: &ContextPlan) -> Vec<Slot> {
+    session.tree.by_key(plan.basis.head).map(|tip| session.tree.path(tip)).unwrap_or_default()
+}
+
+/// Whether a message is on a plan's path, or is what it asks.
+fn on(session: &Still, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
+    let slot = session.tree.by_key(key);
+    slot.is_some_and(|slot| path.get(session.tree.depth(slot) as usize) == Some(&slot))
+        || plan.rows.iter().any(|row| row.items.iter().any(|item| item.key == key))
+}
+
+/// Which turns ranges cover, by the paths to their ends.
+struct Spans<'a> {
+    session: &'a Still,
+    paths: RefCell<HashMap<Hash, Vec<Slot>>>,
+}
+
+impl<'a> Spans<'a> {
+    fn new(session: &'a Still) -> Self {
+        Self { session, paths: RefCell::default() }
+    }
+
+    fn cover(&self, range: &Atom, key: Hash) -> bool {
+        let Atom::Range { first, last } = range else { return false };
+        let tree = &self.session.tree;
+        let (Some(from), Some(at)) = (tree.by_key(*first), tree.by_key(key)) else { return false };
+        let mut paths = self.paths.borrow_mut();
+        let path = paths.entry(*last).or_insert_with(|| tree.by_key(*last).map(|to| tree.path(to)).unwrap_or_default());
+        let is_on = |slot: Slot| path.get(tree.depth(slot) as usize) == Some(&slot);
+        is_on(from) && is_on(at) && tree.depth(at) >= tree.depth(from)
+    }
+}

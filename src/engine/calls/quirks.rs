@@ -1,0 +1,181 @@
+//! What was learned of servers by their refusals: the quirks of each model, kept in the store, shown and forgotten again.
+//! Not for: reading a refusal (`llm::fault`) or what a quirk changes ([`Quirk::apply`]).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::call::model::{Profile, Quirk};
+use crate::engine::api::{Answer, Event, Finding};
+use crate::engine::core::Core;
+use crate::engine::startup::setup::Learned;
+use crate::engine::turns::live::Live;
+use crate::store::types::Write;
+use std::collections::BTreeMap;
+
+/// The quirks of a profile's models, as they are stored. What earlier versions wrote (a list without models) is not
+/// taken: nobody knows to which model it belongs, and what still holds is learned again by one refusal.
+type Stored = BTreeMap<String, Vec<Quirk>>;
+
+/// A request that was refused for its form.
+pub(crate) struct Refused {
+    digest: Hash,
+    quirk: Quirk,
+    failure: Failure,
+}
+
+impl Core {
+    /// Reads the quirks that this and other windows learned; says whether they are other than before.
+    pub(crate) fn recall_quirks(&mut self) -> bool {
+        let mut all = std::collections::HashMap::new();
+        for profile in self.setup.profiles.values() {
+            let stored = self.stored_quirks(profile);
+            all.extend(stored.into_iter().map(|(model, quirks)| ((profile.name.clone(), model), quirks)));
+        }
+        let changed = self.learned.quirks != all;
+        self.learned.quirks = all;
+        changed
+    }
+
+    fn stored_quirks(&self, profile: &Profile) -> Stored {
+        let text = self.store.setting(&quirk_key(profile)).ok().flatten();
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// Changes what is stored of a profile, as other windows left it, and here.
+    fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
+        let Some(profile) = self.setup.profiles.get(profile).cloned() else { return Ok(()) };
+        let mut stored = self.stored_quirks(&profile);
+        change(&mut stored);
+        stored.retain(|_, quirks| !quirks.is_empty());
+        let value = (!stored.is_empty()).then(|| serde_json::to_string(&stored).ok()).flatten();
+        let written = self.store.write(vec![Write::Setting { key: quirk_key(&profile), value }]);
+        self.learned.quirks.retain(|(of, _), _| *of != profile.name);
+        let here = stored.into_iter().map(|(model, quirks)| ((profile.name.clone(), model), quirks));
+        self.learned.quirks.extend(here);
+        self.touch_all();
+        Ok(written?)
+    }
+
+    /// Remembers a quirk of a model. A store that cannot be written keeps it for this run of the program.
+    pub(crate) fn learn_quirk(&mut self, profile: &str, model: &str, quirk: Quirk) {
+        let _ = self.change_quirks(profile, &mut |stored| {
+            let quirks = stored.entry(model.to_owned()).or_default();
+            if !quirks.contains(&quirk) {
+                quirks.push(quirk);
+            }
+        });
+    }
+
+    fn unlearn_quirk(&mut self, profile: &str, model: &str, quirk: Quirk) {
+        let _ = self.change_quirks(profile, &mut |stored| {
+            stored.entry(model.to_owned()).or_default().retain(|known| *known != quirk);
+        });
+    }
+
+    /// The server refused a turn's request and wants another form: remembers that, unless nothing else can be tried.
+    pub(crate) fn take_quirk(&mut self, live: &mut Live, quirk: Quirk) -> Result<(), Failure> {
+        let refused = live.failure.take();
+        if live.solved.edited {
+            let wants = format!("The server wants another request ({}).", quirk.sentence());
+            let failure = Failure::new(FailureKind::Provider, wants).kept("Only what you edited was sent, once.");
+            return Err(failure.todo("Edit the request again, or send the usual one."));
+        }
+        let known = || Failure::new(FailureKind::Provider, "The server refuses the request in every known form.");
+        let failure = refused.unwrap_or_else(known);
+        let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
+        let of = (profile, model);
+        if self.learned.quirks.get(&of).is_some_and(|quirks| quirks.contains(&quirk)) {
+            return Err(failure);
+        }
+        self.learn_quirk(&of.0, &of.1, quirk);
+        live.refused = Some(Refused { digest: live.card.request_digest, quirk, failure });
+        Ok(())
+    }
+
+    /// The request in the other form is there. Where it is the refused one byte for byte, nothing is sent, and nothing
+    /// was learned.
+    pub(crate) fn another_form(&mut self, live: &mut Live, digest: Hash) -> Result<(), Failure> {
+        let Some(refused) = live.refused.take() else { return Ok(()) };
+        let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
+        if digest == refused.digest {
+            self.unlearn_quirk(&profile, &model, refused.quirk);
+            let todo =
+                "In the form that it seems to want the request is the same, byte for byte, so it was not sent again.";
+            return Err(refused.failure.todo(todo));
+        }
+        let wants = refused.quirk.sentence();
+        self.say(Event::Notice(format!(
+            "The server of {profile} wants another request for {model} ({wants}); asking again. pleach doctor lists what was learned so."
+        )));
+        Ok(())
+    }
+
+    /// What was learned, for the report on servers.
+    pub(crate) fn quirk_findings(&self) -> Vec<Finding> {
+        let mut all: Vec<_> = self.learned.quirks.iter().collect();
+        all.sort_by_key(|(of, _)| *of);
+        let finding = |((profile, model), quirks): (&(String, String), &Vec<Quirk>)| {
+            let names: Vec<&str> = quirks.iter().map(|quirk| quirk.name()).collect();
+            let text: Vec<String> =
+                quirks.iter().map(|quirk| format!("{}: {}", quirk.name(), quirk.sentence())).collect();
+            let first = names.first().copied().unwrap_or_default();
+            Finding {
+                subject: format!("quirks {profile}/{model}"),
+                ok: None,
+                text: format!("learned from refusals: {}", text.join("; ")),
+                todo: format!(
+                    "Where that is no longer so: pleach doctor --forget {first} --profile {profile} --model {model}"
+                ),
+                facts: vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))],
+            }
+        };
+        all.into_iter().map(finding).collect()
+    }
+
+    /// Forgets a quirk, or all, of a model, of a profile's models, or of all.
+    pub(crate) fn forget_quirks(
+        &mut self,
+        (profile, model): (Option<&str>, Option<&str>),
+        quirk: Option<Quirk>,
+    ) -> Result<Answer, Failure> {
+        self.recall_quirks();
+        let meant = |of: &(String, String)| {
+            profile.is_none_or(|profile| profile == of.0) && model.is_none_or(|model| model == of.1)
+        };
+        let goes = |known: Quirk| quirk.is_none_or(|quirk| quirk == known);
+        let hit = self.learned.quirks.iter().filter(|(of, _)| meant(of));
+        let hit: Vec<(String, String, Vec<Quirk>)> = hit
+            .map(|((p, m), known)| (p.clone(), m.clone(), known.iter().copied().filter(|k| goes(*k)).collect()))
+            .filter(|(.., going): &(_, _, Vec<Quirk>)| !going.is_empty())
+            .collect();
+        if hit.is_empty() {
+            return Err(Failure::user("No such quirk was learned.")
+                .kept("Nothing was changed.")
+                .todo(known(&self.learned)));
+        }
+        let mut said = Vec::new();
+        for (profile, model, going) in hit {
+            self.change_quirks(&profile, &mut |stored| {
+                if let Some(quirks) = stored.get_mut(&model) {
+                    quirks.retain(|quirk| !going.contains(quirk));
+                }
+            })?;
+            let names: Vec<&str> = going.iter().map(|quirk| quirk.name()).collect();
+            said.push(format!("{profile}/{model}: {}", names.join(", ")));
+        }
+        said.sort();
+        Ok(Answer::Done(format!("Forgotten of {}. The next request goes in the usual form.", said.join("; "))))
+    }
+}
+
+fn known(learned: &Learned) -> String {
+    let all = learned.quirks.iter().flat_map(|((profile, model), quirks)| {
+        quirks.iter().map(move |quirk| format!("{} of {profile}/{model}", quirk.name()))
+    });
+    let mut all: Vec<String> = all.collect();
+    all.sort();
+    if all.is_empty() { "None is known.".into() } else { format!("Known are: {}.", all.join(", ")) }
+}
+
+fn quirk_key(profile: &Profile) -> String {
+    format!("quirks:{}:{}", profile.name, profile.base_url)
+}

@@ -1,0 +1,173 @@
+//! Races: one place of a branch, several branches with other settings, so that one prompt is asked on all of them at once;
+//! keeping one, and putting away the ones that lost.
+//! Not for: the calls themselves; each branch is asked like any other.
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, RaceId};
+use crate::domain::call::race::{BranchRun, Config, Limits, Spent};
+use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::conversation::operation::Change;
+use crate::domain::planning::variant;
+use crate::engine::api::Answer;
+use crate::engine::branches::fork::{Sprout, fresh_name};
+use crate::engine::core::Core;
+use crate::engine::startup::setup::Rules;
+use crate::store::types::Write;
+use uuid::Uuid;
+
+/// Branches of one race at the most: each is a call that somebody pays.
+const MOST: usize = 8;
+
+impl Core {
+    /// Makes a branch for each way, at the branch's head, with a record of its settings and limits. Undone together.
+    pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
+        if !(2..=MOST).contains(&arms.len()) {
+            let what = format!(
+                "A race has two to {MOST} ways of making the call, and there {} {}.",
+                is(arms.len()),
+                arms.len()
+            );
+            return Err(Failure::user(what).todo("Name each way, as in mode=off."));
+        }
+        self.must_rest(id)?;
+        let branch = self.branch(id)?;
+        let (mut sprouts, mut records) = (Vec::new(), Vec::new());
+        let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).set());
+        let mut taken = 1;
+        for arm in arms {
+            let overrides = variant::over(&branch.overrides, arm);
+            let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
+            let rules = self.rules(&trial)?;
+            self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
+            let name = fresh_name(self.session_of(id)?, "race", taken);
+            taken = name.rsplit('-').next().and_then(|n| n.parse::<u32>().ok()).unwrap_or(taken) + 1;
+            let mut sprout = Sprout::new(name, Some(overrides.clone()));
+            let record = BranchRun {
+                race,
+                branch: sprout.id,
+                from: id,
+                place: u32::try_from(records.len()).unwrap_or(u32::MAX),
+                config: config(rules, overrides),
+                limits,
+                runs: Vec::new(),
+                spent: Spent::default(),
+                stopped: None,
+                ended: None,
+                at,
+            };
+            sprout.writes.push(Write::PutBranchRun { session: branch.session, record: Box::new(record.clone()) });
+            records.push(record);
+            sprouts.push(sprout);
+        }
+        let what = format!("began a race of {}", arms.len());
+        let made = self.sprout(id, None, sprouts, what)?;
+        self.session_mut(id)?.races.extend(records.iter().cloned());
+        self.show_records(&records);
+        let branches = made.into_iter().map(|id| self.branch(id)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Answer::Race(branches))
+    }
+
+    /// Keeps one branch of a race and puts the others away. It takes the name of the branch that was raced, which goes with
+    /// them, unless that one has gone on since and has something of its own.
+    pub(crate) fn keep_one(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let session = self.session_of(id)?;
+        let kept = session.branch(id)?.clone();
+        let of = |branch: BranchId| session.races.iter().find(|record| record.branch == branch);
+        let Some(record) = of(id) else {
+            return Err(
+                Failure::user(format!("{} is no branch of a race.", kept.name)).todo("Put branches away with D.")
+            );
+        };
+        let same = |branch: &&Branch| branch.id != id && of(branch.id).is_some_and(|other| other.race == record.race);
+        let mut away: Vec<BranchId> =
+            session.branches.iter().filter(same).filter(|b| !b.archived).map(|b| b.id).collect();
+        let unmoved = |branch: &&Branch| branch.head == kept.fork && !branch.archived;
+        let raced = session.branch(record.from).ok().filter(unmoved).cloned();
+        let mut changes = Vec::new();
+        if let Some(raced) = &raced {
+            let spare = fresh_name(session, &format!("{}-before", raced.name), 1);
+            let name = |branch, before: &String, after: &String| Change::Name {
+                branch,
+                before: before.clone(),
+                after: after.clone(),
+            };
+            changes.extend([name(raced.id, &raced.name, &spare), name(id, &kept.name, &raced.name)]);
+            away.push(raced.id);
+        }
+        let session = session.card.id;
+        for branch in away.iter().chain([&id]) {
+            self.must_rest(*branch)?;
+        }
+        let put_away = |branch: &BranchId| Change::Archived { branch: *branch, before: false, after: true };
+        changes.extend(away.iter().map(put_away));
+        if changes.is_empty() {
+            return Ok(Answer::Done("The others are put away already.".into()));
+        }
+        let named = raced.as_ref().map(|raced| format!(" as {}", raced.name)).unwrap_or_default();
+        let what = format!("kept {}{named}, the others of the race put away", kept.name);
+        let mut writes: Vec<Write> = changes.iter().filter_map(written).collect();
+        writes.push(Write::UseBranch(id));
+        writes.push(self.operation(session, what.clone(), changes.clone()));
+        self.store.write(writes)?;
+        self.session_mut(id)?.current = id;
+        for change in &changes {
+            self.apply(change, true);
+        }
+        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(&what))))
+    }
+
+    /// Puts several branches away in one step.
+    pub(crate) fn put_away(&mut self, ids: &[BranchId]) -> Result<Answer, Failure> {
+        let (mut writes, mut changes) = (Vec::new(), Vec::new());
+        let Some(first) = ids.first() else { return Ok(Answer::Done(String::new())) };
+        let session = self.session_of(*first)?;
+        let (id, open) = (session.card.id, session.branches.iter().filter(|branch| !branch.archived).count());
+        for branch in ids {
+            self.must_rest(*branch)?;
+            let found = self.session_of(*first)?.branch(*branch)?;
+            if !found.archived {
+                writes.push(Write::Archive { branch: *branch, archived: true });
+                changes.push(Change::Archived { branch: *branch, before: false, after: true });
+            }
+        }
+        if changes.is_empty() {
+            return Ok(Answer::Done("They are put away already.".into()));
+        }
+        if changes.len() >= open {
+            return Err(Failure::user("The last open branch cannot be put away."));
+        }
+        let what = format!("put {} branches away", changes.len());
+        writes.push(self.operation(id, what.clone(), changes.clone()));
+        self.store.write(writes)?;
+        for change in &changes {
+            self.apply(change, true);
+        }
+        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(&what))))
+    }
+}
+
+fn written(change: &Change) -> Option<Write> {
+    match change {
+        Change::Name { branch, after, .. } => Some(Write::Name { branch: *branch, name: after.clone() }),
+        Change::Archived { branch, after, .. } => Some(Write::Archive { branch: *branch, archived: *after }),
+        _ => None,
+    }
+}
+
+/// The settings as they hold now, defaults included.
+fn config(rules: Rules, overrides: Overrides) -> Config {
+    Config {
+        max_output: rules.max_output().unwrap_or(rules.budget.reserved_output),
+        profile: rules.profile.name,
+        model: rules.model.name,
+        policy: rules.policy.name,
+        layout: rules.layout.name().to_owned(),
+        mode: rules.mode,
+        budget: rules.budget.prompt,
+        overrides,
+    }
+}
+
+fn is(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}

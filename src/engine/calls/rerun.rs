@@ -1,0 +1,208 @@
+//! A call to a tool that a person runs again: with the word of a rule or a person, its result beside the one of then, and no
+//! message of the conversation.
+//! Not for: calls that a model asks for (`turns::effects`).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::tool::consent::{Asking, BESIDE, Consent, Deed, Rule, RuleScope};
+use crate::domain::tool::rerun::{AgainState, AgainView};
+use crate::domain::tool::trace::{Done, More, ToolTrace};
+use crate::engine::api::{Answer, Event};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::startup::setup;
+use crate::engine::tools::traces;
+use crate::engine::turns::consent::{by_rule, protection, sight, warned};
+use crate::engine::turns::tool_calls::{Host, One, Word};
+use crate::store::Store;
+use crate::store::types::Write;
+use crate::tools;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The call under way.
+pub(crate) struct Repeat {
+    session: SessionId,
+    view: AgainView,
+    /// The result of then.
+    before: Option<String>,
+    /// Where the word goes.
+    reply: Option<Sender<Word>>,
+    cancel: Arc<AtomicBool>,
+}
+
+/// What its thread tells.
+pub(crate) enum Told {
+    /// It is understood and waits for a word.
+    Wants(Deed, Sender<Word>),
+    /// It ended.
+    Ended(Box<Done>, u64),
+}
+
+impl Core {
+    /// Begins.
+    pub(crate) fn run_again(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
+        if self.again.is_some() {
+            return Err(Failure::new(FailureKind::Busy, "A call is being run again already.").todo("Stop it first."));
+        }
+        let (session, of) = self.trace_by(id)?;
+        if of.args.is_empty() && of.preview.is_empty() {
+            return Err(Failure::user("What was asked in that call is gone."));
+        }
+        let first = of.more.again.clone().unwrap_or_else(|| of.call_id.clone());
+        let trace = ToolTrace {
+            call_id: format!("{first}/{}", uuid::Uuid::now_v7().simple()),
+            node: None,
+            status: None,
+            bytes: 0,
+            truncated_from: None,
+            est_tokens: 0,
+            duration_ms: 0,
+            at: self.now(),
+            preview: String::new(),
+            word: None,
+            exit: None,
+            changed: Vec::new(),
+            more: More { again: Some(first), ..More::default() },
+            ..of.clone()
+        };
+        let view = AgainView { branch, of: of.id(), state: AgainState::Runs, trace, change: None };
+        let cancel = Arc::new(AtomicBool::new(false));
+        let before = self.result_of(&of);
+        let runner = self.runner(branch);
+        let sight = self.sight(branch);
+        let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
+        let store = self.store.clone();
+        let work = move || {
+            let host = Beside { inbox: Mutex::new(inbox.clone()), id: trace.id(), store, session };
+            let mut began = Instant::now();
+            let (runner, host) = (runner.as_deref(), &host);
+            let one = One { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
+            let done = Box::new(one.go(&mut began));
+            let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let _ = inbox.send(Inbox::Again(Box::new(Told::Ended(done, millis))));
+        };
+        let started = std::thread::Builder::new().name("pleach-again".into()).spawn(work);
+        started
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("No thread could be started: {error}.")))?;
+        self.say(Event::Again(Box::new(view.clone())));
+        self.again = Some(Repeat { session, view, before, reply: None, cancel });
+        Ok(Answer::Done(String::new()))
+    }
+
+    /// Its thread told something.
+    pub(crate) fn again_told(&mut self, told: Told) {
+        match told {
+            Told::Wants(deed, reply) => self.again_wants(deed, reply),
+            Told::Ended(done, millis) => self.again_ended(&done, millis),
+        }
+    }
+
+    fn again_wants(&mut self, deed: Deed, reply: Sender<Word>) {
+        let Some(branch) = self.again.as_ref().map(|again| again.view.branch) else { return };
+        let rules = self.all_rules(branch);
+        let sight = sight(&rules);
+        let deed = warned(deed, &sight);
+        let Some(again) = &mut self.again else { return };
+        let trace = &mut again.view.trace;
+        trace.more.protection = protection(&deed);
+        // A person asked for it, which is all that looking needs.
+        trace.word = Some("you".into());
+        let asking = Asking { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), deed, rule: None };
+        match by_rule(&rules, asking) {
+            Ok((consent, words)) => {
+                trace.word = words.or_else(|| trace.word.take());
+                let _ = reply.send(Word { consent, sight });
+            }
+            Err(asking) => {
+                again.view.state = AgainState::Asks(asking);
+                again.reply = Some(reply);
+                let view = Box::new(again.view.clone());
+                self.say(Event::Again(view));
+            }
+        }
+    }
+
+    /// A person's word.
+    pub(crate) fn word_again(
+        &mut self,
+        consent: Consent,
+        always: Option<(RuleScope, Rule)>,
+    ) -> Result<Answer, Failure> {
+        if self.again.as_ref().is_none_or(|again| again.reply.is_none()) {
+            return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
+        }
+        let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
+        let branch = self.again.as_ref().map(|again| again.view.branch);
+        let sight = branch.map(|branch| self.sight(branch)).unwrap_or_default();
+        if let Some(again) = &mut self.again {
+            again.view.trace.word = Some("you".into());
+            let sight = match &again.view.state {
+                AgainState::Asks(asking) => sight.answered(&asking.tool, &asking.deed),
+                _ => sight,
+            };
+            again.view.state = AgainState::Runs;
+            if let Some(reply) = again.reply.take() {
+                let _ = reply.send(Word { consent, sight });
+            }
+            let view = Box::new(again.view.clone());
+            self.say(Event::Again(view));
+        }
+        Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
+    }
+
+    /// Stops it.
+    pub(crate) fn stop_again(&mut self) -> Result<Answer, Failure> {
+        let again = self.again.as_ref().ok_or_else(|| Failure::user("No call is being run again."))?;
+        again.cancel.store(true, Ordering::Relaxed);
+        Ok(Answer::Done("Stopped.".into()))
+    }
+
+    fn again_ended(&mut self, done: &Done, millis: u64) {
+        let Some(Repeat { session, mut view, before, .. }) = self.again.take() else { return };
+        self.changed_files(session, &done.changed);
+        let tokens = self.setup.counter.count(setup::encoding(&self.setup), &done.output.body);
+        traces::ended(&mut view.trace, done, tokens, millis);
+        view.state = AgainState::Ended;
+        let now = &done.output.body;
+        view.change = Some(tools::compared("result", before.map(Arc::from), Some(now)));
+        // No message holds this result, so it is kept as it is, or in full.
+        let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
+        let trace = Box::new(view.trace.clone());
+        let writes = vec![
+            traces::output(session, &trace, full.unwrap_or(now)),
+            Write::PutTrace { session, trace: trace.clone() },
+        ];
+        if let Err(error) = self.store.write(writes) {
+            self.say(Event::Notice(format!("The result is not kept: {error}")));
+        }
+        self.say(Event::Trace(trace));
+        self.say(Event::Again(Box::new(view)));
+    }
+}
+
+/// A call beside the conversation.
+struct Beside {
+    inbox: Mutex<Sender<Inbox>>,
+    id: String,
+    store: Store,
+    session: SessionId,
+}
+
+impl Host for Beside {
+    fn wants(&self, deed: Deed, reply: Sender<Word>) {
+        let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = inbox.send(Inbox::Again(Box::new(Told::Wants(deed, reply))));
+    }
+
+    fn said(&self, _: &str) {}
+
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+
+    fn kept(&self, id: &str) -> Option<String> {
+        traces::kept(&self.store, self.session, id)
+    }
+}

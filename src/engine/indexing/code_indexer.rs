@@ -1,0 +1,453 @@
+//! The code of workspaces: a thread of its own reads it, keeps what it knows in a file beside the store, and answers
+//! questions about it. One workspace at a time is held in memory.
+//! Not for: symbols, ranking, touchpoints (`code`).
+
+use super::code_workspace::{Codebase, Disk, FRESH, Held, RARER};
+use crate::code::CodeError;
+use crate::code::find::cards::{Limits, Sources, fill};
+use crate::code::find::{map, names, query, rank};
+use crate::code::index::build::{Change, Folders, Progress, Round};
+use crate::code::index::cache::Cache;
+use crate::code::index::records::Index;
+use crate::code::parse::walk::Bounds;
+use crate::code::parse::words::Analyzer;
+use crate::code::tuning::Tuning;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::code::symbols::{CodeFound, Fate, IndexStatus, Named, Sourced};
+use crate::domain::tool::visibility::Sight;
+use crate::engine::api::{Answer, CodeAct, Event, Ticket};
+use crate::engine::startup::setup::Setup;
+use crate::export::secrets;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// After this time a look goes through the whole folder, for what times of files and folders do not tell.
+const WHOLE: Duration = Duration::from_secs(30);
+/// At most one event about progress in this time.
+const TELL: Duration = Duration::from_millis(500);
+/// Symbols that are ranked for one question.
+const RANKED: usize = 600;
+/// Workspaces whose indexes are kept on disk.
+const KEPT: usize = 16;
+/// The file that names the workspace that was indexed last.
+const LAST: &str = "last";
+
+/// What the thread is asked.
+pub(crate) enum Job {
+    /// A question; the answer comes as an event.
+    Ask(Box<Asked>),
+    /// The own workspace is compared with what is known of it, and maps that are wanted are drawn.
+    Freshen,
+}
+
+/// A question.
+pub(crate) struct Asked {
+    ticket: Ticket,
+    act: CodeAct,
+    root: Option<PathBuf>,
+    /// How tokens are counted.
+    encoding: Encoding,
+}
+
+/// The thread. Dropping it ends it: what is being read is given up, what was read is kept.
+pub(crate) struct Coder {
+    book: Codebase,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Coder {
+    /// Starts the thread; it does nothing until it is asked. `changed` is called when what plans are made of has changed.
+    pub(crate) fn start(setup: &Setup, events: Sender<Event>, changed: impl Fn() + Send + 'static) -> Self {
+        let (jobs, receiver) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let workspace = PathBuf::from(&setup.workspace);
+        let book = Codebase::new(jobs, workspace, Arc::clone(&setup.counter), setup.patient);
+        let worker = Worker {
+            events,
+            stop: Arc::clone(&stop),
+            kept: setup.code.clone().filter(|_| !setup.store.read_only()),
+            counter: Arc::clone(&setup.counter),
+            book: book.clone(),
+            changed: Box::new(changed),
+            analyzer: Analyzer::default(),
+        };
+        let run = move || worker.run(&receiver);
+        let thread = std::thread::Builder::new().name("pleach-code".into()).spawn(run).ok();
+        Self { book, stop, thread }
+    }
+
+    /// What plans and tools look at.
+    pub(crate) fn book(&self) -> Codebase {
+        self.book.clone()
+    }
+
+    /// Asks; the answer comes as an event.
+    pub(crate) fn ask(
+        &self,
+        ticket: Ticket,
+        act: CodeAct,
+        root: Option<PathBuf>,
+        encoding: Encoding,
+    ) -> Result<(), Failure> {
+        let gone = || Failure::new(FailureKind::Internal, "The thread that reads code is gone.");
+        let asked = Box::new(Asked { ticket, act, root, encoding });
+        self.book.send(Job::Ask(asked)).then_some(()).ok_or_else(gone)
+    }
+}
+
+impl Drop for Coder {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.book.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Worker {
+    events: Sender<Event>,
+    stop: Arc<AtomicBool>,
+    /// The folder of the files.
+    kept: Option<PathBuf>,
+    counter: Arc<dyn CountTokens>,
+    book: Codebase,
+    changed: Box<dyn Fn() + Send>,
+    analyzer: Analyzer,
+}
+
+impl Worker {
+    fn run(mut self, jobs: &Receiver<Job>) {
+        let mut waiting: VecDeque<Job> = VecDeque::new();
+        while let Some(job) = waiting.pop_front().or_else(|| jobs.recv().ok()) {
+            waiting.extend(jobs.try_iter());
+            match job {
+                Job::Freshen => self.freshen(),
+                Job::Ask(asked) => {
+                    let ticket = asked.ticket;
+                    // Names are asked for with every letter typed; only the last of them is looked at.
+                    let names = |job: &Job| matches!(job, Job::Ask(asked) if asked.act.is_names());
+                    let outdated = asked.act.is_names() && waiting.iter().any(names);
+                    let result = if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
+                    let _ = self.events.send(Event::Answer { ticket, result });
+                }
+            }
+        }
+    }
+
+    /// Looks at the own workspace for plans. What cannot be read is no failure: plans go without.
+    fn freshen(&mut self) {
+        let wanted = self.book.begins();
+        let root = self.book.own();
+        let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
+        let ready = self.ready(&root, false);
+        let held = self.read();
+        let now = held.as_ref().map(|held| held.round);
+        let drawn = held.as_ref().is_some_and(|held| self.book.draw_maps(held, wanted));
+        drop(held);
+        self.book.told(ready.is_err());
+        if ready.is_ok() && (drawn || before != now) {
+            (self.changed)();
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Option<Held>> {
+        self.book.held().read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Option<Held>> {
+        self.book.held().write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&mut self, asked: Asked) -> Result<Answer, Failure> {
+        let Asked { act, root, encoding, .. } = asked;
+        let explicit = act == CodeAct::Index;
+        // What goes into a message comes from the own workspace alone.
+        let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
+        self.ready(&root, explicit)?;
+        if explicit && let Some(folder) = &self.kept {
+            // Only a convenience: without it the next command may have to name its folder.
+            let _ = std::fs::write(folder.join(LAST), root.as_os_str().as_encoded_bytes());
+        }
+        match act {
+            CodeAct::Index => self.with(status).map(|status| Answer::Indexed(Box::new(status))),
+            CodeAct::Find { query, budget } => {
+                self.find(&query, budget, encoding).map(|found| Answer::Code(Box::new(found)))
+            }
+            CodeAct::Map { budget, anchors } => {
+                let count = |text: &str| self.counter.count(encoding, text);
+                let map = |held: &Held| map::scaffold(&held.index, &Disk(&held.root), &count, budget, anchors);
+                self.with(map).map(|map| Answer::Map(Box::new(map)))
+            }
+            CodeAct::Names { typed, most } => {
+                self.with(|held| names::find(&held.index, &typed, most)).map(Answer::Symbols)
+            }
+            CodeAct::Source(wanted) => {
+                self.with(|held| source(held, &wanted))?.map(|source| Answer::Source(Box::new(source)))
+            }
+        }
+    }
+
+    /// The folder that is meant, in full.
+    fn root(&self, named: Option<PathBuf>, explicit: bool) -> Result<PathBuf, Failure> {
+        let chosen = named.unwrap_or_else(|| if explicit { self.book.own() } else { self.usual() });
+        let full = std::fs::canonicalize(&chosen);
+        full.map_err(|error| Failure::user(format!("{} cannot be read: {error}.", chosen.display())))
+    }
+
+    /// The program's own folder if it was indexed, else the one indexed last, else its own.
+    fn usual(&self) -> PathBuf {
+        let own = self.book.own();
+        let known = self.read().as_ref().is_some_and(|held| held.root == own)
+            || self.kept.as_ref().is_some_and(|folder| folder.join(file_name(&own)).exists());
+        let last = || {
+            let bytes = std::fs::read(self.kept.as_ref()?.join(LAST)).ok()?;
+            let path = PathBuf::from(String::from_utf8(bytes).ok()?);
+            path.is_dir().then_some(path)
+        };
+        if known { own } else { last().unwrap_or(own) }
+    }
+
+    fn with<T>(&self, what: impl FnOnce(&Held) -> T) -> Result<T, Failure> {
+        let held = self.read();
+        held.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was read."))
+    }
+
+    /// Brings a workspace into memory and up to date. Who looks at the index meanwhile waits only while records are put in:
+    /// listing and reading few files, and working out the graph, are done beside it.
+    fn ready(&mut self, root: &Path, now: bool) -> Result<(), Failure> {
+        let begun = Instant::now();
+        if self.read().as_ref().is_none_or(|held| held.root != root) {
+            self.write().take();
+            self.book.forget_maps();
+            let opened = self.open(root);
+            *self.write() = Some(opened);
+        }
+        let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
+        let long = |held: &Held| WHOLE.max(held.long * RARER);
+        let sight = self.book.sight();
+        let (fresh, whole) = self.with(|held| {
+            let same = held.sight == sight;
+            (same && lately(held.seen, FRESH), !(same && lately(held.surveyed, long(held))))
+        })?;
+        if !now && fresh {
+            return Ok(());
+        }
+        let bounds = Bounds { sight, ..Bounds::default() };
+        let mut round = self
+            .with(|held| {
+                let glanced = (!now && !whole)
+                    .then(|| Round::glance(&held.index, root, &held.folders, held.progress.more))
+                    .flatten();
+                glanced.map_or_else(|| Round::survey(&held.index, root, &bounds, &self.stop), Ok)
+            })?
+            .map_err(failed)?;
+        round.read_ahead(root, &bounds, &self.stop);
+        self.take_in(round, root, &bounds, begun)
+    }
+
+    /// Puts what was read into the index.
+    fn take_in(&self, mut round: Round, root: &Path, bounds: &Bounds, begun: Instant) -> Result<(), Failure> {
+        let (mut told, mut long) = (Instant::now(), false);
+        let mut tell = |progress: Progress| {
+            if told.elapsed() > TELL {
+                (told, long) = (Instant::now(), true);
+                self.tell(progress);
+            }
+        };
+        let mut guard = self.write();
+        let Some(held) = guard.as_mut() else { return Ok(()) };
+        let (idle, folders) = (round.is_empty(), round.folders());
+        let Held { index, cache, .. } = held;
+        let mut keep = |change: Change<'_>| match (cache.as_mut(), change) {
+            (Some(cache), Change::Read(record)) => cache.keep(record),
+            (Some(cache), Change::Touched(path, stamp)) => cache.touched(path, stamp),
+            (Some(cache), Change::Gone(path)) => cache.gone(path),
+            (None, _) => {}
+        };
+        let quiet = &mut |_: Progress| ();
+        let tell: &mut dyn FnMut(Progress) = if idle { quiet } else { &mut tell };
+        let done = round.take_in(index, (root, bounds, &self.stop), &mut keep, tell);
+        index.tidy();
+        let flushed = cache.as_mut().map_or(Ok(()), Cache::flush);
+        if let Err(error) = flushed {
+            held.notes = vec![error.to_string()];
+            held.cache = None;
+        }
+        held.progress = done.map_err(failed)?;
+        held.round += u64::from(!idle);
+        if long {
+            self.tell(held.progress);
+        }
+        drop(guard);
+        let graph = self.with(|held| held.index.graph_anew())?;
+        if let Some(held) = self.write().as_mut() {
+            if let Some(graph) = graph {
+                held.index.put_graph(graph);
+            }
+            let took = begun.elapsed();
+            match folders {
+                Some(folders) => {
+                    (held.folders, held.surveyed, held.long) = (folders, Some(begun), took);
+                    held.sight = bounds.sight.clone();
+                }
+                None if idle => held.short = took,
+                None => {}
+            }
+            (held.seen, held.took) = (Some(Instant::now()), took);
+        }
+        Ok(())
+    }
+
+    fn tell(&self, Progress { done, files, symbols, .. }: Progress) {
+        let _ = self.events.send(Event::Coding { done, files, symbols });
+    }
+
+    fn open(&self, root: &Path) -> Held {
+        let mut held = Held {
+            root: root.to_path_buf(),
+            index: Index::default(),
+            cache: None,
+            folders: Folders::default(),
+            progress: Progress::default(),
+            notes: Vec::new(),
+            seen: None,
+            surveyed: None,
+            sight: Sight::default(),
+            took: Duration::ZERO,
+            short: Duration::ZERO,
+            long: Duration::ZERO,
+            round: 0,
+        };
+        let Some(folder) = &self.kept else { return held };
+        let opened = private_folder(folder).map_err(CodeError::Cache).and_then(|()| {
+            clear_old(folder);
+            Cache::open(&folder.join(file_name(root)), root, &mut held.index)
+        });
+        match opened {
+            Ok((cache, loaded)) => {
+                if !cache.writes() {
+                    held.notes.push("Another process keeps this index; what is read here is not saved.".into());
+                }
+                if loaded.damaged {
+                    held.notes.push(
+                        "The saved index was damaged or of another version; what it lacked is read again.".into(),
+                    );
+                }
+                held.cache = Some(cache);
+            }
+            Err(error) => held.notes.push(error.to_string()),
+        }
+        held
+    }
+
+    fn find(&mut self, query: &str, budget: u32, encoding: Encoding) -> Result<CodeFound, Failure> {
+        let begun = Instant::now();
+        let tuning = Tuning::default();
+        let asked = query::read(&mut self.analyzer, query, &tuning);
+        let counter = Arc::clone(&self.counter);
+        let count = |text: &str| counter.count(encoding, text);
+        let look = |held: &Held| {
+            let hits = rank::rank(&held.index, &asked, &tuning, RANKED);
+            let found = fill(&held.index, &hits, &Disk(&held.root), &count, Limits::within(budget));
+            (found, held.root.clone())
+        };
+        let (mut found, root) = self.with(look)?;
+        if !found.changed.is_empty() {
+            self.ready(&root, true)?;
+            found = self.with(look)?.0;
+        }
+        let elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Ok(CodeFound { root: root.display().to_string(), items: found.items, near: found.near, elapsed_us })
+    }
+}
+
+/// A symbol's source as it stands in its file, if that is as it was read.
+pub(crate) fn source(held: &Held, wanted: &Named) -> Result<Sourced, Failure> {
+    let gone = || Failure::user(format!("{} is no longer in {}.", wanted.short, wanted.path));
+    let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
+    let (symbol, file) = held.index.symbol(id).ok_or_else(gone)?;
+    let text = Disk(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
+    let text = text.ok_or_else(|| Failure::user(format!("{} is being changed.", file.shown)).todo("Take it again."))?;
+    let whole = names::lines(&text, symbol.lines);
+    let (text, masked) = secrets::mask(&whole);
+    Ok(Sourced { named: Named { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })
+}
+
+fn status(held: &Held) -> IndexStatus {
+    let mut status = IndexStatus {
+        root: held.root.display().to_string(),
+        read: held.progress.read,
+        uses: held.index.graph().edges(),
+        more: held.progress.more,
+        elapsed_us: u64::try_from(held.took.as_micros()).unwrap_or(u64::MAX),
+        peak_bytes: peak(),
+        notes: held.notes.clone(),
+        ..IndexStatus::default()
+    };
+    for file in held.index.files() {
+        status.files += 1;
+        *status.fates.entry(file.fate).or_default() += 1;
+        status.errors += usize::from(file.errors);
+        if file.fate == Fate::Parsed
+            && let Some(language) = file.language
+        {
+            // The file itself is the first of its symbols.
+            let symbols = (file.count as usize).saturating_sub(1);
+            status.lines += u64::from(file.lines);
+            status.symbols += symbols;
+            let of = status.languages.entry(language.name().to_owned()).or_default();
+            *of = (of.0 + 1, of.1 + symbols);
+        }
+    }
+    status
+}
+
+fn failed(error: CodeError) -> Failure {
+    match error {
+        CodeError::Cancelled => Failure::new(FailureKind::Internal, "Reading the code was ended."),
+        other => Failure::user(format!("{other}.")),
+    }
+}
+
+/// The name of a workspace's file.
+fn file_name(root: &Path) -> String {
+    format!("{}.index", &Hash::of(root.as_os_str().as_encoded_bytes()).to_string()[..16])
+}
+
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Removes the indexes that were not used for longest; they can be made again.
+fn clear_old(folder: &Path) {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = files
+        .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "index"))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort_unstable();
+    let old = files.len().saturating_sub(KEPT);
+    for (_, path) in files.into_iter().take(old) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// The most memory that this process held, where the system tells.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1_024)
+}

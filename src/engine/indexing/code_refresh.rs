@@ -1,0 +1,110 @@
+//! The engine's own dealings with code: plans made anew when it changed, the tools for it, which symbol an item is.
+//! Not for: what goes into a plan (`plans::sources::code`).
+
+use super::code_workspace::Held;
+use crate::code::find::choose::scope;
+use crate::domain::base::ids::BranchId;
+use crate::domain::code::symbols::CodeRef;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::RowKind;
+use crate::domain::tool::trace::RunTools;
+use crate::engine::api::Answer;
+use crate::engine::core::Core;
+use crate::engine::plans::sources::code_rows::map_atom;
+use crate::engine::tools::code::WithCode;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Names one use away that are looked for, at most.
+const NEIGHBOURS: usize = 400;
+
+impl Core {
+    /// The code is another than before: the plan on the screen is made again where it takes some of it.
+    pub(crate) fn code_changed(&mut self) {
+        // A command that waited has it already; one that is being planned must not be overtaken.
+        self.code_due = !self.setup.patient && !self.jobs.is_empty();
+        if self.setup.patient || self.code_due {
+            return;
+        }
+        let Ok(branch) = self.session().map(|session| session.current) else { return };
+        let takes = |rules: &crate::engine::startup::setup::Rules| rules.code.is_some() && rules.mode != Mode::Off;
+        let wanted = self.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
+        let drawn = self.drawn.get(&branch).filter(|_| wanted && !self.live.contains_key(&branch));
+        let Some(draft) = drawn.map(|drawn| drawn.draft.clone()) else { return };
+        let generation = self.newest.get(&branch).copied().unwrap_or_default();
+        // Where it cannot be made now, the next letter typed makes it.
+        let _ = self.replan(None, branch, generation, draft);
+    }
+
+    /// A branch's tools, with those for code where they are offered.
+    pub(crate) fn with_code(&self, branch: BranchId, tools: Option<Arc<dyn RunTools>>) -> Option<Arc<dyn RunTools>> {
+        let inner = tools?;
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch)).ok();
+        let rules = rules.filter(|_| self.learned.offers_code(&self.setup));
+        let Some((rules, encoding)) = rules.and_then(|rules| Some((rules.code?, rules.model.encoding))) else {
+            return Some(inner);
+        };
+        let (book, counter) = (self.coder.book(), self.setup.counter.clone());
+        Some(Arc::new(WithCode { inner, book, rules, counter, encoding }))
+    }
+
+    /// The names of symbols one use away from those that were named, in a trusted folder whose code is known.
+    pub(crate) fn uses_away(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
+        if !rules.is_ok_and(|rules| rules.code.is_some()) {
+            return BTreeSet::new();
+        }
+        let away = |held: &Held| {
+            let own = |name: &String| name.rsplit([':', '.']).next().unwrap_or_default().to_owned();
+            let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
+            let hops = held.index.graph().hops(&ids, 1);
+            let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
+            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
+        };
+        self.coder.book().look(away).unwrap_or_default()
+    }
+
+    /// What was said of another focus, and what of it is nothing here, as far as the code is known.
+    pub(crate) fn with_unknown(&self, answer: Answer, focus: &[String]) -> Answer {
+        let known = self.trusted.then(|| self.coder.book().look(|held| scope(&held.index, focus).unknown)).flatten();
+        match (answer, known.filter(|unknown| !unknown.is_empty())) {
+            (Answer::Done(said), Some(unknown)) => {
+                let unknown = unknown.join(", ");
+                Answer::Done(format!("{said} But no file, folder or symbol here is called {unknown}."))
+            }
+            (answer, _) => answer,
+        }
+    }
+
+    /// Has the code looked at again while a plan that takes some of it is on the screen.
+    pub(crate) fn watch_code(&mut self) {
+        if self.code_due {
+            self.code_changed();
+        }
+        let Ok(branch) = self.session().map(|session| session.current) else { return };
+        if self.setup.patient || !self.trusted || !self.drawn.contains_key(&branch) {
+            return;
+        }
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
+        if rules.is_ok_and(|rules| rules.code.is_some() && rules.mode != Mode::Off) {
+            self.coder.book().watch();
+        }
+    }
+
+    /// Whether an item of a branch is code: the map or a symbol.
+    pub(crate) fn is_code(&self, branch: &Branch, atom: &Atom) -> bool {
+        *atom == map_atom() || self.code_ref(branch, atom).is_some()
+    }
+
+    /// The symbol that an item of a branch is: by its row in the plan drawn last, or by its mark.
+    pub(crate) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Box<CodeRef>> {
+        let row = || {
+            let rows = &self.drawn.get(&branch.id)?.solved.plan.rows;
+            rows.iter().find(|row| row.kind == RowKind::Code && row.atom == *atom)?.source.code.clone()
+        };
+        let mark = || branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
+        row().or_else(mark)
+    }
+}

@@ -1,0 +1,328 @@
+//! The code of the workspace as the planner and the tools see it: an index that the coder's thread keeps up to date, looked
+//! at without ever waiting for that thread (but where a single command said that it would), and the map made of it.
+//! Not for: reading files (`code_indexer`), or what of it goes into a plan (`plans::sources::code`).
+
+use super::code_indexer::Job;
+use crate::code::find::cards::Sources;
+use crate::code::find::map;
+use crate::code::index::build::{Folders, Progress};
+use crate::code::index::cache::Cache;
+use crate::code::index::records::Index;
+use crate::code::parse::walk::holds_code;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::SessionId;
+use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::code::symbols::Scaffold;
+use crate::domain::tool::consent::Rule;
+use crate::domain::tool::visibility::Sight;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
+use std::time::{Duration, Instant};
+
+/// How long a single command waits for the code to be read before it goes without.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// At most one look for changes in this time while nobody asks for one.
+pub(crate) const FRESH: Duration = Duration::from_secs(2);
+/// At most one look in this time while a plan is on the screen and nobody types.
+const WATCH: Duration = Duration::from_secs(3);
+/// And at most one in so many times the time that a look takes.
+pub(crate) const RARER: u32 = 50;
+/// Files in languages that are read from which on a folder is one of code.
+const FEW: usize = 5;
+/// Maps that are kept, one for each way of counting.
+const MAPS: usize = 4;
+
+/// A workspace in memory.
+pub(crate) struct Held {
+    pub(crate) root: PathBuf,
+    pub(crate) index: Index,
+    pub(crate) cache: Option<Cache>,
+    pub(crate) folders: Folders,
+    pub(crate) progress: Progress,
+    pub(crate) notes: Vec<String>,
+    /// When it was last compared with the folder, and when with the whole of it.
+    pub(crate) seen: Option<Instant>,
+    pub(crate) surveyed: Option<Instant>,
+    /// The rules under which it was read.
+    pub(crate) sight: Sight,
+    pub(crate) took: Duration,
+    /// How long the last look at what is known took that found nothing, and the last through the whole folder.
+    pub(crate) short: Duration,
+    pub(crate) long: Duration,
+    /// Grows with every change.
+    pub(crate) round: u64,
+}
+
+/// Reads files of the workspace as they are now.
+pub(crate) struct Disk<'a>(pub(crate) &'a Path);
+
+impl Sources for Disk<'_> {
+    fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
+        let path = self.0.join(path);
+        let plain = std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_file());
+        plain.then(|| std::fs::read(path).ok().map(Into::into)).flatten()
+    }
+}
+
+/// A map that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MapWish {
+    pub(crate) encoding: Encoding,
+    /// Tokens of the map.
+    pub(crate) tokens: u32,
+    /// Central symbols beside it.
+    pub(crate) anchors: usize,
+}
+
+/// A map, and what it was made of.
+struct Made {
+    wish: MapWish,
+    of: Hash,
+    map: Arc<Scaffold>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Somebody waits for a look at the folder.
+    asked: bool,
+    /// Looks that are done.
+    rounds: u64,
+    maps: Vec<Made>,
+    wanted: Option<MapWish>,
+    /// What the rules of each session deny; those of the folder and the settings without one.
+    denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
+    /// All of them together.
+    sight: Sight,
+    /// The folder cannot be read; until then nothing is asked.
+    failed: Option<Instant>,
+}
+
+struct Inner {
+    held: RwLock<Option<Held>>,
+    jobs: Mutex<Option<Sender<Job>>>,
+    state: Mutex<State>,
+    wake: Condvar,
+    workspace: PathBuf,
+    counter: Arc<dyn CountTokens>,
+    patient: bool,
+    holds_code: OnceLock<bool>,
+}
+
+/// See the module. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Codebase(Arc<Inner>);
+
+impl Codebase {
+    pub(crate) fn new(jobs: Sender<Job>, workspace: PathBuf, counter: Arc<dyn CountTokens>, patient: bool) -> Self {
+        let (held, state, wake) = (RwLock::default(), Mutex::default(), Condvar::new());
+        let (jobs, holds_code) = (Mutex::new(Some(jobs)), OnceLock::new());
+        Self(Arc::new(Inner { held, jobs, state, wake, workspace, counter, patient, holds_code }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock of what is held; only the coder's thread writes.
+    pub(crate) fn held(&self) -> &RwLock<Option<Held>> {
+        &self.0.held
+    }
+
+    /// The program's own workspace, in full.
+    pub(crate) fn own(&self) -> PathBuf {
+        std::fs::canonicalize(&self.0.workspace).unwrap_or_else(|_| self.0.workspace.clone())
+    }
+
+    /// The last part of the workspace's path.
+    pub(crate) fn name(&self) -> String {
+        self.own().file_name().map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Hands a job to the coder's thread; false when it is gone.
+    pub(crate) fn send(&self, job: Job) -> bool {
+        let jobs = self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
+    }
+
+    /// No jobs are taken any more.
+    pub(crate) fn close(&self) {
+        self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.told(false);
+    }
+
+    /// Whether the workspace is a folder of code: it holds at least a few files in languages that are read.
+    pub(crate) fn holds_code(&self) -> bool {
+        *self.0.holds_code.get_or_init(|| holds_code(&self.0.workspace, FEW))
+    }
+
+    /// Has the folder looked at now and then while somebody sees what was made of it: the rarer the longer a look takes.
+    pub(crate) fn watch(&self) {
+        let due = |held: &Held| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
+        if self.look(due).unwrap_or(false) {
+            self.freshen();
+        }
+    }
+
+    /// Has the folder compared with what is known, unless that was done just now or is about to be. A single command waits.
+    pub(crate) fn freshen(&self) {
+        if let Some(before) = self.ask_look().filter(|_| self.0.patient) {
+            self.wait(before, PATIENCE, &|| false);
+        }
+    }
+
+    /// The same, and waits.
+    pub(crate) fn settle(&self, most: Duration, cancelled: &dyn Fn() -> bool) {
+        if let Some(before) = self.ask_look() {
+            self.wait(before, most, cancelled);
+        }
+    }
+
+    /// Asks for a look, where one is due: how many were done before.
+    fn ask_look(&self) -> Option<u64> {
+        let lately = |held: &Held| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
+        let fresh = self.look(lately).unwrap_or(false);
+        let mut state = self.state();
+        let rests = state.failed.is_some_and(|since| since.elapsed() < PATIENCE);
+        if (fresh && state.wanted.is_none()) || rests {
+            return None;
+        }
+        let before = state.rounds;
+        let waits = std::mem::replace(&mut state.asked, true);
+        drop(state);
+        (waits || self.send(Job::Freshen)).then_some(before)
+    }
+
+    fn wait(&self, before: u64, most: Duration, cancelled: &dyn Fn() -> bool) {
+        let begun = Instant::now();
+        let mut state = self.state();
+        while state.rounds == before && begun.elapsed() < most && !cancelled() {
+            let waited = self.0.wake.wait_timeout(state, Duration::from_millis(100));
+            state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+        }
+    }
+
+    /// The coder's thread begins to look: what is asked from now on wants another look.
+    pub(crate) fn begins(&self) -> Option<MapWish> {
+        let mut state = self.state();
+        state.asked = false;
+        state.wanted
+    }
+
+    /// A look is done.
+    pub(crate) fn told(&self, failed: bool) {
+        let mut state = self.state();
+        state.rounds += 1;
+        state.failed = failed.then(Instant::now);
+        self.0.wake.notify_all();
+    }
+
+    /// What the rules of a session deny, or those that hold without one. What is held was read under all that are known here,
+    /// or nobody looks at it. Gives them.
+    pub(crate) fn keep_back(&self, session: Option<SessionId>, rules: Vec<Rule>) -> Sight {
+        let mut state = self.state();
+        if state.denied.get(&session) != Some(&rules) {
+            state.denied.insert(session, rules);
+            let sight = Sight::denying(state.denied.values().flatten().cloned());
+            if sight != state.sight {
+                state.sight = sight;
+                state.maps.clear();
+            }
+        }
+        state.sight.clone()
+    }
+
+    /// What rules keep from being read.
+    pub(crate) fn sight(&self) -> Sight {
+        self.state().sight.clone()
+    }
+
+    /// Something of the own workspace, if it was read and is not being changed right now.
+    pub(crate) fn look<T>(&self, with: impl FnOnce(&Held) -> T) -> Option<T> {
+        let held = match self.0.held.try_read() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let current = |held: &&Held| held.seen.is_some() && held.root == self.own() && held.sight == self.sight();
+        held.as_ref().filter(current).map(with)
+    }
+
+    /// The same, tried again while it is being changed. For threads that may wait.
+    pub(crate) fn wait_look<T>(
+        &self,
+        most: Duration,
+        cancelled: &dyn Fn() -> bool,
+        with: impl Fn(&Held) -> T,
+    ) -> Option<T> {
+        let begun = Instant::now();
+        loop {
+            let looked = self.look(&with);
+            if looked.is_some() || begun.elapsed() > most || cancelled() {
+                return looked;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The map that was last made for a wish, an older one until a new one is there.
+    pub(crate) fn map(&self, wish: MapWish) -> Option<Arc<Scaffold>> {
+        let mut state = self.state();
+        let found = state.maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone());
+        if found.is_none() {
+            state.wanted = Some(wish);
+        }
+        found
+    }
+
+    /// Makes the maps anew that are out of date, and one that is wanted; whether one is another than before.
+    pub(crate) fn draw_maps(&self, held: &Held, wanted: Option<MapWish>) -> bool {
+        let known: Vec<(MapWish, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
+        let new = wanted.filter(|wish| known.iter().all(|(known, _)| known != wish));
+        let mut changed = false;
+        for (wish, before) in known.into_iter().map(|(wish, of)| (wish, Some(of))).chain(new.map(|wish| (wish, None))) {
+            let of = made_of(held, self.kept(wish).as_deref());
+            if before == Some(of) {
+                continue;
+            }
+            let count = |text: &str| self.0.counter.count(wish.encoding, text);
+            let map = map::scaffold(&held.index, &Disk(&held.root), &count, wish.tokens, wish.anchors);
+            let of = made_of(held, Some(&map));
+            changed |= self.kept(wish).is_none_or(|old| *old != map);
+            let mut state = self.state();
+            if state.sight != held.sight {
+                continue;
+            }
+            state.maps.retain(|made| made.wish != wish);
+            state.maps.push(Made { wish, of, map: Arc::new(map) });
+            let over = state.maps.len().saturating_sub(MAPS);
+            state.maps.drain(..over);
+        }
+        let mut state = self.state();
+        state.wanted = state.wanted.filter(|wish| Some(*wish) != wanted);
+        changed
+    }
+
+    fn kept(&self, wish: MapWish) -> Option<Arc<Scaffold>> {
+        self.state().maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone())
+    }
+
+    /// Another workspace takes the place of the one that is held.
+    pub(crate) fn forget_maps(&self) {
+        self.state().maps.clear();
+    }
+}
+
+/// What a map is made of: the names of the files, and the files whose symbols it names. It is not drawn anew for every
+/// change of a file, so that a server can go on with what it has cached.
+fn made_of(held: &Held, map: Option<&Scaffold>) -> Hash {
+    let files = held.index.files().filter(|file| file.count > 0);
+    let names = files.fold(Fields::new("map"), |fields, file| fields.text(&file.shown));
+    let anchors = map.map(|map| map.anchors.as_slice()).unwrap_or_default();
+    let of = |fields: Fields, path: &str| {
+        let hash = held.index.file_at(Path::new(path)).map(|file| file.hash);
+        fields.text(path).maybe(hash)
+    };
+    anchors.iter().fold(names, |fields, anchor| of(fields, &anchor.path)).finish()
+}

@@ -1,0 +1,372 @@
+//! Keeps the indexes of sessions in step with the paths that are asked about, and gives the retrieval room what it needs:
+//! texts, scopes, what belongs together. Runs on the planner's thread.
+//! Not for: what becomes of the hits (`plans::sources::retrieval`) or how they are scored (`retrieval`).
+
+use super::vectors::{Arrived, Vectors};
+use crate::context::render_forms;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
+use crate::domain::planning::plan::Form;
+use crate::engine::sessions::path::PathNode;
+use crate::retrieval::index::segment::Source;
+use crate::retrieval::index::session::{self, Index};
+use crate::retrieval::index::words::Term;
+use crate::retrieval::scope::Scope;
+use crate::retrieval::search::{MOST_HITS, Texts};
+use crate::retrieval::vectors::memory::{DocSet, VectorIndex};
+use crate::store::Store;
+use crate::store::types::Write;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Messages read from the store at once.
+const BATCH: usize = 64;
+/// How long indexing may hold the planner up at a time.
+const SLICE: Duration = Duration::from_millis(80);
+/// Scopes kept for each session.
+const SCOPES: usize = 3;
+/// Segments whose postings stay in memory beside the store; further ones are read from there.
+const RESIDENT: usize = 16;
+/// Passages by which the segment that still grows must have grown to be stored again.
+const GROWN: u32 = 256;
+/// Texts kept at hand for cards.
+const TEXTS: usize = 4_000;
+
+/// Up to so many passages every one is compared with a question; of more, those that seem nearest.
+const WHOLE: usize = 200_000;
+
+/// What is kept of one session.
+pub(crate) struct Shelf {
+    pub(crate) index: Index,
+    session: SessionId,
+    /// Digests of the segments that the store holds or was given.
+    stored: Vec<Hash>,
+    /// Passages of the segment that still grows when it was stored last.
+    kept: u32,
+    scopes: Vec<(Hash, Scope)>,
+    /// Vectors by the numbers of passages.
+    vectors: VectorIndex,
+}
+
+/// See the module.
+pub(crate) struct Finder {
+    store: Store,
+    sessions: HashMap<SessionId, Shelf>,
+    /// Where vectors come from, where there is an embedder.
+    pub(crate) vectors: Option<Vectors>,
+}
+
+impl Finder {
+    pub(crate) fn new(store: Store) -> Self {
+        Self { store, sessions: HashMap::new(), vectors: None }
+    }
+
+    /// Messages were removed: nothing of them may be found again.
+    pub(crate) fn forget(&mut self) {
+        self.sessions.clear();
+        if let Some(vectors) = &self.vectors {
+            vectors.forget();
+        }
+    }
+
+    /// Indexes what of a path is not yet, for a while; says how many messages are left.
+    pub(crate) fn take_in(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
+        let store = &self.store;
+        Self::of(&mut self.sessions, store, session)?.take_in(store, path, Some(SLICE))
+    }
+
+    fn of<'a>(
+        sessions: &'a mut HashMap<SessionId, Shelf>,
+        store: &Store,
+        session: SessionId,
+    ) -> Result<&'a mut Shelf, Failure> {
+        Ok(match sessions.entry(session) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(place) => place.insert(Shelf::open(store, session)?),
+        })
+    }
+
+    /// The session's shelf with this whole path indexed, its scope, and the texts and postings behind it.
+    pub(crate) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<Library<'_>, Failure> {
+        let store = &self.store;
+        let there = Self::of(&mut self.sessions, store, session)?;
+        there.take_in(store, path, None)?;
+        if let Some(vectors) = &self.vectors {
+            vectors.want(session, path);
+            there.take_vectors(vectors.arrived(session));
+        }
+        let place = there.scope(path);
+        let there = &*there;
+        Ok(Library {
+            store,
+            vectors: self.vectors.as_ref(),
+            shelf: there,
+            scope: &there.scopes[place].1,
+            texts: RefCell::new(HashMap::new()),
+            lists: RefCell::new(HashMap::new()),
+        })
+    }
+}
+
+impl Shelf {
+    /// What the store holds of a session. What cannot be read is dropped and made again.
+    fn open(store: &Store, session: SessionId) -> Result<Self, Failure> {
+        let empty = || Self {
+            index: Index::new(),
+            session,
+            stored: Vec::new(),
+            kept: 0,
+            scopes: Vec::new(),
+            vectors: VectorIndex::new(),
+        };
+        let mut shelf = empty();
+        for (digest, header) in store.shelf(session)? {
+            if shelf.index.attach(&header).is_err() {
+                store.post(vec![Write::DropShelf(session)]);
+                return Ok(empty());
+            }
+            shelf.stored.push(digest);
+        }
+        if let Some((before, bytes)) = store.shelf_tail(session)?
+            && before.as_ref() == shelf.stored.last()
+            && shelf.index.resume(&bytes).is_ok()
+        {
+            shelf.kept = shelf.index.growing();
+        }
+        Ok(shelf)
+    }
+
+    /// Indexes what of a path is not yet, all of it or as much as the time allows; says how many messages are left. Paths
+    /// go in from their root, so what stands before a known message is known.
+    fn take_in(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
+        let begun = Instant::now();
+        let mut known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
+        for batch in path[known..].chunks(BATCH) {
+            if most.is_some_and(|most| begun.elapsed() >= most) {
+                break;
+            }
+            let ids: Vec<NodeId> = batch.iter().map(|node| node.id).collect();
+            let nodes = store.nodes(&ids)?;
+            let by_id: HashMap<NodeId, Node> = nodes.into_iter().map(|node| (node.head.id, node)).collect();
+            for node in batch {
+                self.add(node, by_id.get(&node.id));
+            }
+            self.hand_over(store);
+            known += batch.len();
+        }
+        if known == path.len() {
+            self.keep_tail(store);
+        }
+        Ok(path.len() - known)
+    }
+
+    /// Stores what still grows, once it has grown by enough, so that the next program need not make it again.
+    fn keep_tail(&mut self, store: &Store) {
+        let growing = self.index.growing();
+        let grown = if growing < self.kept { growing } else { growing - self.kept };
+        if grown < GROWN || store.read_only() {
+            return;
+        }
+        if let Some(tail) = self.index.tail() {
+            let (session, before) = (self.session, self.stored.last().copied());
+            self.kept = tail.passages;
+            store.post(vec![Write::PutTail { session, before, keys: tail.keys, body: tail.bytes }]);
+        }
+    }
+
+    /// Vectors go to the passages that they were made of. One that fits no other is left out, and so are all with it.
+    fn take_vectors(&mut self, arrived: Vec<Arrived>) {
+        for (key, codes) in arrived {
+            let known = self.index.number(&key).and_then(|number| self.index.known(number));
+            let Some(known) = known.filter(|known| usize::from(known.passages) == codes.len()) else { continue };
+            for (passage, code) in (known.first..).zip(&codes) {
+                if let Err(error) = self.vectors.push(passage, code) {
+                    tracing::warn!(%error, "a vector was left out");
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, node: &PathNode, stored: Option<&Node>) {
+        let text = stored.filter(|_| node.speaks).map(|node| searchable(&node.head, &node.content)).unwrap_or_default();
+        self.index.add(&session::Entry {
+            key: node.key,
+            role: node.role,
+            speaker: stored.and_then(|node| node.head.name.as_deref()),
+            at: Some(node.at / 1_000),
+            lane: lane_number(stored.map_or("", |node| node.head.lane.as_str())),
+            text: &text,
+        });
+    }
+
+    /// Gives sealed segments to the store and lets go of their postings, which are read from there again.
+    fn hand_over(&mut self, store: &Store) {
+        if store.read_only() {
+            return;
+        }
+        while let Ok(segment) = u32::try_from(self.stored.len()) {
+            let Some(sealed) = self.index.sealed(segment) else { break };
+            let before = self.stored.last().copied();
+            let digest = Fields::new("shelf").maybe(before).bytes(&sealed.header).finish();
+            let (session, header, lists) = (self.session, sealed.header, sealed.lists);
+            let write = vec![Write::PutShelf { session, segment, before, digest, header, lists }];
+            if self.stored.len() < RESIDENT {
+                store.post(write);
+            } else if store.write(write).is_ok() && store.holds_segment(session, segment, digest).unwrap_or(false) {
+                self.index.forget(segment);
+            }
+            self.stored.push(digest);
+        }
+    }
+
+    /// The place of a path's scope among those kept.
+    fn scope(&mut self, path: &[PathNode]) -> usize {
+        let last = path.last().map(|node| node.key).unwrap_or_default();
+        if let Some(at) = self.scopes.iter().position(|(key, scope)| *key == last && scope.len() == path.len()) {
+            return at;
+        }
+        let numbers: Vec<u32> = path.iter().map(|node| self.index.number(&node.key).unwrap_or(u32::MAX)).collect();
+        self.scopes.truncate(SCOPES - 1);
+        self.scopes.insert(0, (last, Scope::new(&self.index, &numbers)));
+        0
+    }
+}
+
+/// A lane as the index knows it.
+pub(crate) fn lane_number(name: &str) -> u32 {
+    let [a, b, c, d, ..] = Hash::of(name.as_bytes()).0;
+    u32::from_be_bytes([a, b, c, d])
+}
+
+/// A message's words as they are indexed and as cards show them.
+pub(crate) fn searchable(head: &NodeHead, content: &Content) -> String {
+    let form = match head.role {
+        Role::Assistant if head.calls > 0 => Form::Elided,
+        Role::Assistant => Form::NoState,
+        Role::User | Role::Tool | Role::System => Form::Full,
+    };
+    render_forms::words(head.key, head.role, content, form)
+}
+
+/// Who speaks, as cards name it.
+fn speaker(head: &NodeHead) -> Option<String> {
+    head.name.clone().filter(|name| !name.trim().is_empty())
+}
+
+/// A session's shelf with one path's scope; texts and postings are read when they are wanted.
+pub(crate) struct Library<'a> {
+    store: &'a Store,
+    pub(crate) vectors: Option<&'a Vectors>,
+    pub(crate) shelf: &'a Shelf,
+    pub(crate) scope: &'a Scope,
+    texts: RefCell<HashMap<Hash, Told>>,
+    /// Postings by term and segment.
+    lists: RefCell<HashMap<Term, HashMap<u32, Vec<u8>>>>,
+}
+
+/// What cards need to know of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) id: NodeId,
+    pub(crate) text: String,
+    pub(crate) external_id: Option<String>,
+    name: Option<String>,
+}
+
+impl Library<'_> {
+    /// How like a question the passages of the scope are; none where a passage that may come back has no vector.
+    pub(crate) fn cosines(&self, question: &[f32], allowed: &[bool]) -> Option<Vec<(u32, f32)>> {
+        let (index, scope) = (&self.shelf.index, self.scope);
+        let mut docs = DocSet::default();
+        for (position, may) in allowed.iter().enumerate() {
+            let Some(known) = index.known(scope.number(position)) else { continue };
+            for passage in known.first..known.first + u32::from(known.passages) {
+                if self.shelf.vectors.contains(passage) {
+                    docs.insert(passage);
+                } else if *may {
+                    return None;
+                }
+            }
+        }
+        let found = if scope.slots() > WHOLE {
+            self.shelf.vectors.nearest(question, MOST_HITS, Some(&docs))
+        } else {
+            self.shelf.vectors.cosines(question, Some(&docs))
+        };
+        found.ok().map(|found| found.into_iter().map(|near| (near.doc, near.cosine)).collect())
+    }
+
+    /// A message by its key.
+    pub(crate) fn told(&self, key: &Hash) -> Option<Told> {
+        self.with(key, Clone::clone)
+    }
+
+    fn with<T>(&self, key: &Hash, take: impl FnOnce(&Told) -> T) -> Option<T> {
+        let mut texts = self.texts.borrow_mut();
+        if let Some(known) = texts.get(key) {
+            return Some(take(known));
+        }
+        let node = self.store.node_by_key(self.shelf.session, *key).ok()??;
+        if texts.len() >= TEXTS {
+            texts.clear();
+        }
+        let told = Told {
+            id: node.head.id,
+            text: searchable(&node.head, &node.content),
+            name: speaker(&node.head),
+            external_id: node.head.external_id,
+        };
+        Some(take(texts.entry(*key).or_insert(told)))
+    }
+}
+
+impl Texts for Library<'_> {
+    fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
+        self.with(key, |told| Cow::Owned(told.text.clone()))
+    }
+
+    fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>> {
+        self.with(key, |told| told.name.clone()).flatten().map(Cow::Owned)
+    }
+}
+
+impl Source for Library<'_> {
+    fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String> {
+        let mut lists = self.lists.borrow_mut();
+        let fresh: Vec<Term> = terms.iter().copied().filter(|term| !lists.contains_key(term)).collect();
+        if !fresh.is_empty() {
+            lists.extend(fresh.iter().map(|term| (*term, HashMap::new())));
+            for (term, segment, bytes) in
+                self.store.postings(self.shelf.session, &fresh).map_err(|error| error.to_string())?
+            {
+                lists.entry(term).or_default().insert(segment, bytes);
+            }
+        }
+        for term in terms {
+            if let Some(bytes) = lists.get(term).and_then(|of| of.get(&segment)) {
+                found(*term, bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The positions that must not be parted from one: a calling message and its results.
+pub(crate) fn together(path: &[PathNode], at: usize) -> Range<usize> {
+    let result = |node: &PathNode| node.role == Role::Tool;
+    let mut start = at;
+    while start > 0 && result(&path[start]) {
+        start -= 1;
+    }
+    let mut end = start + 1;
+    while path.get(end).is_some_and(result) {
+        end += 1;
+    }
+    start..end.max(at + 1)
+}

@@ -1,0 +1,9 @@
+//! Indexes kept beside the engine: messages, vectors, code.
+//! Not for: using them in a plan (`plans::sources`).
+
+pub(super) mod code_indexer;
+pub(super) mod code_refresh;
+pub(super) mod code_workspace;
+pub(super) mod messages;
+pub(super) mod retrieve;
+pub(super) mod vectors;

@@ -1,0 +1,106 @@
+//! A look through a branch's messages on request, by the same ways as a plan's.
+//! Not for: plans (`plans::sources::retrieval`).
+
+use super::messages::Library;
+use super::vectors::Haste;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::call::tokens::Encoding;
+use crate::engine::api::{Answer, Retrieved, Ticket};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::input_builder::Gatherer;
+use crate::engine::plans::sources::cards;
+use crate::engine::plans::sources::retrieval::{self, Wanted};
+use crate::engine::sessions::path::PathView;
+use crate::engine::sessions::session::Session;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Near misses that come back.
+const NEAR: usize = 12;
+
+/// What is asked.
+pub(crate) struct Wish {
+    pub(crate) query: String,
+    pub(crate) at: Option<i64>,
+    pub(crate) budget: Option<u32>,
+    pub(crate) anyway: bool,
+}
+
+/// Where to look.
+struct Place {
+    session: SessionId,
+    path: Arc<PathView>,
+    until: usize,
+    tokens: u32,
+    encoding: Encoding,
+}
+
+impl Core {
+    /// Looks and answers, on the planner's thread.
+    pub(crate) fn retrieve(
+        &mut self,
+        ticket: Ticket,
+        session: Option<&str>,
+        branch: Option<&str>,
+        wish: Wish,
+    ) -> Result<(), Failure> {
+        let id = self.named_session(session)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        if !self.sessions.contains_key(&id) {
+            self.sessions.insert(id, Session::load(&self.store, id)?);
+        }
+        let session = self.sessions.get(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let branch = session.branch(Self::named_branch(session, branch)?)?;
+        let path = session.paths.get(&session.tree, session.head(branch));
+        let rules = self.rules(branch)?;
+        let until = wish.at.map_or(path.nodes.len(), |at| path.nodes.partition_point(|node| node.at <= at));
+        let place = Place {
+            session: id,
+            path,
+            until,
+            tokens: wish.budget.unwrap_or_else(|| rules.mode.limits(rules.budget.prompt).retrieval_tokens),
+            encoding: rules.model.encoding,
+        };
+        let inbox = self.inbox.clone();
+        self.planner.run(Box::new(move |gatherer| {
+            let result = look(gatherer, &place, &wish).map(|found| Answer::Retrieved(Box::new(found)));
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(result)));
+        }));
+        Ok(())
+    }
+}
+
+fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved, Failure> {
+    let counter = gatherer.counter();
+    let count = |text: &str| counter.count(place.encoding, text);
+    let path = &place.path.nodes[..place.until];
+    let wanted = Wanted {
+        path,
+        query: &wish.query,
+        out: Vec::new(),
+        lane: None,
+        tokens: place.tokens,
+        near: NEAR,
+        forced: wish.anyway,
+        haste: Haste::Asked,
+        inherits: false,
+        count: &count,
+    };
+    if let Some(vectors) = gatherer.finder.vectors.clone() {
+        vectors.want(place.session, path);
+        vectors.settle();
+    }
+    let library = gatherer.finder.shelf(place.session, path)?;
+    let started = Instant::now();
+    let looked = retrieval::look(&library, &wanted)?;
+    let mut set = cards::set(&looked, &library, &place.tokens);
+    set.elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    Ok(Retrieved { items: items(&looked, &library), set })
+}
+
+fn items(looked: &retrieval::Looked, library: &Library<'_>) -> Vec<(NodeId, Option<String>, String)> {
+    let cards = looked.filled.cards.iter();
+    cards
+        .filter_map(|card| library.told(&card.key).map(|told| (told.id, told.external_id, card.text.clone())))
+        .collect()
+}

@@ -1,0 +1,434 @@
+//! The vectors of sessions' passages: a thread of its own reads them from the store, has the missing ones made in batches
+//! and writes those down; the planner takes what has arrived and never waits for more, unless a command asked for it.
+//! Not for: models (`llm::embedders::choose`), comparing vectors (`retrieval::vectors::memory`), or what a look does with them (`plans::sources::retrieval`).
+//!
+//! A vector is kept under the embedder's id and the hash of the text that it was made of (the passage, after its speaker's
+//! name where one is known), so that branches and sessions share it.
+
+use super::messages::searchable;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::call::embedding::{Embed, EmbedError, Purpose};
+use crate::domain::conversation::message::Node;
+use crate::engine::api::Event;
+use crate::engine::sessions::path::PathNode;
+use crate::engine::startup::setup::OpenEmbedder;
+use crate::retrieval::index::passages::passages;
+use crate::retrieval::vectors::memory::Code;
+use crate::store::Store;
+use crate::store::types::{StoreError, Write};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Messages whose vectors are looked for in the store at once.
+const LOOKED: usize = 256;
+/// Messages whose vectors are made before they are written.
+const MADE: usize = 32;
+/// How long nothing is asked of an embedder that failed.
+const PAUSE: Duration = Duration::from_secs(30);
+/// How long a question may take while a person types, and when it was asked for.
+const TYPING: Duration = Duration::from_secs(1);
+const ASKED: Duration = Duration::from_secs(20);
+/// How long no question is asked while a person types, after one that took too long.
+const LATE: Duration = Duration::from_secs(5);
+/// At most one line about progress in this time.
+const TELL: Duration = Duration::from_secs(1);
+/// Vectors of questions that are remembered.
+const QUESTIONS: usize = 256;
+
+/// A message whose vectors arrived: one for each of its passages, in order.
+pub(crate) type Arrived = (Hash, Vec<Code>);
+
+/// What is embedded of a message, passage by passage, with the hashes under which the vectors are kept.
+type Texts = Vec<(Hash, String)>;
+
+/// A message whose vectors are wanted.
+#[derive(Clone, Copy)]
+struct Wanted {
+    session: SessionId,
+    key: Hash,
+    node: NodeId,
+}
+
+#[derive(Default)]
+struct State {
+    embedder: Option<Arc<dyn Embed>>,
+    /// Asked for at least once in this process, and not failed since.
+    known: HashSet<(SessionId, Hash)>,
+    /// To be looked for in the store.
+    unread: VecDeque<Wanted>,
+    /// Not in the store: to be made.
+    missing: VecDeque<Wanted>,
+    /// A batch is under way: of the first kind, of the second.
+    busy: (bool, bool),
+    arrived: HashMap<SessionId, Vec<Arrived>>,
+    questions: HashMap<String, Option<Vec<f32>>>,
+    /// When a question last took too long: the model is being loaded, or busy.
+    late: Option<Instant>,
+    /// Messages made, and all to be made, since the thread last had nothing to do.
+    made: usize,
+    total: usize,
+    told: Option<Instant>,
+    down: Option<Instant>,
+    /// Raised by a removal: what was read before must not be written.
+    removals: u64,
+    closed: bool,
+}
+
+impl State {
+    fn rests(&self) -> bool {
+        self.closed || self.down.is_some_and(|since| since.elapsed() < PAUSE)
+    }
+
+    fn give_up(&mut self) {
+        let State { unread, missing, known, .. } = self;
+        for wanted in unread.drain(..).chain(missing.drain(..)) {
+            known.remove(&(wanted.session, wanted.key));
+        }
+        self.down = Some(Instant::now());
+        (self.made, self.total) = (0, 0);
+    }
+}
+
+struct Inner {
+    state: Mutex<State>,
+    wake: Condvar,
+    store: Store,
+    events: Sender<Event>,
+    open: OpenEmbedder,
+    patient: bool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// See the module. Clones share the thread.
+#[derive(Clone)]
+pub(crate) struct Vectors(Arc<Inner>);
+
+/// How a look may use an embedder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Haste {
+    /// Somebody types: no server elsewhere is asked.
+    Typing,
+    /// It was asked for.
+    Asked,
+}
+
+impl Vectors {
+    /// Starts the thread. `patient`: a look waits until what the store holds is read.
+    pub(crate) fn start(store: Store, events: Sender<Event>, open: OpenEmbedder, patient: bool) -> Self {
+        let (state, wake, thread) = (Mutex::default(), Condvar::new(), Mutex::default());
+        let vectors = Self(Arc::new(Inner { state, wake, store, events, open, patient, thread }));
+        let worker = vectors.clone();
+        let spawned = std::thread::Builder::new().name("pleach-vectors".into()).spawn(move || worker.work());
+        *vectors.0.thread.lock().unwrap_or_else(PoisonError::into_inner) = spawned.ok();
+        vectors
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the thread and waits for it; what was made is with the store then.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.0.wake.notify_all();
+        let thread = self.0.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+
+    /// Messages are removed: nothing that was read of any may be used or written again.
+    pub(crate) fn forget(&self) {
+        let mut state = self.lock();
+        let State { known, unread, missing, arrived, questions, .. } = &mut *state;
+        known.clear();
+        unread.clear();
+        missing.clear();
+        arrived.clear();
+        questions.clear();
+        (state.made, state.total) = (0, 0);
+        state.removals += 1;
+        self.0.wake.notify_all();
+    }
+
+    /// Takes a path's messages in hand. Paths come from their root, so what stands before a known message is known.
+    pub(crate) fn want(&self, session: SessionId, path: &[PathNode]) {
+        let mut state = self.lock();
+        if state.rests() {
+            return;
+        }
+        let known = path.iter().rposition(|node| state.known.contains(&(session, node.key))).map_or(0, |at| at + 1);
+        for node in path[known..].iter().filter(|node| node.speaks) {
+            if state.known.insert((session, node.key)) {
+                state.unread.push_back(Wanted { session, key: node.key, node: node.id });
+            }
+        }
+        self.0.wake.notify_all();
+        if self.0.patient {
+            drop(self.wait(state, |state| state.unread.is_empty() && !state.busy.0));
+        }
+    }
+
+    /// Waits until all that was wanted has its vectors, or no more can come.
+    pub(crate) fn settle(&self) {
+        let done = |state: &State| state.unread.is_empty() && state.missing.is_empty() && state.busy == (false, false);
+        drop(self.wait(self.lock(), done));
+    }
+
+    fn wait<'a>(&self, mut state: MutexGuard<'a, State>, done: impl Fn(&State) -> bool) -> MutexGuard<'a, State> {
+        while !done(&state) && !state.rests() {
+            state = self.0.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+
+    /// What arrived for a session since the last time.
+    pub(crate) fn arrived(&self, session: SessionId) -> Vec<Arrived> {
+        self.lock().arrived.remove(&session).unwrap_or_default()
+    }
+
+    /// The embedder's id, once it is known.
+    pub(crate) fn id(&self) -> Option<String> {
+        self.lock().embedder.as_ref().map(|embedder| embedder.id())
+    }
+
+    /// Whether this question would only be asked of a server elsewhere, and was not yet.
+    pub(crate) fn withheld(&self, question: &str) -> bool {
+        let state = self.lock();
+        let remote = state.embedder.as_ref().is_some_and(|embedder| embedder.remote());
+        remote && !state.rests() && !state.questions.contains_key(question)
+    }
+
+    /// A question that was looked at on request: nothing more is to be had for it.
+    pub(crate) fn looked(&self, question: &str) {
+        self.remember(question, None);
+    }
+
+    fn remember(&self, question: &str, vector: Option<Vec<f32>>) {
+        let mut state = self.lock();
+        if state.questions.len() >= QUESTIONS {
+            state.questions.clear();
+        }
+        let known = state.questions.entry(question.to_owned()).or_default();
+        if vector.is_some() {
+            *known = vector;
+        }
+    }
+
+    /// The vector of a question, where it may be asked for now.
+    pub(crate) fn question(&self, question: &str, haste: Haste) -> Option<Vec<f32>> {
+        let embedder = {
+            let state = self.lock();
+            if let Some(Some(known)) = state.questions.get(question) {
+                return Some(known.clone());
+            }
+            let late = state.late.is_some_and(|since| since.elapsed() < LATE);
+            let may = |embedder: &Arc<dyn Embed>| haste == Haste::Asked || !(late || embedder.remote());
+            state.embedder.clone().filter(|embedder| !state.rests() && may(embedder))?
+        };
+        let (since, limit) = (Instant::now(), if haste == Haste::Asked { ASKED } else { TYPING });
+        let go_on = || since.elapsed() < limit && !self.lock().closed;
+        match embedder.embed(&[question], Purpose::Query, &go_on) {
+            Ok(mut vectors) => {
+                let vector = vectors.pop()?;
+                self.remember(question, Some(vector.clone()));
+                Some(vector)
+            }
+            Err(EmbedError::Stopped) => {
+                self.lock().late = Some(Instant::now());
+                None
+            }
+            Err(error) => {
+                self.failed(&error);
+                None
+            }
+        }
+    }
+
+    fn work(&self) {
+        while let Some(work) = self.next() {
+            let result = match work {
+                Work::Read(wanted, removals) => self.read(&wanted, removals),
+                Work::Make(wanted, removals) => self.make(&wanted, removals),
+            };
+            match result {
+                // The end, or a removal: what it dropped is asked for again.
+                Err(EmbedError::Stopped) => {}
+                Err(error) => self.failed(&error),
+                Ok(()) => self.tell(),
+            }
+            self.lock().busy = (false, false);
+            self.0.wake.notify_all();
+        }
+    }
+
+    fn next(&self) -> Option<Work> {
+        let mut state = self.lock();
+        loop {
+            if state.closed {
+                return None;
+            }
+            let (reads, makes) = (!state.unread.is_empty(), !state.missing.is_empty());
+            if reads || makes {
+                state.busy = (reads, !reads);
+                let queue = if reads { &mut state.unread } else { &mut state.missing };
+                let most = queue.len().min(if reads { LOOKED } else { MADE });
+                let session = queue[0].session;
+                let count = queue.iter().take(most).take_while(|wanted| wanted.session == session).count();
+                let batch = queue.drain(..count).collect();
+                return Some(if reads { Work::Read(batch, state.removals) } else { Work::Make(batch, state.removals) });
+            }
+            (state.made, state.total) = (0, 0);
+            state = self.0.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn embedder(&self) -> Result<Arc<dyn Embed>, EmbedError> {
+        if let Some(embedder) = &self.lock().embedder {
+            return Ok(Arc::clone(embedder));
+        }
+        let made = (self.0.open)()?;
+        self.lock().embedder = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// Gives what the store has; what it lacks is to be made.
+    fn read(&self, batch: &[Wanted], removals: u64) -> Result<(), EmbedError> {
+        let model = self.embedder()?.id();
+        let texts = self.texts(batch)?;
+        let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
+        let stored = self.0.store.embeddings(&model, &keys).map_err(|error| unread(&error))?;
+        let mut state = self.lock();
+        if state.removals != removals {
+            return Ok(());
+        }
+        for (wanted, texts) in texts {
+            let codes: Option<Vec<Code>> =
+                texts.iter().map(|(key, _)| stored.get(key).and_then(|code| Code::decode(code).ok())).collect();
+            if let Some(codes) = codes {
+                state.arrived.entry(wanted.session).or_default().push((wanted.key, codes));
+            } else {
+                state.missing.push_back(wanted);
+                state.total += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what the store lacks, writes it down, and gives it.
+    fn make(&self, batch: &[Wanted], removals: u64) -> Result<(), EmbedError> {
+        let embedder = self.embedder()?;
+        let model = embedder.id();
+        let texts = self.texts(batch)?;
+        let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
+        let mut codes = HashMap::new();
+        for (key, code) in self.0.store.embeddings(&model, &keys).map_err(|error| unread(&error))? {
+            codes.extend(Code::decode(&code).ok().map(|code| (key, code)));
+        }
+        let mut named = HashSet::new();
+        let fresh: Vec<&(Hash, String)> = texts
+            .iter()
+            .flat_map(|(_, texts)| texts)
+            .filter(|(key, _)| !codes.contains_key(key) && named.insert(*key))
+            .collect();
+        let go_on = || {
+            let state = self.lock();
+            !state.closed && state.removals == removals
+        };
+        let said: Vec<&str> = fresh.iter().map(|(_, text)| text.as_str()).collect();
+        let vectors = if said.is_empty() { Vec::new() } else { embedder.embed(&said, Purpose::Passage, &go_on)? };
+        let mut written = Vec::with_capacity(fresh.len());
+        for ((key, _), vector) in fresh.into_iter().zip(vectors) {
+            let code = Code::of(&vector).map_err(|error| EmbedError::Answer(error.to_string()))?;
+            written.push((*key, code.encode()));
+            codes.insert(*key, code);
+        }
+        let mut state = self.lock();
+        if state.removals != removals {
+            return Ok(());
+        }
+        if !written.is_empty() && !self.0.store.read_only() {
+            self.0.store.post(vec![Write::PutEmbeddings { model, codes: written }]);
+        }
+        for (wanted, texts) in texts {
+            let of: Option<Vec<Code>> = texts.iter().map(|(key, _)| codes.get(key).cloned()).collect();
+            state.arrived.entry(wanted.session).or_default().extend(of.map(|of| (wanted.key, of)));
+        }
+        state.made += batch.len();
+        Ok(())
+    }
+
+    /// The texts of messages, passage by passage. What is gone has none.
+    fn texts(&self, batch: &[Wanted]) -> Result<Vec<(Wanted, Texts)>, EmbedError> {
+        let ids: Vec<NodeId> = batch.iter().map(|wanted| wanted.node).collect();
+        let nodes: HashMap<NodeId, Node> = self
+            .0
+            .store
+            .nodes(&ids)
+            .map_err(|error| unread(&error))?
+            .into_iter()
+            .map(|node| (node.head.id, node))
+            .collect();
+        let of = |wanted: &Wanted| (*wanted, nodes.get(&wanted.node).map(passage_texts).unwrap_or_default());
+        Ok(batch.iter().map(of).collect())
+    }
+
+    fn failed(&self, error: &EmbedError) {
+        let mut state = self.lock();
+        let first = state.down.is_none_or(|since| since.elapsed() > PAUSE);
+        state.give_up();
+        if first {
+            let _ = self.0.events.send(Event::Notice(format!(
+                "Older messages are found by their words alone: {}.",
+                error.to_string().trim_end_matches('.')
+            )));
+        }
+        self.0.wake.notify_all();
+    }
+
+    fn tell(&self) {
+        let mut state = self.lock();
+        if state.made == 0 || state.total <= MADE {
+            return;
+        }
+        let last = state.made >= state.total;
+        if last || state.told.is_none_or(|told| told.elapsed() >= TELL) {
+            state.told = Some(Instant::now());
+            let (made, total) = (state.made.min(state.total), state.total);
+            let _ = self.0.events.send(Event::Embedding { made, total });
+        }
+    }
+}
+
+enum Work {
+    Read(Vec<Wanted>, u64),
+    Make(Vec<Wanted>, u64),
+}
+
+fn unread(error: &StoreError) -> EmbedError {
+    EmbedError::Settings(error.to_string())
+}
+
+/// What is embedded of a message: its passages, each after the speaker's name where one is known; and the hashes under which
+/// their vectors are kept.
+fn passage_texts(node: &Node) -> Texts {
+    let text = searchable(&node.head, &node.content);
+    let name = node.head.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    let said = |passage: &str| name.map_or_else(|| passage.to_owned(), |name| format!("{name}: {passage}"));
+    passages(&text)
+        .into_iter()
+        .map(|span| {
+            let text = said(&text[span]);
+            (Hash::of(text.as_bytes()), text)
+        })
+        .collect()
+}
+
+/// The hashes under which vectors of messages may be kept.
+pub(crate) fn vector_keys(nodes: &[Node]) -> Vec<Hash> {
+    nodes.iter().flat_map(passage_texts).map(|(key, _)| key).collect()
+}

@@ -1,0 +1,421 @@
+//! From a draft to a plan on the screen, and from there to a turn: which jobs the planner gets, what is drawn, what is sent.
+//! Not for: solving (`worker`) or the turn itself (`live`).
+//!
+//! An `Ask` without a drawn plan latches its draft: it is solved, drawn, then sent. A branch has at most one latched draft,
+//! and none while a turn is open, so that one act of a person is one call.
+
+use super::snapshot::{self, Question};
+use super::worker::{Done, Indexed, Job, Solution, Solved, Tag};
+use crate::context::render::{first_other, same_prefix};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::retrieval_set::SkipWhy;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::plan::Reason;
+use crate::engine::api::{Answer, Draft, DraftKind, Event, Planned, Ticket};
+use crate::engine::core::Core;
+use crate::engine::indexing::vectors::Haste;
+use crate::engine::sessions::session::Session;
+use crate::engine::startup::setup::Rules;
+use crate::engine::turns::aside::Waiting;
+
+/// What a planning job was for.
+pub(crate) enum Use {
+    Draw { ticket: Option<Ticket>, generation: u64, draft: Draft, revision: u64 },
+    Send { ticket: Ticket, draft: Draft, revision: u64, wanted: Option<Hash> },
+    Round,
+    Aside(Waiting),
+}
+
+/// The last plan drawn for a branch.
+#[derive(Clone)]
+pub(crate) struct Drawn {
+    pub(crate) draft: Draft,
+    pub(crate) revision: u64,
+    pub(crate) solved: Solved,
+}
+
+impl Core {
+    /// What a draft asks, on a session's branch.
+    fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
+        let gone = || Failure::user("That message is not on this branch.");
+        match &draft.kind {
+            DraftKind::Message => Ok(Question {
+                base: branch.head,
+                text: Some(draft.text.clone()),
+                go_on: false,
+                reply: None,
+                search: draft.search,
+            }),
+            DraftKind::Edit(node) => {
+                let head = session.node(*node)?;
+                if head.role != Role::User {
+                    return Err(Failure::user("Only your own messages can be edited.")
+                        .todo("Regenerate the answer (R), or fork."));
+                }
+                Ok(Question {
+                    base: head.parent,
+                    text: Some(draft.text.clone()),
+                    go_on: false,
+                    reply: None,
+                    search: draft.search,
+                })
+            }
+            DraftKind::Regenerate(node) => {
+                let slot = session.tree.slot(*node).ok_or_else(gone)?;
+                let path = session.tree.path(slot);
+                let asks = path.iter().rev().find(|slot| session.tree.head(**slot).role == Role::User);
+                let asks = asks.ok_or_else(|| Failure::user("There is no question before this message."))?;
+                Ok(Question {
+                    base: Some(session.tree.head(*asks).id),
+                    text: None,
+                    go_on: false,
+                    reply: None,
+                    search: draft.search,
+                })
+            }
+            DraftKind::Continue(node) => {
+                let head = session.node(*node)?;
+                let said = head.role == Role::Assistant && head.calls == 0;
+                Ok(Question { base: Some(head.id), text: None, go_on: said, reply: None, search: draft.search })
+            }
+        }
+    }
+
+    /// Starts solving a draft's plan.
+    pub(crate) fn replan(
+        &mut self,
+        ticket: Option<Ticket>,
+        branch: BranchId,
+        generation: u64,
+        draft: Draft,
+    ) -> Result<(), Failure> {
+        self.outdate_trying(branch, &draft);
+        self.recall_request(branch);
+        let newest = self.newest.entry(branch).or_default();
+        *newest = generation.max(*newest);
+        let revision = self.revision(branch);
+        self.solve(branch, &draft.clone(), Use::Draw { ticket, generation, draft, revision })
+    }
+
+    /// Starts solving a draft's plan in order to send it. Where a plan was named, only that one is sent.
+    fn solve_and_send(
+        &mut self,
+        ticket: Ticket,
+        branch: BranchId,
+        draft: Draft,
+        wanted: Option<Hash>,
+    ) -> Result<(), Failure> {
+        let revision = self.revision(branch);
+        self.solve(branch, &draft.clone(), Use::Send { ticket, draft, revision, wanted })?;
+        self.latched.insert(branch, self.next_job);
+        Ok(())
+    }
+
+    /// Takes back an `Ask` that still waits for its plan; says whether there was one.
+    pub(crate) fn unlatch(&mut self, branch: BranchId) -> bool {
+        if let Some(ticket) = self.by_hand.remove(&branch) {
+            let stopped = Failure::user("Stopped before anything was sent.").kept("The edited request is kept.");
+            self.answer(ticket, Err(stopped));
+            return true;
+        }
+        let job = self.latched.remove(&branch).and_then(|id| self.jobs.remove(&id));
+        let Some(Use::Send { ticket, .. }) = job else { return false };
+        let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
+        self.answer(ticket, Err(stopped));
+        true
+    }
+
+    fn solve(&mut self, id: BranchId, draft: &Draft, purpose: Use) -> Result<(), Failure> {
+        let branch = self.branch(id)?;
+        let question = self.asked(&branch, draft)?;
+        self.submit(&branch, &question, purpose)
+    }
+
+    /// What a draft asks, with the message that it replies to.
+    pub(crate) fn asked(&self, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
+        let question = Self::question(self.session_of(branch.id)?, branch, draft)?;
+        let reply = match &draft.kind {
+            DraftKind::Message => branch.reply,
+            DraftKind::Edit(node) => branch.reply.or_else(|| self.replied(*node)),
+            DraftKind::Regenerate(_) | DraftKind::Continue(_) => self.reply_above(branch.id, question.base),
+        };
+        Ok(Question { reply, ..question })
+    }
+
+    /// What the open turn's own message replied to.
+    fn reply_above(&self, branch: BranchId, base: Option<NodeId>) -> Option<Hash> {
+        self.user_above(branch, base).and_then(|node| self.replied(node))
+    }
+
+    fn replied(&self, node: NodeId) -> Option<Hash> {
+        let reply = self.content(node).ok()?.extra?.get_mut("reply_to")?.take();
+        serde_json::from_value(reply).ok()
+    }
+
+    /// Starts solving the next round of an open turn.
+    pub(crate) fn solve_round(&mut self, id: BranchId, question: Question) -> Result<(), Failure> {
+        let branch = self.branch(id)?;
+        let reply = question.reply.or_else(|| self.reply_above(id, question.base));
+        self.submit(&branch, &Question { reply, ..question }, Use::Round)
+    }
+
+    fn submit(&mut self, branch: &Branch, question: &Question, purpose: Use) -> Result<(), Failure> {
+        self.submit_under(branch, self.rules(branch)?, question, purpose)
+    }
+
+    /// Starts solving a question under rules that may be other than the branch's own.
+    pub(crate) fn submit_under(
+        &mut self,
+        branch: &Branch,
+        rules: Rules,
+        question: &Question,
+        purpose: Use,
+    ) -> Result<(), Failure> {
+        let mut snapshot = snapshot::take(self.session_of(branch.id)?, branch, rules, question);
+        self.next_job += 1;
+        let sends = !matches!(purpose, Use::Draw { .. });
+        if sends {
+            snapshot.haste = Haste::Asked;
+        }
+        snapshot.waits = sends || self.setup.patient;
+        self.jobs.insert(self.next_job, purpose);
+        let tag = Tag { branch: branch.id, id: self.next_job, sends };
+        if let Some(dropped) = self.planner.submit(Job { tag, snapshot })
+            && let Some(Use::Draw { ticket: Some(ticket), .. }) = self.jobs.remove(&dropped)
+        {
+            self.answer(ticket, Ok(Answer::Done("A newer draft took its place.".into())));
+        }
+        Ok(())
+    }
+
+    /// Indexing went on. When it is done, a plan that had to do without is made again.
+    pub(crate) fn indexed(&mut self, indexed: &Indexed) {
+        let Indexed { branch, done, total } = *indexed;
+        self.say(Event::Indexing { done, total });
+        let without = |drawn: &&Drawn| {
+            drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
+        };
+        let lacking = self.drawn.get(&branch).filter(|_| done == total).filter(without);
+        if let Some(draft) = lacking.map(|drawn| drawn.draft.clone()) {
+            let generation = self.newest.get(&branch).copied().unwrap_or_default();
+            if let Err(failure) = self.replan(None, branch, generation, draft) {
+                self.say(Event::Notice(failure.to_string()));
+            }
+        }
+    }
+
+    /// A planning job is done.
+    pub(crate) fn planned(&mut self, done: Done) {
+        let branch = done.tag.branch;
+        match self.jobs.remove(&done.tag.id) {
+            Some(Use::Draw { ticket, generation, draft, revision }) => {
+                let newer = self.newest.get(&branch).is_some_and(|newest| *newest > generation);
+                let result = if revision == self.revision(branch) || newer {
+                    self.draw(branch, generation, draft, revision, done.solution)
+                } else {
+                    match self.replan(ticket, branch, generation, draft) {
+                        Ok(()) => return,
+                        Err(failure) => Err(failure),
+                    }
+                };
+                if let Some(ticket) = ticket {
+                    self.answer(ticket, result.map(Answer::Planned));
+                } else if let Err(failure) = result {
+                    self.say(Event::Notice(failure.to_string()));
+                }
+            }
+            Some(Use::Send { ticket, draft, revision, wanted }) => {
+                self.latched.remove(&branch);
+                self.solved_to_send(branch, ticket, draft, revision, wanted, done.solution);
+            }
+            Some(Use::Round) => self.round_planned(branch, done.solution),
+            Some(Use::Aside(waiting)) => self.aside_planned(waiting, done.solution),
+            None => {}
+        }
+    }
+
+    /// The plan of a latched draft is there. Where something changed meanwhile it is solved again; where another plan was
+    /// named than came out, it is only drawn.
+    fn solved_to_send(
+        &mut self,
+        branch: BranchId,
+        ticket: Ticket,
+        draft: Draft,
+        revision: u64,
+        wanted: Option<Hash>,
+        solution: Solution,
+    ) {
+        if revision != self.revision(branch) {
+            if let Err(failure) = self.solve_and_send(ticket, branch, draft, wanted) {
+                self.answer(ticket, Err(failure));
+            }
+            return;
+        }
+        let generation = self.newest.get(&branch).copied().unwrap_or_default();
+        let result = self.draw(branch, generation, draft.clone(), revision, solution);
+        let other = matches!(&result, Ok(Planned::Plan { plan, .. }) if wanted.is_some_and(|id| id != plan.id));
+        if other {
+            let stale = Failure::new(FailureKind::Stale, "What would be sent is no longer what the screen showed.")
+                .kept("Nothing was sent; your draft is kept.")
+                .todo("Look at the new plan, then send again.");
+            return self.answer(ticket, Err(stale));
+        }
+        self.send_drawn(ticket, branch, &draft, result);
+    }
+
+    /// Keeps a solution as what is drawn, and shows it.
+    fn draw(
+        &mut self,
+        branch: BranchId,
+        generation: u64,
+        draft: Draft,
+        revision: u64,
+        solution: Solution,
+    ) -> Result<Planned, Failure> {
+        let planned = match solution? {
+            Ok(solved) => {
+                let planned = self.shown(branch, &solved);
+                self.put_drawn(branch, Drawn { draft, revision, solved });
+                planned
+            }
+            Err(blocked) => {
+                self.drawn.remove(&branch);
+                Planned::Blocked(blocked)
+            }
+        };
+        self.say(Event::Planned { branch, generation, planned: planned.clone() });
+        Ok(planned)
+    }
+
+    /// Keeps what is drawn, and what was drawn before it where only what was looked up has changed: a person who sent that
+    /// one before the new one was on the screen gets what they saw.
+    fn put_drawn(&mut self, branch: BranchId, new: Drawn) {
+        let same = |old: &Drawn| old.draft == new.draft && old.revision == new.revision;
+        let before = self.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
+        match before.cloned() {
+            Some(before) => drop(self.drawn_before.insert(branch, before)),
+            None => drop(self.drawn_before.remove(&branch)),
+        }
+        self.drawn.insert(branch, new);
+    }
+
+    /// A solved plan as the screen gets it.
+    pub(crate) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
+        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
+        let price = rules.ok().and_then(|rules| rules.model.price);
+        self.recall_request(branch);
+        let before = self.outlines.get(&branch);
+        let same = before.map(|before| same_prefix(before, &solved.outline));
+        let breaks = before.and_then(|before| first_other(before, &solved.outline));
+        Planned::Plan {
+            plan: solved.plan.clone(),
+            request_digest: solved.wire.digest,
+            bytes: solved.wire.bytes.len() as u64,
+            calibration: self.calibration(&solved.plan),
+            cost: self.prompt_cost(price, &solved.plan, same.unwrap_or(0)),
+            same_prefix: same,
+            breaks,
+        }
+    }
+
+    /// `Ask`: sends what is drawn, or solves it first. A named plan that was drawn before something changed is solved again:
+    /// it goes when the same plan comes out.
+    pub(crate) fn ask(
+        &mut self,
+        ticket: Ticket,
+        branch: BranchId,
+        draft: Draft,
+        plan: Option<Hash>,
+    ) -> Result<(), Failure> {
+        self.recover_branch(branch);
+        if draft.search == SearchWish::Never {
+            self.hurry(branch, &draft);
+        }
+        self.may_ask(branch, &draft)?;
+        self.claim(branch)?;
+        let current = self.revision(branch);
+        let named =
+            |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
+        let complete = |drawn: &&Drawn| named(drawn) && !self.withheld(&draft);
+        let kept = [self.drawn.get(&branch), self.drawn_before.get(&branch)];
+        let drawn = kept.into_iter().flatten().find(complete).cloned();
+        match drawn {
+            Some(drawn) => {
+                let result = Ok(self.shown(branch, &drawn.solved));
+                self.drawn.insert(branch, drawn);
+                self.send_drawn(ticket, branch, &draft, result);
+                Ok(())
+            }
+            None => self.solve_and_send(ticket, branch, draft, plan),
+        }
+    }
+
+    /// Whether an embedder elsewhere was not asked about a draft while it was typed.
+    fn withheld(&self, draft: &Draft) -> bool {
+        !draft.text.trim().is_empty() && self.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
+    }
+
+    /// The same draft waits to be sent, and is to go without what it waits for: the one that waits is taken back.
+    fn hurry(&mut self, branch: BranchId, draft: &Draft) {
+        let waits = self.latched.get(&branch).and_then(|id| self.jobs.get(id));
+        let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
+        if matches!(waits, Some(Use::Send { draft: waiting, .. }) if same(waiting)) {
+            self.unlatch(branch);
+        }
+    }
+
+    pub(crate) fn may_ask(&self, branch: BranchId, draft: &Draft) -> Result<(), Failure> {
+        let nothing = matches!(draft.kind, DraftKind::Message | DraftKind::Edit(_)) && draft.text.trim().is_empty();
+        if nothing {
+            return Err(Failure::user("There is nothing to send yet.").todo("Type a message first."));
+        }
+        if self.live.contains_key(&branch) {
+            return Err(Failure::new(FailureKind::Busy, "An answer is still coming on this branch.")
+                .kept("Your draft is kept.")
+                .todo("Wait for it, stop it with Esc, or fork and ask there."));
+        }
+        if self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch) {
+            return Err(Failure::new(FailureKind::Busy, "A message on this branch is about to be sent.")
+                .kept("Your draft is kept.")
+                .todo("Wait for it, or stop it with Esc."));
+        }
+        let rules = self.rules(&self.branch(branch)?)?;
+        self.setup
+            .servers
+            .ready(&rules.profile)
+            .map_err(|failure| failure.kept("Nothing was sent; your draft is kept."))
+    }
+
+    fn send_drawn(&mut self, ticket: Ticket, branch: BranchId, draft: &Draft, result: Result<Planned, Failure>) {
+        let opened = match result {
+            Ok(Planned::Plan { .. }) => match self.drawn.get(&branch).map(|drawn| drawn.solved.clone()) {
+                Some(solved) => self.open_turn(branch, draft, &solved),
+                None => Err(Failure::new(FailureKind::Internal, "The plan was lost.").todo("Send again.")),
+            },
+            Ok(Planned::Blocked(blocked)) => {
+                let ways: Vec<String> =
+                    blocked.choices.iter().map(crate::domain::planning::plan::Choice::sentence).collect();
+                Err(Failure::new(FailureKind::Blocked, blocked.sentence())
+                    .kept("Your draft is kept.")
+                    .todo(format!("You can: {}.", ways.join("; "))))
+            }
+            Err(failure) => Err(failure),
+        };
+        let elsewhere = |failure: &Failure| matches!(failure.kind, FailureKind::Busy | FailureKind::Stale);
+        if opened.as_ref().is_err_and(elsewhere) {
+            self.look();
+        }
+        self.drop_claims();
+        self.answer(ticket, opened.map(|run| Answer::Asked { run }));
+    }
+
+    /// Keeps a round's plan as the one on the screen.
+    pub(crate) fn keep_drawn(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
+        let revision = self.revision(branch);
+        self.drawn.insert(branch, Drawn { draft, revision, solved });
+    }
+}

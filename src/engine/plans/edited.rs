@@ -1,0 +1,246 @@
+//! The exact bytes of a request, shown with what they consist of; and bodies that a person edited by hand: weighed, checked,
+//! sent byte for byte as one call, and written down as such.
+//! Not for: what is wrong with a body (`domain::call::request`) or the rows of its plan (`context::edited`).
+
+use super::input_builder::Gatherer;
+use super::snapshot::{self, Snapshot};
+use super::worker::{self, Errand, Planner, Solved, Stored};
+use crate::context::checks::count_body;
+use crate::context::edited::{Base, edited};
+use crate::context::render::Outline;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::provider::Wire;
+use crate::domain::call::request;
+use crate::domain::call::tokens::grouped;
+use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::domain::planning::policy::Section;
+use crate::engine::api::{Answer, Draft, DraftKind, Event, RawPart, RawRequest, Ticket, Weighed};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::indexing::vectors::Haste;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// A body edited by hand, on its way to the planner's thread and back.
+pub(crate) struct ByHand {
+    ticket: Ticket,
+    branch: BranchId,
+    revision: u64,
+    draft: Draft,
+    body: Arc<str>,
+    sends: bool,
+    /// What would be sent otherwise: drawn already, or to be solved.
+    base: Option<Solved>,
+    snapshot: Option<Snapshot>,
+    made: Option<Result<(Solved, Weighed), Failure>>,
+}
+
+impl Core {
+    /// The body of the plan drawn last, with what it consists of.
+    pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
+        let drawn = self.drawn.get(&branch).ok_or_else(|| {
+            Failure::user("There is no plan on the screen, so there is no request yet.").todo("Wait a moment.")
+        })?;
+        let Solved { plan, wire, outline, .. } = &drawn.solved;
+        Ok(Answer::Raw(Box::new(RawRequest {
+            body: String::from_utf8_lossy(&wire.bytes).into(),
+            digest: wire.digest,
+            parts: parts(plan, outline),
+            tokens: plan.est_total,
+            room: plan.budget.prompt,
+        })))
+    }
+
+    /// Weighs a body, and sends it when `sends` is set.
+    pub(crate) fn by_hand(
+        &mut self,
+        ticket: Ticket,
+        id: BranchId,
+        draft: Draft,
+        body: Arc<str>,
+        sends: bool,
+    ) -> Result<(), Failure> {
+        let kept = |failure: Failure| failure.kept("Nothing was sent; the text is kept.");
+        request::check(&body).map_err(|fault| kept(Failure::user(format!("The request cannot be sent: {fault}"))))?;
+        let draft = match draft.kind {
+            DraftKind::Message | DraftKind::Edit(_) if draft.text.trim().is_empty() => {
+                Draft { text: request::asked(&body).unwrap_or_default().into(), ..draft }
+            }
+            _ => draft,
+        };
+        if sends {
+            self.recover_branch(id);
+            self.may_ask(id, &draft).map_err(|failure| match failure.kind {
+                FailureKind::User => {
+                    kept(Failure::user("The request asks nothing.").todo("Its last user message is empty."))
+                }
+                _ => failure,
+            })?;
+            self.claim(id)?;
+        }
+        let branch = self.branch(id)?;
+        let rules = self.rules(&branch)?;
+        let (asks, named) = (rules.model.name.clone(), request::model(&body).unwrap_or_default());
+        if named != asks {
+            let what = format!("The request names the model {named:?}, and this branch asks {asks:?}.");
+            return Err(kept(Failure::user(what)).todo("Choose the model on the branch, or name its own."));
+        }
+        let revision = self.revision(id);
+        let drawn = self.drawn.get(&id).filter(|drawn| drawn.draft == draft && drawn.revision == revision);
+        let base = drawn.map(|drawn| drawn.solved.clone());
+        let question = self.asked(&branch, &draft)?;
+        let snapshot = if base.is_some() {
+            None
+        } else {
+            let mut snapshot = snapshot::take(self.session_of(id)?, &branch, rules, &question);
+            snapshot.haste = Haste::Asked;
+            snapshot.waits = sends || self.setup.patient;
+            Some(snapshot)
+        };
+        if sends {
+            self.by_hand.insert(id, ticket);
+        }
+        let made = ByHand { ticket, branch: id, revision, draft, body, sends, base, snapshot, made: None };
+        self.planner.run(errand(made, self.planner.clone(), self.inbox.clone()));
+        Ok(())
+    }
+
+    /// A body is weighed: it is told, or sent.
+    pub(crate) fn weighed(&mut self, done: ByHand) {
+        let ByHand { ticket, branch, revision, draft, sends, made, .. } = done;
+        if sends && self.by_hand.get(&branch) != Some(&ticket) {
+            return;
+        }
+        if sends {
+            self.by_hand.remove(&branch);
+        }
+        let lost = || Failure::new(FailureKind::Internal, "The request was lost.").kept("Nothing was sent.");
+        let result = match made.unwrap_or_else(|| Err(lost())) {
+            Err(failure) => Err(failure),
+            Ok((_, weighed)) if !sends => Ok(Answer::Weighed(weighed)),
+            Ok((_, weighed)) if weighed.tokens > weighed.room => Err(over(weighed)),
+            Ok((solved, _)) => {
+                // Marks that changed meanwhile are not used up by a call that was put together before.
+                let marks = if revision == self.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
+                self.send_by_hand(branch, &draft, &Solved { marks, ..solved })
+            }
+        };
+        self.answer(ticket, result);
+    }
+
+    fn send_by_hand(&mut self, branch: BranchId, draft: &Draft, solved: &Solved) -> Result<Answer, Failure> {
+        let shown = self.shown(branch, solved);
+        let run = self.open_turn(branch, draft, solved)?;
+        self.say(Event::Planned { branch, generation: u64::MAX, planned: shown });
+        Ok(Answer::Asked { run })
+    }
+}
+
+/// The failure for a body that is over the budget, with the figures.
+fn over(weighed: Weighed) -> Failure {
+    let (tokens, room) = (grouped(weighed.tokens.into()), grouped(weighed.room.into()));
+    let more = grouped(u64::from(weighed.tokens - weighed.room));
+    let what = format!("The edited request needs {tokens} tokens (est), and the budget is {room}: {more} too many.");
+    Failure::new(FailureKind::Blocked, what)
+        .kept("Nothing was sent; the text is kept.")
+        .todo("Shorten it, or raise the budget.")
+}
+
+fn errand(mut hand: ByHand, planner: Planner, inbox: Sender<Inbox>) -> Errand {
+    Box::new(move |gatherer| {
+        if let Some(snapshot) = hand.snapshot.take() {
+            let (encoding, room) = (snapshot.rules.model.encoding, snapshot.rules.budget.prompt);
+            let (solution, left) = worker::try_out(gatherer, &snapshot);
+            if left > 0 && snapshot.waits {
+                hand.snapshot = Some(snapshot);
+                let again = planner.clone();
+                return planner.run(errand(hand, again, inbox));
+            }
+            match solution {
+                Ok(Ok(solved)) => hand.base = Some(solved),
+                Ok(Err(blocked)) => {
+                    let tokens = count_body(hand.body.as_bytes(), encoding, gatherer.counter().as_ref());
+                    let digest = Hash::of(hand.body.as_bytes());
+                    let failure = match tokens.filter(|tokens| *tokens > room) {
+                        Some(tokens) => over(Weighed { digest, tokens, room, changed: 0 }),
+                        None => Failure::new(FailureKind::Blocked, blocked.sentence()),
+                    };
+                    hand.made = Some(Err(failure.kept("Nothing was sent; the text is kept.")));
+                }
+                Err(failure) => hand.made = Some(Err(failure)),
+            }
+        }
+        if let Some(base) = hand.base.take() {
+            hand.made = Some(put_together(gatherer, &base, &mut hand.draft, &hand.body));
+        }
+        let _ = inbox.send(Inbox::ByHand(Box::new(hand)));
+    })
+}
+
+/// The edited call: its plan with the rows that it is made of, and its very bytes.
+fn put_together(
+    gatherer: &Gatherer,
+    base: &Solved,
+    draft: &mut Draft,
+    body: &Arc<str>,
+) -> Result<(Solved, Weighed), Failure> {
+    let planned = String::from_utf8_lossy(&base.wire.bytes);
+    let of = Base { plan: &base.plan, body: &planned, outline: &base.outline };
+    let made = edited(of, body, gatherer.counter().as_ref());
+    let (plan, outline) =
+        made.ok_or_else(|| Failure::user("The request is no chat request.").kept("Nothing was sent."))?;
+    if matches!(draft.kind, DraftKind::Message | DraftKind::Edit(_)) {
+        let asked = request::asked(body).unwrap_or_default();
+        let own = request::own_words(request::asked(&planned).as_deref(), &draft.text, &asked);
+        if !own.trim().is_empty() {
+            draft.text = own.into();
+        }
+    }
+    let mut stored: Stored = serde_json::from_str(&base.stored)
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be read: {error}.")))?;
+    stored.plan = plan.clone();
+    stored.edited = Some(body.clone());
+    let json = serde_json::to_string(&stored)
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+    let wire = Wire::new(body.as_bytes().to_vec());
+    let changed = plan.included().filter(|row| row.kind == RowKind::Request).count();
+    let weighed = Weighed {
+        digest: wire.digest,
+        tokens: plan.est_total,
+        room: plan.budget.prompt,
+        changed: u32::try_from(changed).unwrap_or(u32::MAX),
+    };
+    let solved = Solved {
+        plan: Arc::new(plan),
+        wire,
+        outline: Arc::new(outline),
+        stored: json.into(),
+        bag: base.bag.clone(),
+        marks: base.marks.clone(),
+        edited: true,
+    };
+    Ok((solved, weighed))
+}
+
+/// What a request's messages are made of: for each piece its section and the row's first words.
+fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
+    let mut of: HashMap<Hash, &Row> = HashMap::new();
+    for row in plan.included() {
+        of.extend(row.text.map(|text| (text, row)));
+        of.extend(row.items.iter().map(|item| (item.key, row)));
+    }
+    let part = |stretch: &crate::context::render::Stretch| {
+        let row = of.get(&stretch.of);
+        let section = row.and_then(|row| row.section()).map_or("text", Section::title);
+        let turn = row.and_then(|row| row.source.turn).map_or_else(String::new, |turn| format!(", turn {turn}"));
+        Some(RawPart {
+            message: stretch.message?,
+            bytes: stretch.bytes,
+            title: format!("{section}{turn}"),
+            tokens: stretch.tokens,
+        })
+    };
+    outline.iter().filter_map(part).collect()
+}

@@ -1,0 +1,192 @@
+//! What a policy wants to know of turns beside their tokens, read from their words once and remembered: lanes, ages, flags,
+//! mentions, likeness.
+//! Not for: what these mean (`context::policy`).
+
+use super::input_builder::{Gatherer, bar};
+use super::snapshot::{Snapshot, TurnHeads};
+use crate::context::activation::{HORIZON, activation};
+use crate::context::policy::{conversation, mentions};
+use crate::context::render_forms;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::retrieval_set::ClusterId;
+use crate::domain::conversation::activation::{Touch, Touches};
+use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::mark::{Actor, Atom, Mark};
+use crate::domain::conversation::message::{Content, NodeHead, Role};
+use crate::domain::conversation::state;
+use crate::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
+use crate::domain::planning::input::TurnInput;
+use crate::domain::planning::plan::Scores;
+use crate::domain::planning::tuning::{Adaptive, Choose};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Messages remembered before the memory is emptied.
+const REMEMBERED: usize = 50_000;
+/// Messages read at a time.
+const BATCH: usize = 256;
+
+/// What is remembered of messages, for one list of words.
+#[derive(Default)]
+pub(crate) struct Memory {
+    spec: Option<Adaptive>,
+    noted: HashMap<Hash, Arc<Noted>>,
+}
+
+impl Memory {
+    /// Forgets all.
+    pub(crate) fn forget(&mut self) {
+        self.noted.clear();
+    }
+
+    fn keep_for(&mut self, spec: &Adaptive) {
+        if self.spec.as_ref() != Some(spec) || self.noted.len() > REMEMBERED {
+            self.noted.clear();
+            self.spec = Some(spec.clone());
+        }
+    }
+}
+
+/// What a message's words tell.
+struct Noted {
+    flags: Vec<Flag>,
+    terms: Vec<u64>,
+    /// `General` tells nothing.
+    task: Task,
+    priority: Option<u8>,
+}
+
+impl Noted {
+    fn of(role: Role, content: &Content, spec: &Adaptive) -> Self {
+        let plain = render_forms::plain(content);
+        let text = if role == Role::Assistant { state::strip(&plain, true) } else { plain };
+        let asked = content.extra.as_ref().and_then(|extra| extra.get("priority")).and_then(serde_json::Value::as_u64);
+        Self {
+            flags: conversation::flags(role, &text, spec),
+            terms: mentions::terms(&text),
+            task: if role == Role::User { conversation::task(&text, spec, Task::General) } else { Task::General },
+            priority: asked.map(|asked| u8::try_from(asked.min(100)).unwrap_or(100)),
+        }
+    }
+}
+
+/// Freezes into the turns what their policy wants to know of them.
+pub(crate) fn freeze(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    turns: &mut [TurnInput],
+    open: &mut TurnInput,
+) -> Result<(), Failure> {
+    let all = || snapshot.turns.iter().chain([&snapshot.open]);
+    let now = all().flat_map(|turn| &turn.heads).map(|head| head.at).max().unwrap_or(0);
+    for (turn, heads) in turns.iter_mut().chain([&mut *open]).zip(all()) {
+        turn.facts = TurnFacts {
+            lane: heads.heads.first().map_or_else(String::new, |head| Lane::read(&head.lane).text()),
+            age: heads.heads.last().map_or(0, |head| age(now, head)),
+            part: part(snapshot, heads.at),
+            ..TurnFacts::default()
+        };
+    }
+    open.facts.lane = Lane::read(&snapshot.lane).text();
+    alive(gatherer, snapshot, turns)?;
+    if matches!(snapshot.rules.policy.choose, Choose::Recent | Choose::Lane) {
+        return Ok(());
+    }
+    let spec = &snapshot.rules.policy.adaptive;
+    gatherer.facts.keep_for(spec);
+    let heads: Vec<&NodeHead> = all().flat_map(sendable).collect();
+    note(gatherer, &heads, spec)?;
+    let mut terms: Vec<Vec<u64>> = all().map(|turn| terms_of(gatherer, turn)).collect();
+    if let (Some((_, content)), Some(last)) = (&snapshot.draft, terms.last_mut()) {
+        *last = Noted::of(Role::User, content, spec).terms;
+    }
+    let asked = terms.last().cloned().unwrap_or_default();
+    let counted = mentions::mentions(&terms);
+    let mut task = Task::General;
+    for (at, (turn, heads)) in turns.iter_mut().zip(&snapshot.turns).enumerate() {
+        let noted = sendable(heads).filter_map(|head| Some((head, gatherer.facts.noted.get(&head.key)?)));
+        for (head, noted) in noted {
+            task = if noted.task == Task::General { task } else { noted.task };
+            turn.facts.priority = noted.priority.unwrap_or(turn.facts.priority);
+            let flags = noted.flags.clone();
+            turn.facts.messages.push(MessageFacts { role: head.role, age: age(now, head), flags });
+        }
+        turn.facts.task = task;
+        turn.facts.mentions = counted[at];
+        turn.facts.similarity = Some(mentions::likeness(&terms[at], &asked));
+    }
+    Ok(())
+}
+
+/// How active the turns are that the program pinned, by what the last turns of the path touched.
+fn alive(gatherer: &Gatherer, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
+    let own: Vec<Hash> = snapshot.marks.iter().filter(|mark| mark.by == Actor::Engine).filter_map(turn_of).collect();
+    if own.is_empty() {
+        return Ok(());
+    }
+    let path = &snapshot.path;
+    let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
+    let tips: Vec<Hash> =
+        path.turns[..closed].iter().rev().take(HORIZON).map(|turn| path.nodes[turn.nodes.end - 1].key).collect();
+    let mut known = gatherer.touches(snapshot.session, &tips)?;
+    let past: Vec<Touches> = tips.iter().map(|tip| known.remove(tip).unwrap_or_default()).collect();
+    let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
+    for turn in turns {
+        let Atom::Turn { user, .. } = turn.atom else { continue };
+        if own.contains(&user) {
+            let of = |touches: &Touches| touches.touched.iter().find(|touch| touch.item == user).copied();
+            let seen: Vec<Touch> = past.iter().map(|touches| of(touches).unwrap_or_default()).collect();
+            let (whole, parts) = activation(&seen, &clusters, &snapshot.rules.policy.activation);
+            let parts = parts.into_iter().filter(|(_, part)| *part != 0).map(|(name, part)| (name.to_owned(), part));
+            turn.facts.alive = Scores { score: Some(whole), parts: parts.collect() };
+        }
+    }
+    Ok(())
+}
+
+fn turn_of(mark: &Mark) -> Option<Hash> {
+    match mark.target {
+        Atom::Turn { user, .. } => Some(user),
+        _ => None,
+    }
+}
+
+/// Where a turn that begins at a position stands among the branch's tasks: in the newest that holds it.
+fn part(snapshot: &Snapshot, at: usize) -> Part {
+    let held = snapshot.tasks.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at));
+    held.map_or(Part::None, |(_, _, done)| if *done { Part::Done } else { Part::Running })
+}
+
+/// Seconds between a message and the newest of its path.
+fn age(now: i64, head: &NodeHead) -> u64 {
+    u64::try_from(now.saturating_sub(head.at)).unwrap_or(0) / 1_000
+}
+
+/// Messages that go by themselves.
+fn sendable(turn: &TurnHeads) -> impl Iterator<Item = &NodeHead> {
+    turn.heads.iter().filter(|head| bar(head, false).is_none())
+}
+
+/// Reads the messages that are not remembered, some at a time.
+fn note(gatherer: &mut Gatherer, heads: &[&NodeHead], spec: &Adaptive) -> Result<(), Failure> {
+    let missing: Vec<&NodeHead> =
+        heads.iter().filter(|head| !gatherer.facts.noted.contains_key(&head.key)).copied().collect();
+    for batch in missing.chunks(BATCH) {
+        gatherer.fetch(batch)?;
+        for head in batch {
+            let content = gatherer.at_hand(head.key).unwrap_or_default();
+            gatherer.facts.noted.insert(head.key, Arc::new(Noted::of(head.role, &content, spec)));
+        }
+    }
+    Ok(())
+}
+
+/// The terms of a turn, each once, sorted.
+fn terms_of(gatherer: &Gatherer, turn: &TurnHeads) -> Vec<u64> {
+    let noted = sendable(turn).filter_map(|head| gatherer.facts.noted.get(&head.key));
+    let mut terms: Vec<u64> = noted.flat_map(|noted| noted.terms.iter().copied()).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}

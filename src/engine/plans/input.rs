@@ -1,0 +1,456 @@
+//! Puts a plan's input together: turns with their results, the open turn, the blocks around them, warnings, the basis.
+//! Not for: fetching and counting (`input_builder`) or solving (`context`).
+
+use super::input_builder::{Bag, Gathered, Gatherer, bar};
+use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
+use super::snapshot::{Snapshot, TurnHeads};
+use super::sources::summaries::{self, Going, summary_text};
+use crate::context::render_forms::{self, Standing};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::safe_text::Safe;
+use crate::domain::call::tokens::{Certainty, Encoding};
+use crate::domain::conversation::mark::{Atom, MarkKind, marks_digest};
+use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
+use crate::domain::planning::facts::TurnFacts;
+use crate::domain::planning::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
+use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Source, Warning};
+use crate::domain::planning::policy::{Section, StateBlock};
+use crate::domain::planning::tuning::Choose;
+use crate::domain::summary::accepted::CapsuleKind;
+use crate::engine::startup::setup::wire_digest;
+use std::sync::Arc;
+
+/// A plan's input under construction.
+pub(crate) struct Work<'a> {
+    gatherer: &'a mut Gatherer,
+    snapshot: &'a Snapshot,
+    bag: Bag,
+    warnings: Vec<Warning>,
+    made: u32,
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(gatherer: &'a mut Gatherer, snapshot: &'a Snapshot) -> Self {
+        Self { gatherer, snapshot, bag: Bag::default(), warnings: Vec::new(), made: 0 }
+    }
+
+    /// Puts everything together.
+    pub(crate) fn assemble(mut self) -> Result<Gathered, Failure> {
+        let mut turns: Vec<TurnInput> =
+            self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
+        let (mut open, labelled) = self.open()?;
+        super::facts::freeze(self.gatherer, self.snapshot, &mut turns, &mut open)?;
+        let blocks = self.blocks()?;
+        let sleepers = self.sleepers();
+        Ok(self.finish(turns, open, labelled, blocks, sleepers))
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.snapshot.rules.model.encoding
+    }
+
+    fn joins(&self) -> bool {
+        self.snapshot.rules.profile.dialect.strict_alternation
+    }
+
+    /// A turn's messages, with results made up for calls that have none and orphans named.
+    fn messages(&mut self, turn: &TurnHeads) -> Vec<MessageInput> {
+        let mut messages: Vec<MessageInput> = Vec::with_capacity(turn.heads.len());
+        let mut open: Vec<(String, String)> = Vec::new();
+        let mut caller = Hash::default();
+        for head in &turn.heads {
+            let Some(counted) = self.gatherer.counted(head.key, self.encoding(), self.joins()) else {
+                continue;
+            };
+            let mut message = counted.message;
+            if message.bar.is_some() && message.role == Role::Tool {
+                self.make_orphan(&mut message);
+            } else if message.bar.is_none() {
+                if message.role == Role::Tool {
+                    let at = counted.reply.and_then(|reply| open.iter().position(|(id, _)| *id == reply));
+                    match at {
+                        Some(at) => drop(open.remove(at)),
+                        None => self.make_orphan(&mut message),
+                    }
+                } else {
+                    self.make_results(&mut messages, caller, std::mem::take(&mut open));
+                    open = counted.calls;
+                    caller = head.key;
+                }
+            }
+            messages.push(message);
+        }
+        self.make_results(&mut messages, caller, open);
+        messages
+    }
+
+    fn make_orphan(&mut self, message: &mut MessageInput) {
+        message.orphan = true;
+        message.cuts.clear();
+        if let Ok(Some(content)) = self.gatherer.content(message.key, message.node) {
+            let standing = Standing { orphan: true, joins: self.joins(), labelled: false };
+            let text = |form| render_forms::wire_text(message.key, message.role, &content, form, standing);
+            message.tokens = self.gatherer.count(self.encoding(), &text(Form::Full));
+            message.placeholder = self.gatherer.count(self.encoding(), &text(Form::Placeholder));
+        }
+    }
+
+    fn make_results(&mut self, messages: &mut Vec<MessageInput>, caller: Hash, open: Vec<(String, String)>) {
+        for (id, name) in open {
+            let key = Fields::new("made result").hash(caller).text(&id).finish();
+            let body = "[cancelled]".to_owned();
+            let tokens = self.gatherer.count(self.encoding(), &body);
+            self.bag
+                .contents
+                .insert(key, Arc::new(Content { parts: vec![Part::Reply { call: id, name, body }], extra: None }));
+            self.made += 1;
+            let made = MessageInput::plain(key, Role::Tool, "[cancelled]".into(), tokens);
+            messages.push(MessageInput { placeholder: tokens, ..made });
+        }
+    }
+
+    fn turn(&mut self, turn: &TurnHeads) -> Result<TurnInput, Failure> {
+        let messages = self.messages(turn);
+        let first = turn.heads.first();
+        let marked = turn.heads.iter().any(|head| self.marked(head.key));
+        let card = if marked { self.card(turn)? } else { None };
+        Ok(TurnInput {
+            atom: atom_of(turn.number, &turn.heads),
+            number: turn.number,
+            title: title_of(&turn.heads),
+            source: self.source(turn.number, first),
+            messages,
+            card,
+            facts: TurnFacts::default(),
+        })
+    }
+
+    fn marked(&self, key: Hash) -> bool {
+        self.snapshot.marks.iter().any(|mark| match mark.target {
+            Atom::Turn { user, .. } => user == key,
+            Atom::Preamble { first } => first == key,
+            Atom::Message { node } => node == key && !mark.kind.excludes(),
+            Atom::Episode { call, .. } => call == key && !mark.kind.excludes(),
+            Atom::Section { .. } | Atom::Range { .. } => false,
+        })
+    }
+
+    fn taken_out(&self, key: Hash) -> bool {
+        self.snapshot.marks.iter().any(|mark| match mark.target {
+            Atom::Message { node: target } | Atom::Episode { call: target, .. } => {
+                target == key && mark.kind.excludes()
+            }
+            Atom::Turn { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
+        })
+    }
+
+    fn source(&self, number: u32, first: Option<&NodeHead>) -> Source {
+        Source {
+            session: Some(self.snapshot.session),
+            branch: Some(self.snapshot.branch.id),
+            turn: Some(number).filter(|n| *n > 0),
+            message: first.map(|head| head.id),
+            external_id: first.and_then(|head| head.external_id.clone()),
+            at: first.map(|head| head.at),
+            path: None,
+            span: None,
+            code: None,
+        }
+    }
+
+    fn card(&mut self, turn: &TurnHeads) -> Result<Option<(Hash, u32)>, Failure> {
+        let heads: Vec<&NodeHead> = turn.heads.iter().collect();
+        self.gatherer.fetch(&heads)?;
+        let parts: Vec<(Role, Arc<Content>)> = turn
+            .heads
+            .iter()
+            .filter(|head| bar(head, false).is_none() && !self.taken_out(head.key))
+            .filter_map(|head| self.gatherer.at_hand(head.key).map(|content| (head.role, content)))
+            .collect();
+        let at = turn.heads.first().map_or(0, |head| head.at);
+        Ok(Some(self.text(card_text(turn.number, at, &parts))))
+    }
+
+    /// Puts a block's text into the bag and counts it.
+    fn text(&mut self, text: String) -> (Hash, u32) {
+        let hash = Hash::of(text.as_bytes());
+        let tokens = self.gatherer.count(self.encoding(), &text);
+        self.bag.blocks.insert(hash, text.into());
+        (hash, tokens)
+    }
+
+    /// The open turn, and what a label before its person's words would add.
+    fn open(&mut self) -> Result<(TurnInput, u32), Failure> {
+        let snapshot = self.snapshot;
+        let mut open = self.turn(&snapshot.open)?;
+        if let Some((key, content)) = &snapshot.draft {
+            let content = Arc::new(content.clone());
+            let message = self.draft(*key, &content);
+            open.atom = Atom::Turn { user: *key, tip: *key };
+            open.title.clone_from(&message.title);
+            open.messages.push(message);
+            self.bag.contents.insert(*key, content);
+        }
+        let brought = |key: Hash| snapshot.marks.iter().any(|mark| mark.brings(key));
+        let goes = |message: &MessageInput| match message.bar {
+            None => true,
+            Some(Bar::Hidden | Bar::Foreign) => brought(message.key),
+            Some(Bar::Empty | Bar::Removed) => false,
+        };
+        let asks = open.messages.iter().rfind(|message| message.role == Role::User && goes(message));
+        let asks = asks.map(|message| (message.key, message.node, message.tokens));
+        let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
+        let content = match self.bag.contents.get(&key) {
+            Some(content) => content.clone(),
+            None => self.gatherer.content(key, node)?.unwrap_or_default(),
+        };
+        let standing = Standing { labelled: true, joins: self.joins(), orphan: false };
+        let labelled = render_forms::wire_text(key, Role::User, &content, Form::Full, standing);
+        let tokens = self.gatherer.count(self.encoding(), &labelled);
+        Ok((open, tokens.saturating_sub(plain)))
+    }
+
+    fn draft(&mut self, key: Hash, content: &Content) -> MessageInput {
+        let standing = Standing { joins: self.joins(), ..Standing::default() };
+        let text = render_forms::wire_text(key, Role::User, content, Form::Full, standing);
+        let hidden = Safe::hidden(&text);
+        if hidden > 0 {
+            self.warnings.push(Warning::HiddenCharacters { count: u32::try_from(hidden).unwrap_or(u32::MAX) });
+        }
+        let tokens = self.gatherer.count(self.encoding(), &text);
+        MessageInput::plain(key, Role::User, NodeHead::preview_of(&text), tokens)
+    }
+
+    fn blocks(&mut self) -> Result<Vec<Block>, Failure> {
+        let mut blocks = self.own_texts();
+        blocks.extend(self.summaries());
+        blocks.extend(self.notes());
+        blocks.extend(self.quote()?);
+        blocks.extend(self.pending()?);
+        if self.snapshot.go_on {
+            let text = render_forms::joinable(self.snapshot.rules.prompts.go_on.trim());
+            blocks.push(self.block(Section::UserMessage, RowKind::Text, text, "go on", Reason::GoOn));
+        }
+        Ok(blocks)
+    }
+
+    fn own_texts(&mut self) -> Vec<Block> {
+        let rules = &self.snapshot.rules;
+        let prompts = rules.prompts.clone();
+        let asks_state = rules.policy.state_block != StateBlock::Off;
+        let mut guidelines = prompts.guidelines.trim().to_owned();
+        if asks_state {
+            guidelines = format!("{guidelines}\n\n{}", prompts.state_request.trim());
+            if rules.policy.choose == Choose::Lane {
+                guidelines = format!("{guidelines}\n\n{}", crate::engine::turns::open_question::REQUEST);
+            }
+        }
+        let personality = rules.personality.clone();
+        let plain = [
+            (Section::System, "Instructions", prompts.system.clone(), Reason::Instructions),
+            (Section::Personality, "Personality", personality, Reason::Configured),
+            (Section::Guidelines, "Guidelines", guidelines, Reason::Guideline),
+        ];
+        let mut blocks = Vec::new();
+        for (section, label, body, reason) in plain {
+            if !body.trim().is_empty() {
+                let text = render_forms::block(label, &body);
+                blocks.push(self.block(section, RowKind::Text, text, section.title(), reason));
+            }
+        }
+        if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
+            let text = state_text(&state.text);
+            let title = format!("state v{}{}", state.version, if state.edited { ", edited by you" } else { "" });
+            blocks.push(self.block(Section::State, RowKind::State, text, &title, Reason::CurrentState));
+        }
+        blocks
+    }
+
+    fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
+        Block::new(section, kind, self.text(text), title, reason)
+    }
+
+    /// Summaries that were accepted.
+    fn summaries(&mut self) -> Vec<Block> {
+        let snapshot = self.snapshot;
+        let each = snapshot.summaries.going.iter().map(|Going { capsule, stale }| {
+            let section =
+                if capsule.kind == CapsuleKind::Session { Section::SessionSummary } else { Section::LaneSummary };
+            let text = summary_text(capsule, *stale);
+            self.block(section, RowKind::Summary, text, &summaries::title(capsule), Reason::Summary)
+        });
+        each.collect()
+    }
+
+    /// A person's notes: pinned ones are instructions, carried texts are cards.
+    fn notes(&mut self) -> Vec<Block> {
+        let snapshot = self.snapshot;
+        let noted = snapshot.marks.iter().filter_map(|mark| mark.note.as_ref().map(|note| (mark, note)));
+        let mut blocks = Vec::new();
+        for (mark, note) in noted {
+            let title = match &mark.origin {
+                Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(note)),
+                None => NodeHead::preview_of(note),
+            };
+            let mut block = match mark.kind {
+                // What came from another branch is something to know, not an instruction.
+                MarkKind::Sticky if mark.origin.is_some() => {
+                    let words = mark.origin.as_ref().map(|origin| origin.words()).unwrap_or_default();
+                    let text = render_forms::fenced(&words, note);
+                    self.block(Section::StickyPins, RowKind::Card, text, &title, Reason::Sticky)
+                }
+                MarkKind::Sticky => {
+                    let text = render_forms::block("Note pinned by the user", note);
+                    self.block(Section::StickyPins, RowKind::Note, text, &title, Reason::Sticky)
+                }
+                MarkKind::Leased { turns } if turns > 0 => {
+                    let text = render_forms::fenced("Note kept for some turns", note);
+                    self.block(
+                        Section::LeasedPins,
+                        RowKind::Card,
+                        text,
+                        &title,
+                        Reason::Leased { left: turns, engine: false },
+                    )
+                }
+                MarkKind::IncludeOnce => {
+                    let text = render_forms::fenced("Text carried along from another branch", note);
+                    self.block(Section::LeasedPins, RowKind::Card, text, &title, Reason::IncludedOnce)
+                }
+                MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
+            };
+            block.atom = Some(mark.target);
+            if let Some(origin) = &mark.origin {
+                (block.source.branch, block.source.message) = (Some(origin.branch), Some(origin.node));
+            }
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    fn quote(&mut self) -> Result<Option<Block>, Failure> {
+        let Some(head) = self.snapshot.reply.clone() else { return Ok(None) };
+        let Some(content) = self.gatherer.content(head.key, Some(head.id))? else { return Ok(None) };
+        let text = quote_text(&head, &content);
+        let mut block = self.block(Section::QuotedReply, RowKind::Quote, text, &head.preview, Reason::Replied);
+        block.source = self.source(0, Some(&head));
+        Ok(Some(block))
+    }
+
+    /// The question that the message answers, as a labelled text before it.
+    fn pending(&mut self) -> Result<Option<Block>, Failure> {
+        let content = match (&self.snapshot.draft, self.snapshot.open.heads.iter().find(|h| h.role == Role::User)) {
+            (Some((_, content)), _) => Some(Arc::new(content.clone())),
+            (None, Some(head)) => self.gatherer.content(head.key, Some(head.id))?,
+            (None, None) => None,
+        };
+        let answered =
+            content.and_then(|content| crate::engine::turns::open_question::answered(self.snapshot, &content.words()));
+        Ok(answered.map(|pending| {
+            let text = crate::engine::turns::open_question::text(&pending);
+            let title = format!("pending {}: {}", pending.slot.name(), pending.question);
+            self.block(Section::QuotedReply, RowKind::Quote, text, &title, Reason::Pending)
+        }))
+    }
+
+    fn sleepers(&self) -> Vec<Sleeper> {
+        let each = self.snapshot.sleepers.iter().map(|(mark, head)| Sleeper {
+            mark: mark.clone(),
+            title: head.as_ref().map_or_else(|| "a message that is gone".to_owned(), |head| head.preview.clone()),
+            source: self.source(0, head.as_ref()),
+            tokens: head.as_ref().map_or(0, |head| u32::try_from(head.bytes / 4).unwrap_or(u32::MAX)),
+        });
+        each.collect()
+    }
+
+    fn finish(
+        mut self,
+        turns: Vec<TurnInput>,
+        open: TurnInput,
+        labelled: u32,
+        blocks: Vec<Block>,
+        sleepers: Vec<Sleeper>,
+    ) -> Gathered {
+        let rules = &self.snapshot.rules;
+        let shape = RequestShape {
+            model: rules.model.name.clone(),
+            dialect: rules.profile.dialect.clone(),
+            max_output: rules.max_output(),
+            temperature: rules.profile.temperature,
+            tools: rules.tools.clone(),
+        };
+        let (tools_tokens, tool_costs) = self.gatherer.weigh_tools(rules, &shape);
+        self.notice();
+        let basis = self.basis(&blocks, &turns, &sleepers);
+        let input = PlanInput {
+            basis,
+            policy: rules.policy.clone(),
+            window_turns: rules.window_turns,
+            mode: rules.mode,
+            layout: rules.layout,
+            profile: rules.profile.name.clone(),
+            tools_tokens,
+            tool_costs,
+            encoding: rules.model.encoding,
+            certainty: Certainty::Estimated,
+            budget: rules.budget,
+            shape,
+            blocks,
+            turns,
+            gaps: self.snapshot.gaps.clone(),
+            open,
+            labelled,
+            marks: self.snapshot.marks.clone(),
+            sleepers,
+            covered: self.snapshot.summaries.covered.clone(),
+            anchor: self.snapshot.branch.anchor.clone(),
+            near: Vec::new(),
+            reserve: 0,
+            retrieval_set_ids: Vec::new(),
+            warnings: self.warnings,
+        };
+        Gathered { input, bag: self.bag, behind: 0 }
+    }
+
+    fn notice(&mut self) {
+        self.warnings.extend(self.snapshot.summaries.warnings.iter().cloned());
+        if self.snapshot.rules.model.source == "assumed" {
+            self.warnings.push(Warning::WindowAssumed { tokens: self.snapshot.rules.model.context_window });
+        }
+        if self.made > 0 {
+            self.warnings.push(Warning::ResultsMade { count: self.made });
+        }
+        if self.snapshot.state_missing
+            && self.snapshot.state.is_some()
+            && self.snapshot.rules.policy.state_block == StateBlock::Required
+        {
+            self.warnings.push(Warning::StateMissing);
+        }
+    }
+
+    fn basis(&self, blocks: &[Block], turns: &[TurnInput], sleepers: &[Sleeper]) -> Basis {
+        let snapshot = self.snapshot;
+        let draft = match &snapshot.draft {
+            Some((_, content)) if snapshot.lane.is_empty() => content.hash(),
+            Some((_, content)) => Fields::new("in lane").hash(content.hash()).text(&snapshot.lane).finish(),
+            None => Fields::new("no draft").number(u64::from(snapshot.go_on)).finish(),
+        };
+        let mut marks = snapshot.marks.clone();
+        marks.extend(snapshot.sleepers.iter().map(|(mark, _)| mark.clone()));
+        let mut frozen = Fields::new("frozen").json(&snapshot.branch.anchor).number(sleepers.len() as u64);
+        for block in blocks {
+            frozen = frozen.hash(block.text).number(u64::from(block.tokens));
+        }
+        for (hash, tokens) in turns.iter().filter_map(|turn| turn.card) {
+            frozen = frozen.hash(hash).number(u64::from(tokens));
+        }
+        Basis {
+            head: snapshot.head.unwrap_or_default(),
+            marks: marks_digest(&marks),
+            draft,
+            wire: wire_digest(&snapshot.rules, snapshot.rules.policy.state_block),
+            frozen: frozen.finish(),
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Gathers a plan's input from a snapshot: fetches contents, projects them, counts them, and remembers the counts.
+//! Runs on the planner's thread. Not for: putting the input together (`input`) or solving (`context`).
+
+use super::input::Work;
+use super::snapshot::Snapshot;
+use super::sources::card_text::Recipe;
+use super::sources::memory::{self, Memories};
+use super::sources::retrieval as found;
+use crate::context::render::Texts;
+use crate::context::render_forms::{self, Standing};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::call::retrieval_set::RetrievalSet;
+use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::conversation::activation::Touches;
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role};
+use crate::domain::planning::input::{Bar, MessageInput, PartInput, PlanInput};
+use crate::domain::planning::plan::{Form, Warning};
+use crate::domain::tool::trace::ToolTrace;
+use crate::engine::indexing::messages::Finder;
+use crate::retrieval::cluster::Placed;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Characters to which tool results may be cut (see `context`).
+const CUTS: [u32; 3] = [300, 1_000, 5_000];
+/// Messages whose counts are remembered before the memory is emptied.
+const REMEMBERED: usize = 50_000;
+/// Bytes of contents kept at hand.
+const KEPT_BYTES: u64 = 48 * 1024 * 1024;
+
+/// Texts by hash and by key, as rendering wants them.
+#[derive(Default, Debug)]
+pub(crate) struct Bag {
+    pub(crate) blocks: HashMap<Hash, Arc<str>>,
+    /// How cards are made from their messages, by the hash of their text.
+    pub(crate) recipes: HashMap<Hash, Recipe>,
+    /// What was looked up.
+    pub(crate) sets: Vec<RetrievalSet>,
+    /// The subject of what is asked.
+    pub(crate) subject: Option<Placed>,
+    pub(crate) contents: HashMap<Hash, Arc<Content>>,
+}
+
+impl Texts for Bag {
+    fn block(&self, text: Hash) -> Option<Arc<str>> {
+        self.blocks.get(&text).cloned()
+    }
+
+    fn content(&self, key: Hash) -> Option<Arc<Content>> {
+        self.contents.get(&key).cloned()
+    }
+}
+
+/// What gathering gives.
+pub(crate) struct Gathered {
+    pub(crate) input: PlanInput,
+    pub(crate) bag: Bag,
+    /// Messages that are still to be indexed before they can be looked through.
+    pub(crate) behind: usize,
+}
+
+/// A message as a plan's input takes it, with what decides whether calls and results belong together.
+#[derive(Clone)]
+pub(crate) struct Counted {
+    pub(crate) message: MessageInput,
+    pub(crate) calls: Vec<(String, String)>,
+    pub(crate) reply: Option<String>,
+}
+
+/// See the module.
+pub(crate) struct Gatherer {
+    store: Store,
+    counter: Arc<dyn CountTokens>,
+    pub(crate) finder: Finder,
+    pub(crate) memories: Memories,
+    memory: HashMap<(Hash, Encoding, bool), Counted>,
+    contents: HashMap<Hash, Arc<Content>>,
+    content_bytes: u64,
+    pub(crate) facts: super::facts::Memory,
+    pub(crate) questions: super::sources::subjects::Questions,
+    /// What the workspace says of itself.
+    pub(crate) project: Option<Arc<crate::engine::tools::workspace::Project>>,
+    /// The workspace's code.
+    pub(crate) code: Option<crate::engine::indexing::code_workspace::Codebase>,
+    pub(crate) analyzer: crate::code::parse::words::Analyzer,
+    pub(crate) weighed: crate::engine::tools::switches::Weighed,
+}
+
+impl Gatherer {
+    pub(crate) fn new(store: Store, counter: Arc<dyn CountTokens>) -> Self {
+        let (finder, memories) = (Finder::new(store.clone()), Memories::new(store.clone()));
+        Self {
+            store,
+            counter,
+            finder,
+            memories,
+            memory: HashMap::new(),
+            contents: HashMap::new(),
+            content_bytes: 0,
+            facts: super::facts::Memory::default(),
+            questions: super::sources::subjects::Questions::default(),
+            project: None,
+            code: None,
+            analyzer: crate::code::parse::words::Analyzer::default(),
+            weighed: crate::engine::tools::switches::Weighed::default(),
+        }
+    }
+
+    /// Forgets everything that was remembered of messages (some were removed).
+    pub(crate) fn forget(&mut self) {
+        self.memory.clear();
+        self.contents.clear();
+        self.content_bytes = 0;
+        self.finder.forget();
+        self.facts.forget();
+        self.questions.forget();
+    }
+
+    /// Gathers. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
+    pub(crate) fn gather(&mut self, snapshot: &Snapshot) -> Result<Gathered, Failure> {
+        let (instead, why) = self.counter.settle(snapshot.rules.model.encoding);
+        let Some(why) = why else { return self.gather_counted(snapshot) };
+        let mut settled = snapshot.clone();
+        settled.rules.model.encoding = instead;
+        let mut found = self.gather_counted(&settled)?;
+        found.input.warnings.push(Warning::TokenizerUnused { why, instead });
+        Ok(found)
+    }
+
+    fn gather_counted(&mut self, snapshot: &Snapshot) -> Result<Gathered, Failure> {
+        let joins = snapshot.rules.profile.dialect.strict_alternation;
+        let heads: Vec<&NodeHead> =
+            snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
+        self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
+        let mut found = Work::new(self, snapshot).assemble()?;
+        super::sources::rules::add(self, snapshot, &mut found)?;
+        let asked = found::asked(self, snapshot)?;
+        found.bag.subject = super::sources::subjects::place(self, snapshot, asked.as_deref())?;
+        memory::add(self, snapshot, asked.as_deref(), &mut found)?;
+        super::sources::error_pairs::add(self, snapshot, &mut found)?;
+        super::sources::code::add(self, snapshot, asked.as_deref(), &mut found)?;
+        found::add(self, snapshot, asked, &mut found)?;
+        super::sources::suggested_pins::add(snapshot, &mut found.input);
+        Ok(found)
+    }
+
+    /// The store.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The token counter.
+    pub(crate) fn counter(&self) -> Arc<dyn CountTokens> {
+        self.counter.clone()
+    }
+
+    /// What is remembered of a message.
+    pub(crate) fn counted(&self, key: Hash, encoding: Encoding, joins: bool) -> Option<Counted> {
+        self.memory.get(&(key, encoding, joins)).cloned()
+    }
+
+    /// A content that is at hand.
+    pub(crate) fn at_hand(&self, key: Hash) -> Option<Arc<Content>> {
+        self.contents.get(&key).cloned()
+    }
+
+    /// Counts the messages that are not remembered yet, with one read for contents and one for known counts.
+    fn prepare(&mut self, heads: &[&NodeHead], encoding: Encoding, joins: bool) -> Result<(), Failure> {
+        if self.memory.len() > REMEMBERED {
+            self.memory.clear();
+        }
+        let unknown = |head: &&&NodeHead| !self.memory.contains_key(&(head.key, encoding, joins));
+        let missing: Vec<&NodeHead> = heads.iter().filter(unknown).copied().collect();
+        for batch in missing.chunks(256) {
+            self.count_batch(batch, encoding, joins)?;
+        }
+        Ok(())
+    }
+
+    fn count_batch(&mut self, heads: &[&NodeHead], encoding: Encoding, joins: bool) -> Result<(), Failure> {
+        self.fetch(heads)?;
+        let drafts: Vec<(usize, Projected)> = heads
+            .iter()
+            .enumerate()
+            .map(|(at, head)| {
+                let content = self.contents.get(&head.key).cloned().unwrap_or_default();
+                (at, Projected::new(head, &content, joins))
+            })
+            .collect();
+        let keys: Vec<Hash> =
+            drafts.iter().flat_map(|(_, draft)| draft.texts()).map(|t| Hash::of(t.as_bytes())).collect();
+        let mut known = self.store.counts(&keys, encoding)?;
+        let mut fresh = Vec::new();
+        for (at, draft) in drafts {
+            let mut count = |text: &str| -> u32 {
+                let key = Hash::of(text.as_bytes());
+                *known.entry(key).or_insert_with(|| {
+                    let tokens = self.counter.count(encoding, text);
+                    fresh.push((key, encoding, tokens));
+                    tokens
+                })
+            };
+            let counted = draft.counted(heads[at], &mut count);
+            self.memory.insert((heads[at].key, encoding, joins), counted);
+        }
+        if !fresh.is_empty() && !self.store.read_only() {
+            self.store.post(vec![Write::PutCounts(fresh)]);
+        }
+        Ok(())
+    }
+
+    /// Brings contents near; forgets all when they grow too large.
+    pub(crate) fn fetch(&mut self, heads: &[&NodeHead]) -> Result<(), Failure> {
+        if self.content_bytes > KEPT_BYTES {
+            self.contents.clear();
+            self.content_bytes = 0;
+        }
+        let ids: Vec<NodeId> = heads.iter().filter(|h| !self.contents.contains_key(&h.key)).map(|h| h.id).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        for Node { head, content } in self.store.nodes(&ids)? {
+            self.content_bytes += content.bytes() + 200;
+            self.contents.insert(head.key, Arc::new(content));
+        }
+        Ok(())
+    }
+
+    /// The content of one node.
+    pub(crate) fn content(&mut self, key: Hash, id: Option<NodeId>) -> Result<Option<Arc<Content>>, Failure> {
+        if let Some(content) = self.contents.get(&key) {
+            return Ok(Some(content.clone()));
+        }
+        let Some(id) = id else { return Ok(None) };
+        Ok(self.store.nodes(&[id])?.pop().map(|node| {
+            let content = Arc::new(node.content);
+            self.contents.insert(key, content.clone());
+            content
+        }))
+    }
+
+    /// The newest tool calls of a session, oldest first.
+    pub(crate) fn traces(&self, session: SessionId, most: usize) -> Result<Vec<ToolTrace>, Failure> {
+        Ok(self.store.traces(session, most)?)
+    }
+
+    /// What turns touched, by the keys of their last nodes.
+    pub(crate) fn touches(&self, session: SessionId, tips: &[Hash]) -> Result<HashMap<Hash, Touches>, Failure> {
+        Ok(self.store.touches(session, tips)?)
+    }
+
+    /// A message with its head.
+    pub(crate) fn node(&self, id: NodeId) -> Result<Option<Node>, Failure> {
+        Ok(self.store.nodes(&[id])?.pop())
+    }
+
+    /// Tokens of a text.
+    pub(crate) fn count(&self, encoding: Encoding, text: &str) -> u32 {
+        self.counter.count(encoding, text)
+    }
+}
+
+/// A message's texts in every form that it may take.
+struct Projected {
+    whole_form: Form,
+    whole: String,
+    cuts: Vec<(u32, String)>,
+    elided: Option<String>,
+    placeholder: String,
+    calls: Vec<(String, String, String)>,
+    reply: Option<String>,
+    bar: Option<Bar>,
+    parts: Vec<PartInput>,
+}
+
+impl Projected {
+    fn new(head: &NodeHead, content: &Content, joins: bool) -> Self {
+        let standing = Standing { joins, ..Standing::default() };
+        let text = |form: Form| render_forms::wire_text(head.key, head.role, content, form, standing);
+        let stateful = head.role == Role::Assistant
+            && crate::domain::conversation::state::find(&render_forms::plain(content), true).is_some();
+        let whole_form = if stateful { Form::NoState } else { Form::Full };
+        let calls: Vec<(String, String, String)> =
+            content.calls().map(|(id, name, args)| (id.to_owned(), name.to_owned(), args.to_owned())).collect();
+        let length = if head.role == Role::Tool { render_forms::plain(content).chars().count() } else { 0 };
+        let whole = text(whole_form);
+        Self {
+            cuts: CUTS.into_iter().filter(|limit| length > *limit as usize).map(|l| (l, text(Form::Cut(l)))).collect(),
+            elided: (!calls.is_empty()).then(|| text(Form::Elided)),
+            placeholder: text(Form::Placeholder),
+            reply: reply_to(content),
+            parts: opaque_parts(head.key, content),
+            bar: bar(head, whole.is_empty() && calls.is_empty()),
+            whole_form,
+            whole,
+            calls,
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let calls = self.calls.iter().flat_map(|(_, name, args)| [name.as_str(), args.as_str()]);
+        let cuts = self.cuts.iter().map(|(_, text)| text.as_str());
+        let own = [self.whole.as_str(), self.placeholder.as_str()];
+        own.into_iter().chain(self.elided.as_deref()).chain(cuts).chain(calls)
+    }
+
+    fn counted(self, head: &NodeHead, count: &mut impl FnMut(&str) -> u32) -> Counted {
+        let called: u32 = self.calls.iter().map(|(_, name, args)| count(name) + count(args)).sum();
+        Counted {
+            message: MessageInput {
+                key: head.key,
+                node: Some(head.id),
+                role: head.role,
+                title: head.preview.clone(),
+                whole: self.whole_form,
+                tokens: count(&self.whole) + called,
+                cuts: self.cuts.iter().map(|(limit, text)| (*limit, count(text))).collect(),
+                elided: self.elided.as_deref().map(&mut *count),
+                placeholder: count(&self.placeholder) + called,
+                calls: u16::try_from(self.calls.len()).unwrap_or(u16::MAX),
+                orphan: false,
+                bar: self.bar,
+                parts: self.parts,
+            },
+            calls: self.calls.into_iter().map(|(id, name, _)| (id, name)).collect(),
+            reply: self.reply,
+        }
+    }
+}
+
+fn opaque_parts(key: Hash, content: &Content) -> Vec<PartInput> {
+    let named = content.parts.iter().enumerate().filter_map(|(at, part)| match part {
+        Part::Opaque { mime, bytes, raw } => Some(PartInput {
+            atom: Fields::new("part").hash(key).number(at as u64).hash(*raw).finish(),
+            title: format!("{mime}, {bytes} bytes"),
+        }),
+        Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Reply { .. } => None,
+    });
+    named.collect()
+}
+
+fn reply_to(content: &Content) -> Option<String> {
+    content.parts.iter().find_map(|part| match part {
+        Part::Reply { call, .. } => Some(call.clone()),
+        Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
+    })
+}
+
+/// Why a message is not sent by itself.
+pub(crate) fn bar(head: &NodeHead, empty: bool) -> Option<Bar> {
+    if head.end == End::Removed {
+        Some(Bar::Removed)
+    } else if empty {
+        Some(Bar::Empty)
+    } else if head.hidden {
+        Some(Bar::Hidden)
+    } else if head.role == Role::System {
+        Some(Bar::Foreign)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,54 @@
+//! The texts of blocks that are made from messages: state, cards of turns, quotes; and what rows call turns.
+//! Not for: which of them go (`input`) or cards of single messages (`sources::retrieval`).
+
+use crate::context::render_forms;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{Content, NodeHead, Role};
+use crate::domain::planning::plan::Form;
+use std::sync::Arc;
+
+/// Bytes of a state block that are sent; longer ones are cut at a line.
+const STATE_BYTES: usize = 8 * 1024;
+
+/// A state block as it is sent.
+pub(crate) fn state_text(state: &str) -> String {
+    render_forms::block("State", bounded(state))
+}
+
+/// A turn as the card that stands for it outside the window.
+pub(crate) fn card_text(number: u32, at: i64, parts: &[(Role, Arc<Content>)]) -> String {
+    let body = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content.as_ref())));
+    render_forms::fenced(&format!("Turn {number} of this conversation, {} (kept as context)", date(at)), &body)
+}
+
+/// A message as the quote that is replied to.
+pub(crate) fn quote_text(head: &NodeHead, content: &Content) -> String {
+    let words = render_forms::words(head.key, head.role, content, Form::NoState);
+    render_forms::fenced(&format!("The user replies to this {} message of {}", head.role.name(), date(head.at)), &words)
+}
+
+fn bounded(state: &str) -> &str {
+    if state.len() <= STATE_BYTES {
+        return state;
+    }
+    let end = (0..=STATE_BYTES).rev().find(|at| state.is_char_boundary(*at)).unwrap_or(0);
+    state[..end].rfind('\n').map_or(&state[..end], |line| &state[..line])
+}
+
+/// The atom of a turn with this number (0: the preamble).
+pub(crate) fn atom_of(number: u32, heads: &[NodeHead]) -> Atom {
+    let first = heads.first().map(|head| head.key).unwrap_or_default();
+    if number == 0 {
+        return Atom::Preamble { first };
+    }
+    Atom::Turn { user: first, tip: heads.last().map_or(first, |head| head.key) }
+}
+
+pub(crate) fn title_of(heads: &[NodeHead]) -> String {
+    heads.iter().map(|head| head.preview.as_str()).find(|preview| !preview.is_empty()).unwrap_or_default().to_owned()
+}
+
+/// The day of a time, in UTC, so that the same message has the same label everywhere.
+fn date(at: i64) -> String {
+    jiff::Timestamp::from_millisecond(at).map_or_else(|_| "undated".into(), |t| t.strftime("%Y-%m-%d").to_string())
+}

@@ -1,0 +1,16 @@
+//! From a branch and a draft to a plan: the snapshot, the input, the worker thread, previews.
+//! Not for: solving (the room `context`).
+
+pub(super) mod draft;
+pub(super) mod edited;
+pub(super) mod facts;
+pub(super) mod input;
+pub(super) mod input_builder;
+pub(super) mod labels;
+pub(super) mod preview;
+pub(super) mod previous_request;
+pub(super) mod queries;
+pub(super) mod snapshot;
+pub(crate) mod sources;
+pub(super) mod what_if;
+pub(super) mod worker;

@@ -1,0 +1,94 @@
+//! The last request of a branch, recalled from the store after a restart, so that it can be told how much of the next one
+//! its server may have cached. Worked out beside the engine; until it is there, nothing is said of it.
+//! Not for: sending it again (`replay`).
+
+use crate::context::render::Outline;
+use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::call::run::RunCard;
+use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::engine::api::Event;
+use crate::engine::calls::replay::{rendered, restored, stored};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::sessions::session::Session;
+use crate::store::Store;
+use std::sync::Arc;
+
+/// What a request consists of, and the plan that it was made from.
+pub(crate) type Request = (Arc<Outline>, Box<ContextPlan>);
+
+impl Core {
+    /// The last call of a branch, or of the one that it was forked from, until then.
+    pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
+        let session = self.session_of(id).ok()?;
+        let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);
+        for _ in 0..=session.branches.len() {
+            let own = |run: &&RunCard| run.branch == at.id && run.at <= until;
+            if let Some(run) = session.runs.iter().rev().find(own) {
+                return Some(run.clone());
+            }
+            until = until.min(at.created_at);
+            at = session.branch(at.parent?).ok()?;
+        }
+        None
+    }
+
+    /// Has the last request of a branch read again, once, where it is not known. A single command waits for it.
+    pub(crate) fn recall_request(&mut self, branch: BranchId) {
+        if self.outlines.contains_key(&branch) || !self.recalling.insert(branch) {
+            return;
+        }
+        let Some(run) = self.last_request(branch) else {
+            self.recalling.remove(&branch);
+            return;
+        };
+        if self.setup.patient {
+            let session = self.session_of(branch).ok();
+            if let Some((outline, plan)) = session.and_then(|session| outline(&self.store, session, &run)) {
+                self.outlines.insert(branch, outline);
+                self.project.carried(branch, &plan);
+            }
+            return;
+        }
+        let (store, inbox) = (self.store.clone(), self.inbox.clone());
+        let work = move || {
+            let session = Session::load(&store, run.session).ok();
+            let found = session.and_then(|session| outline(&store, &session, &run));
+            let _ = inbox.send(Inbox::Recalled(branch, run.id, found));
+        };
+        let _ = std::thread::Builder::new().name("pleach-recall".into()).spawn(work);
+    }
+
+    /// It was read: the plan on the screen is shown again with what is known now.
+    pub(crate) fn recalled(&mut self, branch: BranchId, run: RunId, request: Option<Request>) {
+        let newest = self.last_request(branch).map(|last| last.id) == Some(run);
+        let request = request.filter(|_| newest && !self.outlines.contains_key(&branch));
+        let Some((outline, plan)) = request else { return };
+        self.outlines.insert(branch, outline);
+        self.project.carried(branch, &plan);
+        let other = |row: &Row| {
+            let last = plan.rows.iter().find(|before| before.atom == row.atom && before.included());
+            matches!(row.kind, RowKind::Rules | RowKind::Module)
+                && row.included()
+                && last.is_some_and(|last| last.text != row.text)
+        };
+        // What changed meanwhile is told in the plan itself.
+        if self.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
+            return self.project_changed();
+        }
+        let generation = self.newest.get(&branch).copied();
+        if let (Some(drawn), Some(generation), true) =
+            (self.drawn.get(&branch).cloned(), generation, self.jobs.is_empty())
+        {
+            let planned = self.shown(branch, &drawn.solved);
+            self.say(Event::Planned { branch, generation, planned });
+        }
+    }
+}
+
+/// What a stored request consists of; nothing where it does not render to the bytes that were sent.
+fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<Request> {
+    let stored = stored(store, run).ok()?;
+    let bag = restored(store, &stored, session, run).ok()?;
+    let (wire, outline) = rendered(&stored, &bag).ok()?;
+    (wire.digest == run.request_digest).then(|| (Arc::new(outline), Box::new(stored.plan)))
+}

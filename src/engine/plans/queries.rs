@@ -1,0 +1,404 @@
+//! Requests that only ask: texts of rows, stored plans, models, the doctor.
+//! Not for: anything that changes a session.
+
+use super::input_builder::Bag;
+use crate::context::render_forms::{self, Standing};
+use crate::domain::base::damage::{BackupAct, holding_sentence};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::address;
+use crate::domain::call::meter::Learned;
+use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::provider::ProviderError;
+use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::{CountTokens, Encoding, counted};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::domain::tool::folder_settings::FileStanding;
+use crate::engine::api::{Answer, Finding};
+use crate::engine::core::{Core, Inbox};
+use crate::store::Store;
+use crate::store::types::StoreError;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+impl Core {
+    /// The text of a row of the plan drawn last, as it goes; for what stays out, as it is.
+    pub(crate) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
+        let drawn = self.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        let plan = &drawn.solved.plan;
+        let row = plan.rows.iter().find(|row| row.atom == *atom);
+        let row = row.ok_or_else(|| Failure::user("That row is not in the plan."))?;
+        if let Some(text) = row.text.and_then(|text| drawn.solved.bag.blocks.get(&text)) {
+            return Ok(Answer::Text(text.to_string()));
+        }
+        if matches!(row.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
+            && let Some(text) = self.project_text(atom, row.source.path.as_deref())
+        {
+            return Ok(Answer::Text(text));
+        }
+        if row.kind == RowKind::Memory {
+            return Ok(Answer::Text(row.title.clone()));
+        }
+        let mut out = String::new();
+        for (role, text) in self.item_texts(row, &drawn.solved.bag, row.included())? {
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            let _ = writeln!(out, "── {} ──\n{text}", role.name());
+        }
+        if out.is_empty() {
+            out = self.message_text(branch, atom, row.included())?;
+        }
+        Ok(Answer::Text(out))
+    }
+
+    fn item_texts(&self, row: &Row, bag: &Bag, sent: bool) -> Result<Vec<(Role, String)>, Failure> {
+        let mut texts = Vec::new();
+        for item in &row.items {
+            let content = match (bag.contents.get(&item.key), item.node) {
+                (Some(content), _) => content.clone(),
+                (None, Some(node)) => Arc::new(self.content(node)?),
+                (None, None) => continue,
+            };
+            let standing = Standing { orphan: item.orphan, ..Standing::default() };
+            let mut text = if sent {
+                render_forms::wire_text(item.key, item.role, &content, item.form, standing)
+            } else {
+                render_forms::plain(&content)
+            };
+            for (_, name, args) in content.calls().filter(|_| !sent || render_forms::keeps_calls(item.form)) {
+                let _ = write!(text, "\n[calls {name} {args}]");
+            }
+            texts.push((item.role, text));
+        }
+        Ok(texts)
+    }
+
+    fn message_text(&self, branch: BranchId, atom: &Atom, sent: bool) -> Result<String, Failure> {
+        let session = self.session_of(branch)?;
+        let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
+        let nothing =
+            if sent { "That row has no text of its own." } else { "It does not go, so its text is not read." };
+        let slot = slot.ok_or_else(|| Failure::user(nothing))?;
+        Ok(render_forms::plain(&self.content(session.tree.head(slot).id)?))
+    }
+
+    /// The exact body of the plan drawn last.
+    pub(crate) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
+        let drawn = self.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
+    }
+
+    /// A stored plan by a prefix of its id or of a run's id.
+    pub(crate) fn stored_plan(&self, prefix: &str) -> Result<Answer, Failure> {
+        let (id, stored) = match self.store.plan_by_prefix(prefix)?.as_slice() {
+            [one] => one.clone(),
+            [] => {
+                let run = one_run(&self.store, prefix)?;
+                let id = run.plan;
+                let found = self.store.plan_by_prefix(&id.to_string())?.pop();
+                found.ok_or_else(|| Failure::user("The plan of that call is gone."))?
+            }
+            _ => return Err(Failure::user(format!("{prefix:?} names several plans.")).todo("Type more of the id.")),
+        };
+        let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
+        Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
+    }
+
+    /// The profiles that a question about servers concerns.
+    fn asked_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
+        let all = self.setup.profiles.values();
+        let chosen: Vec<Profile> = match only {
+            Some(name) => all.filter(|profile| profile.name == name).cloned().collect(),
+            None => all.filter(|profile| self.setup.servers.ready(profile).is_ok()).cloned().collect(),
+        };
+        if chosen.is_empty() {
+            let known: Vec<&str> = self.setup.profiles.keys().map(String::as_str).collect();
+            return Err(Failure::user("There is no such profile, or none is set up.")
+                .todo(format!("Known are: {}.", known.join(", "))));
+        }
+        Ok(chosen)
+    }
+
+    /// Asks servers for their models, on threads of its own.
+    pub(crate) fn models(&self, ticket: crate::engine::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
+        let profiles = self.asked_profiles(only)?;
+        let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
+        let (lookup, counter) = (self.setup.models.clone(), self.setup.counter.clone());
+        let work = move || {
+            let asked: Vec<_> = profiles
+                .into_iter()
+                .map(|profile| {
+                    let servers = servers.clone();
+                    let name = profile.name.clone();
+                    (
+                        name,
+                        std::thread::spawn(move || {
+                            let found = servers.models(&profile);
+                            (profile, found)
+                        }),
+                    )
+                })
+                .collect();
+            let mut all = Vec::new();
+            let mut learned = Vec::new();
+            for (name, thread) in asked {
+                let Ok((profile, found)) = thread.join() else { continue };
+                let whole = |model| {
+                    let model = merged(model, &profile, &lookup);
+                    ModelInfo { encoding: counter.settle(model.encoding).0, ..model }
+                };
+                let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
+                if let Ok(models) = &found {
+                    learned.extend(models.iter().filter(|m| m.source == "server").map(|m| (name.clone(), m.clone())));
+                }
+                all.push((name, found.map_err(provider_failure)));
+            }
+            let _ = inbox.send(Inbox::Learned(learned));
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Models(all)))));
+        };
+        let _ = std::thread::Builder::new().name("pleach-models".into()).spawn(work);
+        Ok(())
+    }
+
+    /// When a branch's model has a window that is only assumed, asks its server, once.
+    pub(crate) fn learn_window(&self, branch: &Branch) {
+        let Ok(rules) = self.rules(branch) else { return };
+        let openai = rules.profile.backend == Backend::Openai;
+        if rules.model.source != "assumed" || !openai || self.setup.servers.ready(&rules.profile).is_err() {
+            return;
+        }
+        let (servers, inbox, lookup) = (self.setup.servers.clone(), self.inbox.clone(), self.setup.models.clone());
+        let work = move || {
+            let Ok(models) = servers.models(&rules.profile) else { return };
+            let told =
+                models.into_iter().map(|model| merged(model, &rules.profile, &lookup)).filter(|m| m.source == "server");
+            let told = told.map(|model| (rules.profile.name.clone(), model)).collect();
+            let _ = inbox.send(Inbox::Learned(told));
+        };
+        let _ = std::thread::Builder::new().name("pleach-models".into()).spawn(work);
+    }
+
+    /// Looks at the store, the workspace and every profile.
+    pub(crate) fn doctor(&self, ticket: crate::engine::api::Ticket) {
+        let (store, workspace) = (self.store.clone(), self.workspace_findings());
+        let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
+        let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
+        let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
+        let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
+        let (lookup, counter, model) =
+            (self.setup.models.clone(), self.setup.counter.clone(), self.setup.model.clone());
+        let work = move || {
+            let named = profiles.iter().find(|profile| profile.name == chosen);
+            let asked = |named: &Profile| lookup(model.as_ref().unwrap_or(&named.model), named);
+            let tokenizer = named.and_then(|named| tokenizer_finding(&asked(named), counter.as_ref()));
+            let embedder = std::thread::spawn(move || crate::engine::startup::embedder::finding(embedder.as_ref()));
+            let checked = std::thread::spawn(move || (store_findings(&store), meter_findings(&store)));
+            let threads: Vec<_> = profiles
+                .into_iter()
+                .map(|profile| {
+                    let (servers, chosen) = (servers.clone(), chosen.clone());
+                    std::thread::spawn(move || profile_finding(servers.as_ref(), &profile, &chosen))
+                })
+                .collect();
+            let (mut findings, meters) = checked.join().unwrap_or_default();
+            findings.extend(workspace);
+            findings.extend(embedder.join());
+            findings.extend(tokenizer);
+            findings.extend(meters);
+            findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
+            findings.extend(quirks);
+            findings.extend(tools);
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
+        };
+        let _ = std::thread::Builder::new().name("pleach-doctor".into()).spawn(work);
+    }
+
+    fn workspace_findings(&self) -> Vec<Finding> {
+        let trust = if self.trusted {
+            "trusted: tools are offered; what changes anything asks first"
+        } else {
+            "not trusted: no tools are offered"
+        };
+        let workspace = Finding {
+            subject: "workspace".into(),
+            ok: None,
+            text: format!("{} ({trust})", self.setup.workspace),
+            todo: String::new(),
+            facts: Vec::new(),
+        };
+        let settings = self.folder_card().map(|card| {
+            let todo = match card.standing {
+                FileStanding::Untrusted => "`pleach trust` trusts the folder.",
+                FileStanding::Faulty => "Mend the file, or delete it.",
+                FileStanding::Waits => "`pleach trust --config` shows it and asks.",
+                FileStanding::Used | FileStanding::Declined => "",
+            };
+            let standing = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+            Finding {
+                subject: "folder settings".into(),
+                ok: (card.standing == FileStanding::Faulty).then_some(false),
+                text: format!("{} ({})", card.path, card.words()),
+                todo: todo.into(),
+                facts: vec![("standing", standing.unwrap_or_default())],
+            }
+        });
+        [workspace].into_iter().chain(settings).collect()
+    }
+}
+
+const MEND: &str = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
+
+/// How the store is, the whole of it read once.
+fn store_findings(store: &Store) -> Vec<Finding> {
+    let finding = |ok, text: String, todo: &str| Finding {
+        subject: "store".into(),
+        ok: Some(ok),
+        text,
+        todo: todo.into(),
+        facts: Vec::new(),
+    };
+    let mode = if store.read_only() { ", read-only" } else { "" };
+    let mut found = vec![match (store.sessions(), store.quick_check()) {
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), MEND),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), MEND),
+        (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
+        (Ok(sessions), Ok(None)) => {
+            let last = store.backups().len();
+            let (sessions, backups) = (counted(sessions.len() as u64, "session"), counted(last as u64, "backup"));
+            finding(true, format!("{sessions}{mode}; the file is sound; {backups}"), "")
+        }
+    }];
+    found.push(content_finding(store));
+    let plain = |subject: &str, text: String, todo: &str| Finding {
+        subject: subject.into(),
+        ok: None,
+        text,
+        todo: todo.into(),
+        facts: Vec::new(),
+    };
+    if let Ok((left @ 1.., all)) = store.plans_to_move() {
+        let text = format!("{} of {all} are in their present form", all - left);
+        found.push(plain("stored plans", text, "The rest follow while the program is open; it may be interrupted."));
+    }
+    if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+        found.push(plain("backups", held, ""));
+    }
+    if store.purge_pending() {
+        let text = "removed text still stands in the log, because another program is reading it".into();
+        found.push(plain("purge pending", text, "Close the other windows."));
+    }
+    found
+}
+
+/// Whether what the store holds belongs together.
+fn content_finding(store: &Store) -> Finding {
+    let (ok, text, facts) = match store.examine() {
+        Err(error) => (false, error.to_string(), Vec::new()),
+        Ok(seen) => {
+            let messages = counted(seen.messages, "message");
+            let whole = format!("{messages}: every table, index, head, parent and hash is as it should be");
+            let facts = vec![
+                ("tables", seen.schema.to_string()),
+                ("branches", seen.branches.to_string()),
+                ("messages", seen.messages.to_string()),
+                ("contents", seen.contents.to_string()),
+                ("faults", seen.faults.join("; ")),
+            ];
+            let ok = seen.faults.is_empty();
+            (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
+        }
+    };
+    let todo = if ok { "" } else { MEND };
+    Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
+}
+
+/// How the models that were asked count, beside our estimates.
+fn meter_findings(store: &Store) -> Vec<Finding> {
+    let finding = |known: Learned| Finding {
+        subject: format!("meter {}/{}", known.profile, known.model),
+        ok: None,
+        text: format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding),
+        todo: String::new(),
+        facts: Vec::new(),
+    };
+    crate::engine::calls::meters::learned(store).into_iter().map(finding).collect()
+}
+
+/// Whether the model's own tokenizer counts, where one is set.
+fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Finding> {
+    let Encoding::File(_) = model.encoding else { return None };
+    let (encoding, why) = counter.settle(model.encoding);
+    let by = format!("tokens of {} are counted by {}", model.name, encoding.title());
+    let todo = if why.is_some() { "Check `tokenizer` in the settings." } else { "" };
+    Some(Finding {
+        subject: "tokenizer".into(),
+        ok: Some(why.is_none()),
+        text: why.map_or_else(|| by.clone(), |why| format!("{why}; {by}")),
+        todo: todo.into(),
+        facts: Vec::new(),
+    })
+}
+
+/// The call that a prefix of its id names.
+pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
+    let mut runs = store.run_by_prefix(prefix)?;
+    match runs.len() {
+        0 => Err(Failure::user(format!("There is no call or plan {prefix:?}.")).todo("pleach plans list shows them.")),
+        1 => Ok(runs.remove(0)),
+        _ => Err(Failure::user(format!("{prefix:?} names several calls.")).todo("Type more of the id.")),
+    }
+}
+
+pub(crate) fn unreadable(error: &serde_json::Error) -> Failure {
+    Failure::new(FailureKind::Store, format!("The stored plan cannot be read: {error}."))
+}
+
+/// A provider's error at the door.
+pub(crate) fn provider_failure(error: ProviderError) -> Failure {
+    Failure::new(FailureKind::Provider, error.what).todo(error.hint)
+}
+
+/// What a server tells of a model, filled up from the table.
+fn merged(told: ModelInfo, profile: &Profile, lookup: &crate::engine::startup::setup::ModelLookup) -> ModelInfo {
+    let known = lookup(&told.name, profile);
+    if told.context_window == 0 {
+        return known;
+    }
+    ModelInfo {
+        price: told.price.or(known.price),
+        encoding: known.encoding,
+        exact_encoding: known.exact_encoding,
+        ..told
+    }
+}
+
+fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile: &Profile, chosen: &str) -> Finding {
+    let mark = if profile.name == chosen { " (in use)" } else { "" };
+    let subject = format!("profile {}{mark}", profile.name);
+    if profile.backend != Backend::Openai {
+        let text = "built in; it is no language model: it quotes what is in its context".into();
+        return Finding { subject, ok: Some(true), text, todo: String::new(), facts: Vec::new() };
+    }
+    if let Err(failure) = servers.ready(profile) {
+        return Finding { subject, ok: None, text: failure.what, todo: failure.todo, facts: Vec::new() };
+    }
+    match servers.probe(profile) {
+        Ok(count) => Finding {
+            subject,
+            ok: Some(true),
+            text: format!("{} answers, {count} models", address::shown(&profile.base_url)),
+            todo: String::new(),
+            facts: Vec::new(),
+        },
+        Err(error) => Finding { subject, ok: Some(false), text: error.what, todo: error.hint, facts: Vec::new() },
+    }
+}
+
+/// Which node's contents were asked for; those that are gone are left out.
+pub(crate) fn bodies(core: &Core, nodes: &[NodeId]) -> Result<Answer, Failure> {
+    Ok(Answer::Bodies(core.store.nodes(nodes)?.into_iter().map(Arc::new).collect()))
+}

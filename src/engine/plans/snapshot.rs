@@ -1,0 +1,282 @@
+//! What a planning job is given: the part of a session that can matter, copied, so that planning goes on beside the engine.
+//! Not for: contents and counts; the job fetches them itself.
+
+use super::sources::suggested_pins::{self, Suggestion};
+use super::sources::summaries::{self, Ground, Summaries};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::conversation::branch::{Branch, StateVersion};
+use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::mark::{Atom, Mark};
+use crate::domain::conversation::message::{Content, End, NodeHead, Role, node_key};
+use crate::domain::conversation::task::TaskSpan;
+use crate::domain::conversation::tree::{Slot, Turn};
+use crate::domain::planning::input::Gap;
+use crate::domain::planning::mode::SearchWish;
+use crate::engine::indexing::vectors::Haste;
+use crate::engine::sessions::path::PathView;
+use crate::engine::sessions::session::Session;
+use crate::engine::startup::setup::Rules;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Turns looked at one by one, at the most and at the least.
+const MOST_TURNS: usize = 2_000;
+const LEAST_TURNS: usize = 48;
+
+/// A turn's heads.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnHeads {
+    pub(crate) number: u32,
+    /// Position of its first node on the path.
+    pub(crate) at: usize,
+    pub(crate) heads: Vec<NodeHead>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) session: SessionId,
+    pub(crate) branch: Branch,
+    pub(crate) rules: Rules,
+    pub(crate) turns: Vec<TurnHeads>,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) open: TurnHeads,
+    /// The message that is not a node yet, with the key that it would have.
+    pub(crate) draft: Option<(Hash, Content)>,
+    /// The open turn ends in a cut answer that is to be continued.
+    pub(crate) go_on: bool,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) sleepers: Vec<(Mark, Option<NodeHead>)>,
+    pub(crate) state: Option<StateVersion>,
+    pub(crate) state_missing: bool,
+    pub(crate) reply: Option<NodeHead>,
+    pub(crate) summaries: Summaries,
+    /// Key of the node that the open turn stands after.
+    pub(crate) head: Option<Hash>,
+    /// The whole path, and how much of it stands before the open turn.
+    pub(crate) path: Arc<PathView>,
+    pub(crate) open_at: usize,
+    /// Whether older messages are to be looked through.
+    pub(crate) search: SearchWish,
+    /// The lane that the open turn belongs to.
+    pub(crate) lane: String,
+    /// How an embedder may be used.
+    pub(crate) haste: Haste,
+    /// Whether to wait until all older messages are indexed.
+    pub(crate) waits: bool,
+    /// What is suggested to pin.
+    pub(crate) suggested: Vec<Suggestion>,
+    /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
+    pub(crate) tasks: Vec<(usize, usize, bool)>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Question {
+    /// The last node of the path that is sent (for an edit: the parent of the edited message).
+    pub(crate) base: Option<NodeId>,
+    /// A new user message.
+    pub(crate) text: Option<std::sync::Arc<str>>,
+    /// Go on from a cut answer.
+    pub(crate) go_on: bool,
+    /// The message that is replied to, by key.
+    pub(crate) reply: Option<Hash>,
+    /// Whether older messages are to be looked through.
+    pub(crate) search: SearchWish,
+}
+
+/// Copies what a plan for `question` on `branch` can depend on.
+pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &Question) -> Snapshot {
+    let tree = &session.tree;
+    let tip = question.base.and_then(|id| tree.slot(id));
+    let path = session.paths.get(tree, tip);
+    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    let closed = path.turns.len() - usize::from(question.text.is_none() && !path.turns.is_empty());
+    let open_turn = path.turns.get(closed);
+    let open_at = open_turn.map_or(path.slots.len(), |turn| turn.nodes.start);
+    let open_number = number(closed + 1, preamble);
+    let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
+    let (awake, asleep) = sort_marks(session, branch, &on_path);
+    let (looked_at, gaps) = horizon(session, branch, &path, closed, &awake, &rules, preamble);
+    let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
+    let ends = |turn: &Turn| {
+        let key = |at: usize| tree.head(path.slots[at]).key;
+        (key(turn.nodes.start), key(turn.nodes.end - 1))
+    };
+    let ground = Ground { session, path: &path.slots, marks: &awake };
+    let summaries =
+        summaries::choose(&ground, branch, rules.mode, looked_at.iter().map(|index| ends(&path.turns[*index])), &gaps);
+    Snapshot {
+        session: session.card.id,
+        summaries,
+        draft: question.text.as_ref().map(|text| draft_node(session, tip, text)),
+        go_on: question.go_on,
+        turns: looked_at
+            .into_iter()
+            .map(|index| TurnHeads {
+                number: number(index + 1, preamble),
+                at: path.turns[index].nodes.start,
+                heads: heads(&path.turns[index]),
+            })
+            .collect(),
+        gaps,
+        open: TurnHeads { number: open_number, at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
+        marks: awake,
+        sleepers: asleep,
+        state: session.state_on(branch, tip),
+        state_missing: session.state_missing.contains(&branch.id),
+        reply: question
+            .reply
+            .and_then(|key| tree.by_key(key))
+            .map(|slot| tree.head(slot).clone())
+            .filter(|head| head.end != End::Removed),
+        head: tip.map(|tip| tree.head(tip).key),
+        search: question.search,
+        haste: Haste::Typing,
+        waits: false,
+        suggested: suggested_pins::on(session, branch, &path, rules.policy.activation.suggest_after),
+        tasks: tasks(session, branch, &on_path),
+        open_at,
+        path: path.clone(),
+        lane: lane_of(session, branch, tip, question),
+        branch: branch.clone(),
+        rules,
+    }
+}
+
+/// Where the branch's tasks stand on its path; those that began off it are left out.
+fn tasks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Vec<(usize, usize, bool)> {
+    let after = |key: Hash| {
+        let slot = session.tree.by_key(key).filter(|slot| on_path(*slot))?;
+        Some(session.tree.depth(slot) as usize + 1)
+    };
+    let span = |task: &TaskSpan| {
+        let from = task.from.map_or(Some(0), after)?;
+        let to = task.to.and_then(after).filter(|_| task.done).unwrap_or(usize::MAX);
+        Some((from, to, task.done))
+    };
+    branch.overrides.tasks.iter().filter_map(span).collect()
+}
+
+/// The lane of what is asked: that of the open turn's own message, or the one that a new message will have.
+pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
+    let tree = &session.tree;
+    let stands = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
+    if question.text.is_none() {
+        return stands;
+    }
+    let here = Lane::read(&stands);
+    let current = branch.overrides.lane.as_deref().map_or_else(|| here.clone(), Lane::read);
+    let replied = question.reply.and_then(|key| tree.by_key(key));
+    let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
+    let root = |slot: Slot| std::iter::successors(Some(slot), |at| tree.parent(*at)).find(asks).unwrap_or(slot);
+    let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(root(slot)).key));
+    let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
+    if lane == here { stands } else { lane.text() }
+}
+
+fn number(position: usize, preamble: usize) -> u32 {
+    u32::try_from(position - preamble.min(position)).unwrap_or(u32::MAX)
+}
+
+/// A message that is not a node yet, with the key that the first such child of `parent` has. Twins are not counted: what
+/// other branches say after the same message must not change this one's plan.
+fn draft_node(session: &Session, parent: Option<Slot>, text: &str) -> (Hash, Content) {
+    let content = Content::text(text);
+    let key = node_key(parent.map(|p| session.tree.head(p).key), Role::User, Some(content.hash()), 0, None);
+    (key, content)
+}
+
+/// The key of a new child of `parent`: twins (same role and content) count up, past removed ones too.
+pub(crate) fn fresh_key(session: &Session, parent: Option<Slot>, role: Role, content: &Content) -> Hash {
+    let tree = &session.tree;
+    let (above, hash) = (parent.map(|p| tree.head(p).key), Some(content.hash()));
+    let mut keys = (0..u32::MAX).map(|twin| node_key(above, role, hash, twin, None));
+    keys.find(|key| tree.by_key(*key).is_none()).unwrap_or_default()
+}
+
+/// The first node that a mark is on, by key; none for notes.
+pub(crate) fn anchor_key(atom: &Atom) -> Option<Hash> {
+    match atom {
+        Atom::Turn { tip, .. } | Atom::Episode { tip, .. } => Some(*tip),
+        Atom::Preamble { first } => Some(*first),
+        Atom::Message { node } => Some(*node),
+        Atom::Section { .. } | Atom::Range { .. } => None,
+    }
+}
+
+type Sorted = (Vec<Mark>, Vec<(Mark, Option<NodeHead>)>);
+
+/// Marks whose messages are on the path (notes always are), and those that sleep; in an order that does not depend on when
+/// they were made, so that undo and a restart give the same plan.
+fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Sorted {
+    let mut awake = Vec::new();
+    let mut asleep = Vec::new();
+    for mark in &branch.marks {
+        match anchor_key(&mark.target) {
+            None => awake.push(mark.clone()),
+            Some(key) => match session.tree.by_key(key) {
+                Some(slot) if on_path(slot) => awake.push(mark.clone()),
+                slot => asleep.push((mark.clone(), slot.map(|slot| session.tree.head(slot).clone()))),
+            },
+        }
+    }
+    awake.sort_unstable_by_key(|mark: &Mark| mark.target);
+    asleep.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
+    (awake, asleep)
+}
+
+/// Which turns are looked at one by one: the newest until they are three times what the budget could hold (and at least
+/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The
+/// others become gaps, each with its size in rough tokens.
+fn horizon(
+    session: &Session,
+    branch: &Branch,
+    path: &PathView,
+    closed: usize,
+    marks: &[Mark],
+    rules: &Rules,
+    preamble: usize,
+) -> (Vec<usize>, Vec<Gap>) {
+    let tree = &session.tree;
+    let turns = &path.turns[..closed];
+    let enough = u64::from(rules.budget.prompt) * 4 * 3;
+    let mut sum = 0_u64;
+    let mut first = turns.len();
+    let anchor = branch.anchor.as_ref().and_then(|anchor| tree.by_key(anchor.start));
+    let anchor = anchor.map(|slot| tree.depth(slot) as usize).filter(|at| *at < path.slots.len());
+    let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
+    let looked = |first: usize| turns.len() - first;
+    while first > 0 && looked(first) < MOST_TURNS && (sum < enough || looked(first) < LEAST_TURNS || held(first)) {
+        first -= 1;
+        sum += path.bytes(tree, first..first + 1);
+    }
+    if first <= 1 {
+        first = 0;
+    }
+    let old: BTreeSet<usize> = marks
+        .iter()
+        .filter_map(|mark| tree.by_key(anchor_key(&mark.target)?))
+        .map(|slot| path.turn_at(tree.depth(slot) as usize))
+        .filter(|index| *index < first)
+        .collect();
+    let looked_at: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
+    let mut gaps = Vec::new();
+    let mut expected = 0;
+    for (before, index) in looked_at.iter().copied().chain([turns.len()]).enumerate() {
+        if index > expected {
+            let tokens = path.bytes(tree, expected..index) / 4;
+            let key = |at: usize| tree.head(path.slots[at]).key;
+            gaps.push(Gap {
+                before,
+                range: (key(turns[expected].nodes.start), key(turns[index - 1].nodes.end - 1)),
+                turns: u32::try_from(index - expected).unwrap_or(u32::MAX),
+                tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
+                from: number(expected + 1, preamble),
+            });
+        }
+        expected = index + 1;
+    }
+    (looked_at, gaps)
+}

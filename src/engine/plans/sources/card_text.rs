@@ -1,0 +1,65 @@
+//! How a card's text is made from its message's: what stands between the quoted passages, and where those are. Stored with a
+//! plan in place of the text, so that a removed message is gone from there too.
+//! Not for: cards of whole turns, which are written anew.
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Recipe {
+    /// The message.
+    pub(crate) node: NodeId,
+    /// Its key.
+    pub(crate) key: Hash,
+    /// What stands before each passage, and where that is in the message's text.
+    parts: Vec<(String, u32, u32)>,
+    /// What stands behind the last.
+    tail: String,
+}
+
+impl Recipe {
+    /// The recipe of `card`, which quotes `spans` of `text` in that order.
+    pub(crate) fn of(node: NodeId, key: Hash, card: &str, text: &str, spans: &[Range<usize>]) -> Self {
+        let mut rest = card;
+        let mut parts = Vec::with_capacity(spans.len());
+        for span in spans {
+            let quoted = text.get(span.clone()).unwrap_or_default();
+            let Some((glue, after)) = rest.split_once(quoted).filter(|_| !quoted.is_empty()) else { continue };
+            let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+            parts.push((glue.to_owned(), place(span.start), place(span.end)));
+            rest = after;
+        }
+        Self { node, key, parts, tail: rest.to_owned() }
+    }
+
+    /// The card's text, from its message's.
+    pub(crate) fn text(&self, text: &str) -> String {
+        let mut card = String::new();
+        for (glue, start, end) in &self.parts {
+            card.push_str(glue);
+            card.push_str(text.get(*start as usize..*end as usize).unwrap_or_default());
+        }
+        card.push_str(&self.tail);
+        card
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_card_is_made_again_and_its_recipe_holds_none_of_it() {
+        let text = "First passage.\n\nSecret in the middle.\n\nLast passage.";
+        let card = "[2026-01-02]\n… Ann: First passage. …\nAnn: … Last passage.\n0f0f>>>\n\n";
+        let spans = [0..14, 39..52];
+        let recipe = Recipe::of(NodeId(Uuid::from_u128(1)), Hash::of(b"k"), card, text, &spans);
+        assert_eq!(recipe.text(text), card);
+        let stored = serde_json::to_string(&recipe).unwrap();
+        assert!(!stored.contains("passage") && !stored.contains("Secret"), "{stored}");
+    }
+}

@@ -1,0 +1,463 @@
+//! Puts the code of a trusted workspace into a plan's input: the map, symbols that a person pinned, and touchpoints for what
+//! is asked, each a row of its own. What is in the request already is not sent again.
+//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what is in the request already (`sent_lines`).
+//!
+//! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
+
+use super::code_rows::{self, atom_of, heading_atom, map_atom, map_text, milli, near_row, nothing, place, scores};
+use super::retrieval;
+use super::sent_lines;
+use crate::code::find::cards::{Limits, Taken, fill_beside};
+use crate::code::find::choose::{self, Scope};
+use crate::code::find::names;
+use crate::code::find::{query, rank};
+use crate::code::parse::words::Analyzer;
+use crate::code::tuning::Tuning;
+use crate::context;
+use crate::context::render_forms;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::tokens::grouped;
+use crate::domain::code::settings::{CodeLimits, Orienting};
+use crate::domain::code::symbols::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::planning::input::{Block, Near};
+use crate::domain::planning::mode::{Mode, SearchWish};
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::policy::Section;
+use crate::domain::summary::module::{ModuleCard, Staleness};
+use crate::domain::tool::visibility::{READS, Sight};
+use crate::engine::indexing::code_indexer::source;
+use crate::engine::indexing::code_workspace::{Codebase, Disk, Held, MapWish};
+use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::snapshot::Snapshot;
+use crate::engine::summaries::modules;
+use crate::export::secrets;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Symbols that are ranked.
+const RANKED: usize = 120;
+/// Symbols that fit and do not go, which get a row.
+const NEAR: usize = 8;
+/// Characters of a summary's line in the map.
+const PART: usize = 120;
+/// Tokens that the frame around touchpoints takes at most.
+const FRAME: u32 = 64;
+
+/// What plans may take of the code, under the rules of a branch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CodeRules {
+    pub(crate) orienting: Orienting,
+    /// What the branch keeps to.
+    pub(crate) focus: Vec<String>,
+    /// The person's rules about what may be read.
+    pub(crate) sight: Sight,
+}
+
+/// Adds what goes of the code.
+pub(crate) fn add(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    asked: Option<&str>,
+    found: &mut Gathered,
+) -> Result<(), Failure> {
+    let (Some(rules), Some(book)) = (&snapshot.rules.code, gatherer.code.clone()) else { return Ok(()) };
+    let limits = rules.orienting.limits(snapshot.rules.mode);
+    let attached = attached(snapshot, asked.unwrap_or_default());
+    let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
+    let focus = !rules.focus.is_empty() || !attached.is_empty();
+    let looks = snapshot.search != SearchWish::Never
+        && limits.items > 0
+        && (snapshot.rules.mode == Mode::Heavy || focus || snapshot.search == SearchWish::Anyway);
+    let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
+    let maps = limits.map > 0 && useful && book.holds_code();
+    if !maps && !looks && !marked {
+        return Ok(());
+    }
+    let counter = gatherer.counter();
+    let encoding = snapshot.rules.model.encoding;
+    let count = |text: &str| counter.count(encoding, text);
+    let wish = MapWish { encoding, tokens: limits.map, anchors: limits.anchors };
+    if maps {
+        drop(book.map(wish));
+    }
+    book.freshen();
+    let parts = if maps && limits.anchors > 0 { parts(gatherer, snapshot, found)? } else { Vec::new() };
+    let taken = if looks { sent_lines::taken(gatherer, snapshot, &book, found)? } else { Taken::default() };
+    let mut put = Put { snapshot, book: &book, found, count: &count, limits };
+    if maps {
+        put.map(book.map(wish).as_deref(), &parts);
+    }
+    if marked {
+        put.marked();
+    }
+    if looks {
+        put.touchpoints(asked.unwrap_or_default(), &attached, taken, &mut gatherer.analyzer);
+    }
+    Ok(())
+}
+
+/// Summaries of parts that neither go whole nor were left out by a person: a line of each.
+fn parts(gatherer: &Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
+    let Some(project) = &gatherer.project else { return Ok(Vec::new()) };
+    let goes = |atom: Atom| found.input.blocks.iter().any(|block| block.atom == Some(atom));
+    let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
+    let all = modules::current(gatherer.store(), project)?.into_iter();
+    let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
+        format!("{} ({}): {}", card.path, stale.words(card.files.len()), gist(&card))
+    };
+    Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(code_rows::ANCHORS).map(line).collect())
+}
+
+/// What a summary says in a line: its first words, but for a line of mere figures before them.
+fn gist(card: &ModuleCard) -> String {
+    let figures = format!("{}: ", card.path);
+    let lines =
+        card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).filter(|line| !line.is_empty());
+    let mut lines = lines.map(|line| (line.starts_with(&figures), line.strip_prefix(figures.as_str()).unwrap_or(line)));
+    let said = match (lines.next(), lines.next()) {
+        (Some((true, first)), Some((_, second))) => {
+            if second.ends_with(':') {
+                first
+            } else {
+                second
+            }
+        }
+        (Some((_, first)), _) => first,
+        (None, _) => "",
+    };
+    said.chars().take(PART).collect()
+}
+
+/// The files and symbols that stand behind the message, which count as focus.
+fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>)> {
+    let text = snapshot.draft.as_ref().map(|(_, content)| content.words());
+    let held = crate::domain::conversation::attachment::held(text.as_deref().unwrap_or(asked));
+    held.into_iter().map(|held| (held.path.to_owned(), held.lines)).collect()
+}
+
+struct Put<'a> {
+    snapshot: &'a Snapshot,
+    book: &'a Codebase,
+    found: &'a mut Gathered,
+    count: &'a dyn Fn(&str) -> u32,
+    limits: CodeLimits,
+}
+
+/// What was found, on the way into rows.
+struct Looked {
+    items: Vec<(Touchpoint, CodeRef)>,
+    near: Vec<(crate::domain::code::symbols::Near, CodeRef)>,
+    among: usize,
+    silent: Option<crate::domain::call::retrieval_set::SkipWhy>,
+    unknown: Vec<String>,
+}
+
+impl Put<'_> {
+    fn mark(&self, atom: Atom) -> Option<&Mark> {
+        self.snapshot.marks.iter().find(|mark| mark.target == atom)
+    }
+
+    /// Blocks go in, where the call can be made with them; those at the end are left out first.
+    fn blocks(&mut self, mut blocks: Vec<(Block, String)>, least: usize) -> usize {
+        let (start, before) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
+        while blocks.len() >= least.max(1) {
+            let mut frozen = Fields::new("code").hash(before);
+            for (block, text) in &blocks {
+                self.found.bag.blocks.insert(block.text, Arc::from(text.as_str()));
+                frozen = frozen.hash(block.text).number(u64::from(block.tokens)).json(&block.section);
+                self.found.input.blocks.push(block.clone());
+            }
+            self.found.input.basis.frozen = frozen.finish();
+            if context::plan(&self.found.input).is_ok() {
+                return blocks.len();
+            }
+            self.found.input.blocks.truncate(start);
+            self.found.input.basis.frozen = before;
+            blocks.pop();
+        }
+        0
+    }
+
+    fn near(&mut self, near: Near) {
+        let input = &mut self.found.input;
+        input.basis.frozen = Fields::new("no code").hash(input.basis.frozen).json(&near.reason).finish();
+        input.near.push(near);
+    }
+
+    fn block(&self, section: Section, text: String, title: &str, reason: Reason, atom: Atom) -> (Block, String) {
+        let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
+        let block = Block { atom: Some(atom), ..Block::new(section, RowKind::Code, counted, title, reason) };
+        (block, text)
+    }
+
+    /// The map of folders, with a note on how to go on from it, and in Heavy the most central symbols.
+    fn map(&mut self, map: Option<&Scaffold>, parts: &[String]) {
+        let name = self.book.name();
+        let title = format!("map of {name}");
+        let mark = self.mark(map_atom()).map(|mark| mark.kind);
+        let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| Near {
+            atom: map_atom(),
+            kind: RowKind::Code,
+            title: title.clone(),
+            tokens,
+            reason,
+            remedy: (remedy.0.into(), remedy.1.into()),
+            source: Source::default(),
+            scores: Scores::default(),
+        };
+        let Some(map) = map.filter(|map| !map.text.is_empty()) else {
+            let read = self.book.look(|_| ()).is_some();
+            if !read {
+                self.near(row(Reason::CodeReading, 0, ("include-once", "includes it in this call")));
+            }
+            return;
+        };
+        let text = map_text(&name, map, parts, &self.snapshot.rules.tools);
+        let tokens = (self.count)(&text);
+        if let Some(kind) = mark.filter(|kind| kind.excludes()) {
+            let once = kind == MarkKind::ExcludeOnce;
+            let action = if once { "exclude-once" } else { "exclude" };
+            let reason = Reason::UserExcluded { once };
+            return self.near(row(reason, tokens, (action, "takes the exclusion back")));
+        }
+        let block = self.block(Section::Orientation, text, &title, Reason::Oriented, map_atom());
+        if self.blocks(vec![block], 1) == 0 {
+            self.near(row(Reason::Budget { free: 0 }, tokens, ("budget-up", "raises the budget")));
+        }
+    }
+
+    /// Symbols that a person pinned, as they stand now; those that are excluded are told.
+    fn marked(&mut self) {
+        let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
+        for mark in marks {
+            let Some(code) = mark.code.as_deref() else { continue };
+            let now = self.book.look(|held| now(held, code)).flatten();
+            let (section, reason) = match mark.kind {
+                MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
+                MarkKind::Leased { turns: 0 } | MarkKind::Ephemeral => continue,
+                MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns, engine: false }),
+                MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
+                MarkKind::Exclude | MarkKind::ExcludeOnce => {
+                    let once = mark.kind == MarkKind::ExcludeOnce;
+                    let tokens = now.as_ref().map_or(0, |(_, text)| (self.count)(text));
+                    let action = if once { "exclude-once" } else { "exclude" };
+                    let remedy = (action.to_owned(), "takes the exclusion back".to_owned());
+                    let reason = Reason::UserExcluded { once };
+                    self.near(near_row(code.clone(), tokens, reason, remedy, Scores::default()));
+                    continue;
+                }
+            };
+            if now.is_none() && self.book.look(|_| ()).is_none() {
+                let remedy = ("pin".to_owned(), "takes the pin off".to_owned());
+                self.near(near_row(code.clone(), 0, Reason::CodeReading, remedy, Scores::default()));
+                continue;
+            }
+            let Some((code, text)) = now else {
+                let remedy = ("pin".to_owned(), "takes the pin off".to_owned());
+                self.near(near_row(code.clone(), 0, Reason::StaleFile, remedy, Scores::default()));
+                continue;
+            };
+            let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
+            let since = if changed { "; its file was changed since it was marked" } else { "" };
+            let label = format!("Code chosen by the user, as it is now: {}", place(&code));
+            let title = format!("{}{since}", code_rows::title(&code));
+            let (block, text) =
+                self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
+            let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
+            // A person's own pins block a call rather than go missing.
+            self.found.bag.blocks.insert(block.text, text.into());
+            let input = &mut self.found.input;
+            let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
+            input.basis.frozen = frozen.json(&block.section).json(&block.reason).finish();
+            input.blocks.push(block);
+        }
+    }
+
+    /// Symbols for what is asked.
+    fn touchpoints(
+        &mut self,
+        asked: &str,
+        attached: &[(String, Option<(u32, u32)>)],
+        mut taken: Taken,
+        analyzer: &mut Analyzer,
+    ) {
+        for (path, lines) in attached {
+            taken.add(path, lines.unwrap_or((1, u32::MAX)));
+        }
+        let room = self.room();
+        if room == 0 || asked.trim().is_empty() {
+            return;
+        }
+        let tuning = Tuning::default();
+        let asked = query::read(analyzer, own_words(asked), &tuning);
+        let marked: HashSet<Hash> =
+            self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
+        let Some(rules) = self.snapshot.rules.code.clone() else { return };
+        let limits = Limits {
+            budget: room,
+            items: self.limits.items,
+            lines: self.limits.lines,
+            tokens: self.limits.tokens,
+            excerpts: 50,
+        };
+        let looked = self.book.look(|held| {
+            let scope = choose::scope(&held.index, &rules.focus);
+            look(held, (&asked, &tuning), &scope, attached, (&marked, &taken, &rules), limits, self.count)
+        });
+        let Some(looked) = looked else {
+            return self.near(nothing(Reason::CodeReading, 0));
+        };
+        if looked.among == 0 {
+            return;
+        }
+        for name in &looked.unknown {
+            self.found.input.warnings.push(Warning::FocusUnknown { name: name.clone() });
+        }
+        if let Some(because) = looked.silent {
+            return self.near(nothing(Reason::NoCode { because }, looked.among));
+        }
+        self.put(&looked);
+    }
+
+    /// Tokens that code may take of what may be looked up, beside memories and errors that stand there already.
+    fn room(&self) -> u32 {
+        let all = retrieval::limits(self.snapshot).retrieval_tokens;
+        let share = self.snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
+        let free = all.saturating_sub(super::memory::held(&self.found.input));
+        (u64::from(all) * u64::from(share) / 100).min(u64::from(free)).try_into().unwrap_or(u32::MAX).max(FRAME) - FRAME
+    }
+
+    fn put(&mut self, looked: &Looked) {
+        let mut items: Vec<(Touchpoint, CodeRef)> = looked.items.clone();
+        while !items.is_empty() {
+            let blocks = self.written(&items, looked.among);
+            let all = blocks.len();
+            if self.blocks(blocks, all) == all {
+                break;
+            }
+            items.pop();
+        }
+        if looked.items.is_empty() && looked.near.is_empty() {
+            let because = crate::domain::call::retrieval_set::SkipWhy::Faint;
+            self.near(nothing(Reason::NoCode { because }, looked.among));
+        }
+        let include = || ("include-once".to_owned(), "includes it in this call".to_owned());
+        for (item, code) in looked.items.iter().skip(items.len()) {
+            let scores = scores(item.score, &item.score_parts);
+            self.near(near_row(code.clone(), item.tokens, Reason::Budget { free: 0 }, include(), scores));
+        }
+        for (near, code) in looked.near.iter().take(NEAR) {
+            let (tokens, reason) = match near.why {
+                NearWhy::NoRoom { needed } => (needed, Reason::BelowThreshold),
+                NearWhy::Inside | NearWhy::Sent => (0, Reason::Duplicate),
+                NearWhy::Changed => (0, Reason::StaleFile),
+            };
+            let scores = Scores { score: Some(milli(near.score)), parts: Vec::new() };
+            self.near(near_row(code.clone(), tokens, reason, include(), scores));
+        }
+    }
+
+    /// The heading, then the touchpoints by file, between delimiters that do not occur in them.
+    fn written(&self, items: &[(Touchpoint, CodeRef)], among: usize) -> Vec<(Block, String)> {
+        let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
+        let mark = render_forms::delimiter(&masked.concat());
+        let name = self.book.name();
+        let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
+        let among = u32::try_from(among).unwrap_or(u32::MAX);
+        let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
+        let (mut head, text) =
+            self.block(Section::Retrieved, heading, &title, Reason::CodeSearched { among }, heading_atom());
+        head.kind = RowKind::Search;
+        let mut blocks = vec![(head, text)];
+        for (nth, ((item, code), text)) in items.iter().zip(masked).enumerate() {
+            let tail = if nth + 1 == items.len() { format!("{mark}>>>\n\n") } else { String::new() };
+            let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
+            let (block, text) =
+                self.block(Section::Retrieved, format!("{text}{tail}"), &code_rows::title(code), reason, atom_of(code));
+            let source = Source { code: Some(Box::new(code.clone())), ..Source::default() };
+            blocks.push((Block { source, scores: scores(item.score, &item.score_parts), ..block }, text));
+        }
+        blocks
+    }
+}
+
+/// What a message says itself, without what stands behind it.
+fn own_words(asked: &str) -> &str {
+    asked.find("\n\nFile ").map_or(asked, |at| &asked[..at])
+}
+
+fn look(
+    held: &Held,
+    (asked, tuning): (&query::Query, &Tuning),
+    scope: &Scope,
+    attached: &[(String, Option<(u32, u32)>)],
+    (marked, taken, rules): (&HashSet<Hash>, &Taken, &CodeRules),
+    limits: Limits,
+    count: &dyn Fn(&str) -> u32,
+) -> Looked {
+    let index = &held.index;
+    let beside: Vec<u32> = attached.iter().flat_map(|(path, lines)| symbols_at(held, path, *lines)).collect();
+    let hits = rank::rank(index, asked, tuning, RANKED);
+    let mut looked = Looked {
+        items: Vec::new(),
+        near: Vec::new(),
+        among: index.len(),
+        silent: None,
+        unknown: scope.unknown.clone(),
+    };
+    if scope.is_empty() && beside.is_empty() {
+        looked.silent = choose::silent(index, asked, &hits);
+        if looked.silent.is_some() {
+            return looked;
+        }
+    }
+    let mut hits = choose::focused(index, hits, scope, &beside);
+    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| rules.sight.shows(READS, &file.shown)));
+    // What a person marked goes, or stays out, by the mark.
+    hits.retain(|hit| {
+        marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
+    });
+    let filled = fill_beside(index, &hits, &Disk(&held.root), count, limits, taken);
+    let code = |path: &str, qualified: &str, line: u32| {
+        names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
+    };
+    looked.items = filled
+        .items
+        .into_iter()
+        .filter_map(|item| code(&item.path, &item.qualified, item.whole.0).map(|code| (item, code)))
+        .collect();
+    looked.near = filled
+        .near
+        .into_iter()
+        .filter_map(|near| code(&near.path, &near.qualified, near.lines.0).map(|code| (near, code)))
+        .collect();
+    looked
+}
+
+/// The symbols of a file that lie in some lines, or the largest around them.
+fn symbols_at(held: &Held, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
+    let Some(file) = held.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
+    let (first, last) = lines.unwrap_or((1, u32::MAX));
+    let inside = |id: &u32| {
+        held.index
+            .symbol(*id)
+            .is_some_and(|(symbol, _)| symbol.kind != Kind::File && first <= symbol.lines.0 && symbol.lines.1 <= last)
+    };
+    (file.first..file.first + file.count).filter(inside).collect()
+}
+
+/// A symbol as it is now, and its source.
+fn now(held: &Held, wanted: &CodeRef) -> Option<(CodeRef, String)> {
+    let id = names::resolve(&held.index, wanted)?;
+    let code = names::reference(&held.index, id)?;
+    let named = Named {
+        path: code.path.clone(),
+        short: String::new(),
+        qualified: code.qualified.clone(),
+        kind: code.kind,
+        lines: code.lines,
+    };
+    Some((code, source(held, &named).ok()?.text))
+}

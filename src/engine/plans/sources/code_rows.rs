@@ -1,0 +1,153 @@
+//! Rows of code in a plan: how each is named, titled and scored, and the text of the map.
+//! Not for: which ones there are (`code`).
+
+use crate::context::render_forms;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::tokens::grouped;
+use crate::domain::code::symbols::{CodeRef, Kind, Scaffold};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::input::Near;
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use crate::export::secrets;
+use std::fmt::Write as _;
+
+/// What the map points at beside its folders, at most: summaries of parts, then central symbols.
+pub(crate) const ANCHORS: usize = 8;
+
+/// The row of the map.
+pub(crate) fn map_atom() -> Atom {
+    Atom::Section { text: Hash::of(b"map of the code") }
+}
+
+/// The row over the touchpoints.
+pub(crate) fn heading_atom() -> Atom {
+    Atom::Section { text: Hash::of(b"search of the code") }
+}
+
+pub(crate) fn atom_of(code: &CodeRef) -> Atom {
+    Atom::Section { text: code.key() }
+}
+
+/// Folders, then parts and central symbols, then how to go on.
+pub(crate) fn map_text(
+    name: &str,
+    map: &Scaffold,
+    parts: &[String],
+    tools: &[crate::domain::tool::trace::ToolSpec],
+) -> String {
+    let mut body = map.text.clone();
+    if !parts.is_empty() {
+        body.push_str("\nParts, from summaries that may be wrong:\n");
+    }
+    for part in parts {
+        let _ = writeln!(body, "{part}");
+    }
+    let symbols = &map.anchors[..map.anchors.len().min(ANCHORS.saturating_sub(parts.len()))];
+    if !symbols.is_empty() {
+        body.push_str("\nMuch depends on:\n");
+    }
+    for anchor in symbols {
+        let said = if anchor.doc.is_empty() { String::new() } else { format!(": {}", anchor.doc) };
+        let _ = writeln!(body, "{} {} ({}){said}", anchor.kind.name(), anchor.symbol, anchor.path);
+    }
+    let (body, _) = secrets::mask(&body);
+    let offered = |wanted: &str| tools.iter().any(|tool| tool.name == wanted);
+    let how = match (offered("request_code_context"), offered("read_file")) {
+        (true, _) => " Look for symbols with request_code_context, open them with expand.",
+        (false, true) => " Open what you need with read_file.",
+        (false, false) => " Ask for what you need.",
+    };
+    let note = format!("Folders and files of {name}; a number stands for files that are not listed.{how}");
+    render_forms::fenced(&format!("Map of the code\n\n{note}"), &body)
+}
+
+pub(crate) fn place(code: &CodeRef) -> String {
+    let (first, last) = code.lines;
+    format!("{}, lines {first} to {last}", code.path)
+}
+
+/// `retry_request  src/net/retry.rs:1-4`
+pub(crate) fn title(code: &CodeRef) -> String {
+    let (first, last) = code.lines;
+    let name = if code.kind == Kind::File { "file" } else { own_name(&code.qualified) };
+    format!("{name}  {}:{first}-{last}", code.path)
+}
+
+fn own_name(qualified: &str) -> &str {
+    qualified.rsplit([':', '.']).next().unwrap_or(qualified)
+}
+
+pub(crate) fn near_row(code: CodeRef, tokens: u32, reason: Reason, remedy: (String, String), scores: Scores) -> Near {
+    Near {
+        atom: atom_of(&code),
+        kind: RowKind::Code,
+        title: title(&code),
+        tokens,
+        reason,
+        remedy,
+        source: Source { code: Some(Box::new(code)), ..Source::default() },
+        scores,
+    }
+}
+
+/// The row that says why no code was looked up.
+pub(crate) fn nothing(reason: Reason, among: usize) -> Near {
+    Near {
+        atom: heading_atom(),
+        kind: RowKind::Search,
+        title: if among == 0 {
+            "search of the code".into()
+        } else {
+            format!("search of {} symbols of the code", grouped(among as u64))
+        },
+        tokens: 0,
+        reason,
+        remedy: ("focus".into(), "keeps to a file, folder or symbol and looks there".into()),
+        source: Source::default(),
+        scores: Scores::default(),
+    }
+}
+
+pub(crate) fn scores(score: f32, parts: &crate::domain::code::symbols::Parts) -> Scores {
+    let named = [
+        ("words", parts.words),
+        ("file", parts.file),
+        ("path", parts.path),
+        ("graph", parts.graph),
+        ("near", parts.near),
+        ("exact", parts.exact),
+        ("prior", parts.prior),
+        ("focus", parts.focus),
+    ];
+    let parts = named.iter().filter(|(_, part)| *part != 0.0).map(|(name, part)| ((*name).to_owned(), milli(*part)));
+    Scores { score: Some(milli(score)), parts: parts.collect() }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "scores are small; what is not is held at the ends")]
+pub(crate) fn milli(score: f32) -> i32 {
+    (score * 1_000.0).round() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::code::symbols::Anchor;
+
+    #[test]
+    fn the_map_points_at_parts_first_and_at_eight_things_at_most() {
+        let anchor = |n: usize| Anchor {
+            symbol: format!("symbol_{n}"),
+            kind: Kind::Function,
+            path: format!("src/{n}.rs"),
+            line: 1,
+            doc: String::new(),
+        };
+        let map = Scaffold { text: "src\n".into(), tokens: 1, anchors: (0..8).map(anchor).collect() };
+        let parts: Vec<String> = (0..3).map(|n| format!("src/part_{n} (fresh): does {n}")).collect();
+        let text = map_text("work", &map, &parts, &[]);
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));
+        assert!(place("src/part_2") < place("symbol_0") && place("may be wrong") < place("src/part_0"));
+        assert!(text.contains("symbol_4") && !text.contains("symbol_5"), "{text}");
+        assert!(!map_text("work", &map, &[], &[]).contains("Parts, from"));
+    }
+}

@@ -1,0 +1,382 @@
+//! Puts the confirmed memories that fit the open turn into a plan's input: a labelled, dated block each, within a third of
+//! what may be spent on looking things up.
+//! Not for: suggesting, confirming or changing memories (`turns::state_suggestions`, `memory`) or older messages (`retrieval`).
+//!
+//! How well a memory fits is the weight of the terms that it shares with the message, over the weight of all the terms of
+//! whichever of the two says less; a term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories hold it (the
+//! inverse document frequency of BM25).
+
+use super::retrieval as found;
+use crate::context;
+use crate::context::render_forms;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::SessionId;
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
+use crate::domain::planning::input::{Block, Near, PlanInput};
+use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use crate::domain::planning::policy::Section;
+use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::snapshot::Snapshot;
+use crate::retrieval::index::stops::is_filler;
+use crate::retrieval::index::words::{Analyzer, Term};
+use crate::store::Store;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Memories that are looked through: the newest so many.
+const LOOKED: usize = 2_000;
+/// What a memory must share with the message, in hundredths.
+const FITS: u32 = 20;
+/// Preferences that go whatever is asked: so many at the most, each so short (in characters).
+const STANDING: usize = 3;
+const STANDING_LONGEST: usize = 120;
+/// Memories that fit and do not go, which get a row.
+const NEAR: usize = 8;
+/// The share of what may be looked up: one part of so many.
+const SHARE: u32 = 3;
+
+/// A memory with its terms.
+pub(crate) struct Known {
+    pub(crate) memory: Memory,
+    terms: Vec<Term>,
+}
+
+/// The memories of the session that was planned for last.
+pub(crate) struct Memories {
+    store: Store,
+    kept: Option<(SessionId, Option<String>, Arc<Vec<Known>>)>,
+}
+
+impl Memories {
+    pub(crate) fn new(store: Store) -> Self {
+        Self { store, kept: None }
+    }
+
+    /// The confirmed memories that hold in a session, read again when any memory has changed.
+    fn of(&mut self, session: SessionId) -> Result<Arc<Vec<Known>>, Failure> {
+        let clock = self.store.memory_clock()?;
+        if let Some((id, seen, known)) = &self.kept
+            && *id == session
+            && *seen == clock
+        {
+            return Ok(known.clone());
+        }
+        let mut all = if clock.is_none() { Vec::new() } else { self.store.memories(Some(session))? };
+        all.retain(|memory| memory.status == MemoryStatus::Confirmed);
+        let known = Arc::new(known(all.split_off(all.len().saturating_sub(LOOKED))));
+        self.kept = Some((session, clock, known.clone()));
+        Ok(known)
+    }
+}
+
+/// Memories with their terms.
+pub(crate) fn known(memories: Vec<Memory>) -> Vec<Known> {
+    let analyzer = Analyzer::default();
+    memories.into_iter().map(|memory| Known { terms: terms(&analyzer, &memory.text), memory }).collect()
+}
+
+/// Different terms of a text, those that only fill it left out.
+fn terms(analyzer: &Analyzer, text: &str) -> Vec<Term> {
+    let mut found = Vec::new();
+    analyzer.each(text, &mut |term, word| {
+        if !is_filler(&word.lower) {
+            found.push(term);
+        }
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The memories that share words with a text, best first (in hundredths of what the shorter of the two says).
+pub(crate) fn ranked(known: &[Known], text: &str) -> Vec<(u32, usize)> {
+    let wanted = terms(&Analyzer::default(), text);
+    let mut holding: HashMap<Term, u32> = HashMap::new();
+    for term in known.iter().flat_map(|one| &one.terms) {
+        *holding.entry(*term).or_default() += 1;
+    }
+    let all = f64::from(u32::try_from(known.len()).unwrap_or(u32::MAX));
+    let weight = |term: &Term| {
+        let n = f64::from(holding.get(term).copied().unwrap_or(0));
+        (1.0 + (all - n + 0.5) / (n + 0.5)).ln()
+    };
+    let mass = |terms: &[Term]| terms.iter().map(weight).sum::<f64>();
+    let asked = mass(&wanted);
+    let mut found: Vec<(u32, usize)> = Vec::new();
+    for (at, one) in known.iter().enumerate() {
+        let shared: f64 = one.terms.iter().filter(|term| wanted.binary_search(term).is_ok()).map(weight).sum();
+        let whole = mass(&one.terms).min(asked);
+        if shared > 0.0 && whole > 0.0 {
+            found.push((hundredths(shared / whole), at));
+        }
+    }
+    found.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
+    found
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1 before it is scaled")]
+fn hundredths(share: f64) -> u32 {
+    (share.clamp(0.0, 1.0) * 100.0).round() as u32
+}
+
+/// Tokens of what is looked up and stands there before older messages: memories, errors that come again.
+pub(crate) fn held(input: &PlanInput) -> u32 {
+    let ours = |block: &&Block| block.section == Section::Retrieved;
+    input.blocks.iter().filter(ours).fold(0, |sum, block| sum.saturating_add(block.tokens))
+}
+
+/// What is decided about one memory.
+struct Choice<'a> {
+    memory: &'a Memory,
+    section: Section,
+    reason: Reason,
+    score: Option<u32>,
+}
+
+/// Adds the memories that go.
+pub(crate) fn add(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    asked: Option<&str>,
+    found: &mut Gathered,
+) -> Result<(), Failure> {
+    let known = gatherer.memories.of(snapshot.session)?;
+    if known.is_empty() {
+        return Ok(());
+    }
+    let counter = gatherer.counter();
+    let encoding = snapshot.rules.model.encoding;
+    let count = |text: &str| counter.count(encoding, text);
+    let lane =
+        |memory: &Memory| memory.scope == Scope::All || !snapshot.rules.policy.one_lane || memory.lane == snapshot.lane;
+    let mut own: Vec<Choice<'_>> = Vec::new();
+    let mut free: Vec<bool> = Vec::with_capacity(known.len());
+    for Known { memory, .. } in known.iter() {
+        let mark = snapshot.marks.iter().find(|mark| mark.target == memory.atom()).map(|mark| mark.kind);
+        let marked = mark.and_then(|kind| by_hand(memory, kind));
+        free.push(marked.is_none() && lane(memory));
+        own.extend(marked);
+    }
+    let (out, pinned): (Vec<_>, Vec<_>) = own.into_iter().partition(|choice| choice.reason.name() == "user_excluded");
+    for choice in out {
+        let once = choice.reason == Reason::UserExcluded { once: true };
+        let action = if once { "exclude-once" } else { "exclude" };
+        let remedy = (action.to_owned(), "takes the exclusion back".to_owned());
+        found.input.near.push(near(snapshot, &choice, count(&text_of(choice.memory)), remedy));
+    }
+    let mut put = Put { snapshot, found, count: &count };
+    for choice in pinned {
+        put.block(&choice);
+    }
+    put.fitting(&known, &free, asked.unwrap_or_default());
+    Ok(())
+}
+
+/// What a person's mark makes of a memory; nothing where a lease has run out.
+fn by_hand(memory: &Memory, kind: MarkKind) -> Option<Choice<'_>> {
+    let (section, reason) = match kind {
+        MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
+        MarkKind::Leased { turns: 0 } | MarkKind::Ephemeral => return None,
+        MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns, engine: false }),
+        MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
+        MarkKind::Exclude => (Section::Retrieved, Reason::UserExcluded { once: false }),
+        MarkKind::ExcludeOnce => (Section::Retrieved, Reason::UserExcluded { once: true }),
+    };
+    Some(Choice { memory, section, reason, score: None })
+}
+
+struct Put<'a> {
+    snapshot: &'a Snapshot,
+    found: &'a mut Gathered,
+    count: &'a dyn Fn(&str) -> u32,
+}
+
+impl Put<'_> {
+    /// Those that go by themselves: short preferences first, then what fits best, while room and number last. They never
+    /// block a call: where the rest leaves no room for them, they stay out.
+    fn fitting(&mut self, known: &[Known], free: &[bool], asked: &str) {
+        let limits = found::limits(self.snapshot);
+        if limits.retrieval_tokens == 0 && self.snapshot.search != SearchWish::Auto {
+            return;
+        }
+        let choices = chosen(known, free, asked);
+        if limits.retrieval_tokens == 0 {
+            return choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
+        }
+        let (start, before) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
+        let mut room = limits.retrieval_tokens / SHARE;
+        let (mut left, mut going, mut out) = (limits.cards, Vec::new(), Vec::new());
+        for choice in &choices {
+            let tokens = (self.count)(&text_of(choice.memory));
+            if left == 0 {
+                out.push((choice, Reason::BelowThreshold));
+            } else if tokens > room {
+                out.push((choice, Reason::Budget { free: room }));
+            } else {
+                (left, room) = (left - 1, room - tokens);
+                self.block(choice);
+                going.push(choice);
+            }
+        }
+        if !going.is_empty() && context::plan(&self.found.input).is_err() {
+            self.found.input.blocks.truncate(start);
+            self.found.input.basis.frozen = before;
+            let free = Reason::Budget { free: 0 };
+            out.splice(0..0, going.into_iter().map(|choice| (choice, free.clone())));
+        }
+        for (choice, reason) in out.into_iter().take(NEAR) {
+            self.out(choice, reason);
+        }
+    }
+
+    fn block(&mut self, choice: &Choice<'_>) {
+        let text = text_of(choice.memory);
+        let (hash, tokens) = (Hash::of(text.as_bytes()), (self.count)(&text));
+        self.found.bag.blocks.insert(hash, text.into());
+        let input = &mut self.found.input;
+        let frozen = Fields::new("remembered").hash(input.basis.frozen).hash(hash).number(u64::from(tokens));
+        input.basis.frozen = frozen.json(&choice.section).finish();
+        input.blocks.push(Block {
+            section: choice.section,
+            kind: RowKind::Memory,
+            text: hash,
+            tokens,
+            title: title(choice.memory),
+            reason: choice.reason.clone(),
+            atom: Some(choice.memory.atom()),
+            source: source(self.snapshot, choice.memory),
+            scores: scores(choice.score),
+        });
+    }
+
+    fn out(&mut self, choice: &Choice<'_>, reason: Reason) {
+        let tokens = (self.count)(&text_of(choice.memory));
+        let choice = Choice { reason, ..*choice };
+        let remedy = ("include-once".to_owned(), "includes it in this call".to_owned());
+        self.found.input.near.push(near(self.snapshot, &choice, tokens, remedy));
+    }
+}
+
+/// Those that could go, in the order in which they are taken.
+fn chosen<'a>(known: &'a [Known], free: &[bool], asked: &str) -> Vec<Choice<'a>> {
+    let always = |one: &Known| {
+        let memory = &one.memory;
+        memory.kind == MemoryKind::Preference
+            && memory.scope == Scope::All
+            && memory.text.chars().count() <= STANDING_LONGEST
+    };
+    let mut standing: Vec<usize> = (0..known.len()).filter(|at| free[*at] && always(&known[*at])).collect();
+    if standing.len() > STANDING {
+        standing.clear();
+    }
+    let fits = ranked(known, asked).into_iter().filter(|(score, at)| *score >= FITS && free[*at]);
+    let fits: Vec<(u32, usize)> = fits.filter(|(_, at)| !standing.contains(at)).collect();
+    let choice = |at: usize, reason: Reason, score: Option<u32>| Choice {
+        memory: &known[at].memory,
+        section: Section::Retrieved,
+        reason,
+        score,
+    };
+    let always = standing.into_iter().map(|at| choice(at, Reason::Memory { standing: true }, None));
+    always
+        .chain(fits.into_iter().map(|(score, at)| choice(at, Reason::Memory { standing: false }, Some(score))))
+        .collect()
+}
+
+/// A memory as it is sent.
+fn text_of(memory: &Memory) -> String {
+    let day = jiff::Timestamp::from_millisecond(memory.updated_at)
+        .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
+    render_forms::fenced(&format!("Remembered {}, confirmed by the user, {day}", memory.kind.name()), &memory.text)
+}
+
+fn title(memory: &Memory) -> String {
+    format!("{}: {}", memory.kind.name(), memory.text)
+}
+
+fn source(snapshot: &Snapshot, memory: &Memory) -> Source {
+    let session = memory.source.session;
+    let branch = session.filter(|id| *id == snapshot.session).map(|_| snapshot.branch.id);
+    Source { session, branch, at: Some(memory.updated_at), ..Source::default() }
+}
+
+fn scores(score: Option<u32>) -> Scores {
+    let milli = score.and_then(|score| i32::try_from(score * 10).ok());
+    Scores { score: milli, parts: milli.map(|milli| ("words".to_owned(), milli)).into_iter().collect() }
+}
+
+fn near(snapshot: &Snapshot, choice: &Choice<'_>, tokens: u32, remedy: (String, String)) -> Near {
+    Near {
+        atom: choice.memory.atom(),
+        kind: RowKind::Memory,
+        title: title(choice.memory),
+        tokens,
+        reason: choice.reason.clone(),
+        remedy,
+        source: source(snapshot, choice.memory),
+        scores: scores(choice.score),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::MemoryId;
+    use crate::domain::conversation::mark::Actor;
+    use crate::domain::conversation::memory::Origin;
+    use uuid::Uuid;
+
+    fn all(texts: &[(MemoryKind, &str)]) -> Vec<Known> {
+        let made = texts.iter().map(|(kind, text)| Memory {
+            id: MemoryId(Uuid::now_v7()),
+            kind: *kind,
+            text: (*text).into(),
+            scope: Scope::All,
+            lane: String::new(),
+            source: Origin { session: None, node: None, by: Actor::User },
+            status: MemoryStatus::Confirmed,
+            version: 1,
+            created_at: 0,
+            updated_at: 0,
+        });
+        known(made.collect())
+    }
+
+    const FACTS: &[(MemoryKind, &str)] = &[
+        (MemoryKind::Fact, "The staging proxy listens on port 48213"),
+        (MemoryKind::Fact, "The user is allergic to peanuts"),
+        (MemoryKind::Outcome, "The nightly backup failed because the disk was full"),
+        (MemoryKind::Event, "The office moved to Lisbon"),
+    ];
+
+    fn best(text: &str) -> Vec<usize> {
+        ranked(&all(FACTS), text).into_iter().filter(|(score, _)| *score >= FITS).map(|(_, at)| at).collect()
+    }
+
+    #[test]
+    fn what_fits_is_found_and_what_does_not_is_not() {
+        assert_eq!(best("Which port does the staging proxy use?"), [0]);
+        assert_eq!(best("Suggest a snack without peanuts, please."), [1]);
+        assert_eq!(best("Why did the backups fail?"), [2]);
+        assert_eq!(best("Thanks, go on."), Vec::<usize>::new());
+        assert_eq!(best("Tell me of the history of tea."), Vec::<usize>::new());
+        assert_eq!(best(""), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn few_short_preferences_stand() {
+        let few: Vec<(MemoryKind, &str)> = [FACTS, &[(MemoryKind::Preference, "Short answers")]].concat();
+        let known = all(&few);
+        let chosen_of = |known: &[Known], text: &str| {
+            let free = vec![true; known.len()];
+            chosen(known, &free, text).iter().map(|choice| choice.memory.text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen_of(&known, "Tell me of the history of tea."), ["Short answers"]);
+        let many: Vec<(MemoryKind, &str)> =
+            ["a", "b", "c", "d"].iter().map(|text| (MemoryKind::Preference, *text)).collect();
+        assert!(chosen_of(&all(&many), "Tell me of the history of tea.").is_empty());
+    }
+}

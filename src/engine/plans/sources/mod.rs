@@ -1,0 +1,16 @@
+//! Where the content of a plan beside its turns comes from: rules, memory, errors, code, retrieval, summaries, suggested pins.
+//! Not for: deciding what fits (the room `context`).
+
+pub(crate) mod card_text;
+pub(crate) mod cards;
+pub(crate) mod code;
+pub(crate) mod code_rows;
+pub(crate) mod error_pairs;
+pub(crate) mod memory;
+pub(crate) mod retrieval;
+pub(crate) mod rule_text;
+pub(crate) mod rules;
+pub(crate) mod sent_lines;
+pub(crate) mod subjects;
+pub(crate) mod suggested_pins;
+pub(crate) mod summaries;

@@ -1,0 +1,356 @@
+//! Looks through older messages for what fits the open turn and puts what is found into a plan's input: a heading, a card a
+//! message, and a row for each that nearly went. What is in the window or taken out by a person is not looked at.
+//! Not for: indexes (`indexing::messages`), scores (`retrieval`) or the verdict (`context`).
+
+use super::cards::Cards;
+use crate::context;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::NodeId;
+use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::planning::input::{Near, PlanInput};
+use crate::domain::planning::mode::{Mode, ModeLimits, SearchWish};
+use crate::domain::planning::plan::{ContextPlan, Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::policy::Section;
+use crate::engine::indexing::messages::{Library, lane_number, together};
+use crate::engine::indexing::vectors::Haste;
+use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::snapshot::Snapshot;
+use crate::engine::sessions::path::{PathNode, PathView};
+use crate::retrieval::fill::{Filled, Room, fill};
+use crate::retrieval::gate;
+use crate::retrieval::query::Query;
+use crate::retrieval::scope::Filter;
+use crate::retrieval::search::{Ask, search};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Near misses that get a row.
+const NEAR: usize = 8;
+/// Tokens that the frame around the cards takes at most.
+const FRAME: u32 = 48;
+/// How many earlier messages are tried when the present one says nothing of its own.
+const BACK: usize = 8;
+
+/// What is to be looked for, where, and in what room.
+pub(crate) struct Wanted<'a> {
+    pub(crate) path: &'a [PathNode],
+    pub(crate) query: &'a str,
+    pub(crate) out: Vec<Range<usize>>,
+    pub(crate) lane: Option<String>,
+    pub(crate) tokens: u32,
+    pub(crate) near: usize,
+    pub(crate) forced: bool,
+    /// How an embedder may be used.
+    pub(crate) haste: Haste,
+    /// Where the message says nothing of its own: look with the last one that did.
+    pub(crate) inherits: bool,
+    pub(crate) count: &'a dyn Fn(&str) -> u32,
+}
+
+/// What was found, with what cards need to be written.
+pub(crate) struct Looked {
+    pub(crate) gate: Gate,
+    /// What was looked with: the message itself, or the earlier one that it goes on with.
+    pub(crate) query: String,
+    pub(crate) among: u32,
+    pub(crate) filled: Filled,
+    /// Whose vectors were compared.
+    pub(crate) embedder: Option<String>,
+}
+
+/// Looks through a path.
+pub(crate) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked, Failure> {
+    let (shelf, scope) = (library.shelf, library.scope);
+    let lane = wanted.lane.as_deref().map(lane_number);
+    let filter = Filter { out: wanted.out.clone(), lane };
+    let ask = Ask {
+        index: &shelf.index,
+        scope,
+        source: library,
+        texts: library,
+        filter: &filter,
+        cosines: None,
+        tuning: None,
+    };
+    let allowed = filter.allowed(&shelf.index, scope);
+    let among = allowed.iter().filter(|may| **may).count();
+    let mut looked = Looked {
+        gate: Gate::Skipped(SkipWhy::NothingToFind),
+        query: wanted.query.to_owned(),
+        among: u32::try_from(among).unwrap_or(u32::MAX),
+        filled: Filled::default(),
+        embedder: None,
+    };
+    if among == 0 {
+        return Ok(looked);
+    }
+    let mut near = None;
+    looked.gate = if wanted.forced { Gate::Pass(PassWhy::Forced) } else { opens(&ask, wanted.query)? };
+    if matches!(looked.gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)) {
+        near = cosines(library, wanted.query, &allowed, wanted.haste);
+        looked.gate = opens(&Ask { cosines: near.as_deref(), ..ask }, wanted.query)?;
+    }
+    if let Gate::Skipped(why) = looked.gate
+        && wanted.inherits
+        && let Some(earlier) = earlier(&ask, library, wanted.path)?
+    {
+        looked.gate = Gate::Inherited(why);
+        looked.query = earlier;
+    }
+    if matches!(looked.gate, Gate::Skipped(_)) {
+        return Ok(looked);
+    }
+    let near = near.filter(|_| looked.query == wanted.query);
+    let cosines = near.or_else(|| cosines(library, &looked.query, &allowed, wanted.haste));
+    looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
+    let ask = Ask { cosines: cosines.as_deref(), ..ask };
+    let hits = search(&ask, &Query::new(&shelf.index, scope, &looked.query)).map_err(|error| unreadable(&error))?;
+    let run = |at: usize| together(wanted.path, at);
+    let room = Room { tokens: wanted.tokens, count: wanted.count, together: &run, near: wanted.near };
+    looked.filled = fill(&ask, &hits, &room);
+    Ok(looked)
+}
+
+/// How like the query the passages are, where all vectors that this takes are there.
+fn cosines(library: &Library<'_>, query: &str, allowed: &[bool], haste: Haste) -> Option<Vec<(u32, f32)>> {
+    let question = library.vectors?.question(query, haste)?;
+    library.cosines(&question, allowed)
+}
+
+fn opens(ask: &Ask<'_>, text: &str) -> Result<Gate, Failure> {
+    gate::gate(ask, text, false).map_err(|error| unreadable(&error))
+}
+
+/// The last of the person's earlier messages that says something of its own.
+fn earlier(ask: &Ask<'_>, library: &Library<'_>, path: &[PathNode]) -> Result<Option<String>, Failure> {
+    let asked = path.iter().rev().filter(|node| node.role == Role::User && node.speaks).take(BACK);
+    for node in asked {
+        let Some(told) = library.told(&node.key) else { continue };
+        if opens(ask, &told.text)?.is_open() {
+            return Ok(Some(told.text));
+        }
+    }
+    Ok(None)
+}
+
+fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
+    Failure::new(FailureKind::Store, format!("Older messages cannot be searched: {error}."))
+        .kept("Nothing was sent and nothing was changed.")
+        .todo("Switch the context mode to Off to go without.")
+}
+
+/// Adds what is found to a plan's input.
+pub(crate) fn add(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    asked: Option<String>,
+    found: &mut Gathered,
+) -> Result<(), Failure> {
+    let path = &snapshot.path.nodes[..snapshot.open_at];
+    let tokens = allowance(snapshot);
+    let Some(query) = asked.filter(|query| !path.is_empty() && !query.trim().is_empty()) else {
+        return Ok(());
+    };
+    let Some(first) = first_plan(&mut found.input, tokens) else { return Ok(()) };
+    let out = taken(snapshot, &found.input, &first);
+    found.input.near.extend(left_out_by_hand(snapshot, &out));
+    let closed: usize = out.iter().map(Range::len).sum();
+    if closed >= path.len() || (tokens == 0 && snapshot.search == SearchWish::Auto && !snapshot.rules.policy.retrieval)
+    {
+        found.input.reserve = 0;
+        return Ok(());
+    }
+    if found.input.reserve > 0 {
+        found.behind = gatherer.finder.take_in(snapshot.session, path)?;
+    }
+    if found.input.reserve == 0 || found.behind > 0 {
+        not_searched(snapshot.search, path.len() - closed, found);
+        return Ok(());
+    }
+    let counter = gatherer.counter();
+    let encoding = snapshot.rules.model.encoding;
+    let count = |text: &str| counter.count(encoding, text);
+    let wanted = Wanted {
+        path,
+        query: &query,
+        out: out.clone(),
+        lane: snapshot.rules.policy.one_lane.then(|| snapshot.lane.clone()),
+        tokens: found.input.reserve.saturating_sub(FRAME).saturating_sub(super::memory::held(&found.input)),
+        near: NEAR,
+        forced: snapshot.search == SearchWish::Anyway,
+        haste: snapshot.haste,
+        inherits: true,
+        count: &count,
+    };
+    let library = gatherer.finder.shelf(snapshot.session, path)?;
+    let looked = look(&library, &wanted)?;
+    if let Some(vectors) = library.vectors.filter(|_| snapshot.haste == Haste::Asked) {
+        vectors.looked(&query);
+    }
+    let cards = Cards { snapshot, library: &library, count: &count };
+    cards.put(found, &looked);
+    fit(&mut found.input, snapshot, &out);
+    Ok(())
+}
+
+/// Says that nothing is looked up yet, or at all; a person who would not have it is warned.
+fn not_searched(wish: SearchWish, among: usize, found: &mut Gathered) {
+    let input = &mut found.input;
+    let because = match wish {
+        _ if found.behind > 0 => Reason::NotSearched { because: SkipWhy::Indexing },
+        SearchWish::Never => Reason::NotSearched { because: SkipWhy::NotWanted },
+        SearchWish::Auto | SearchWish::Anyway => Reason::ModeOff,
+    };
+    input.reserve = 0;
+    input.warnings.extend((wish == SearchWish::Never).then_some(Warning::NotSearched));
+    input.basis.frozen = Fields::new("not searched").hash(input.basis.frozen).json(&because).finish();
+    input.near.push(nothing(because, among));
+}
+
+/// Tokens that may be spent on what is found.
+fn allowance(snapshot: &Snapshot) -> u32 {
+    limits(snapshot).retrieval_tokens
+}
+
+/// What mode, policy and the person's wish for this call allow.
+pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
+    let rules = &snapshot.rules;
+    let mode = match (snapshot.search, rules.mode) {
+        (SearchWish::Never, _) => Mode::Off,
+        (SearchWish::Anyway, Mode::Off) => Mode::Light,
+        (SearchWish::Auto, _) if !rules.policy.retrieval => Mode::Off,
+        (SearchWish::Anyway | SearchWish::Auto, mode) => mode,
+    };
+    mode.limits(rules.budget.prompt)
+}
+
+/// What the person asks in the open turn.
+pub(crate) fn asked(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
+    if let Some((_, content)) = &snapshot.draft {
+        return Ok(Some(content.words()));
+    }
+    let head = snapshot.open.heads.iter().rfind(|head| head.role == Role::User && !head.hidden);
+    let Some(head) = head else { return Ok(None) };
+    Ok(gatherer.content(head.key, Some(head.id))?.map(|content| content.words()))
+}
+
+/// The plan without cards, the room for them kept free; without that room where it fits no other way. None where the call
+/// is blocked.
+fn first_plan(input: &mut PlanInput, tokens: u32) -> Option<ContextPlan> {
+    for reserve in [tokens, 0] {
+        input.reserve = reserve;
+        if let Ok(plan) = context::plan(input) {
+            return Some(plan);
+        }
+    }
+    None
+}
+
+/// Positions on the path that are in the request already, or that a person took out.
+fn taken(snapshot: &Snapshot, input: &PlanInput, plan: &ContextPlan) -> Vec<Range<usize>> {
+    let closed: HashSet<Atom> = plan
+        .rows
+        .iter()
+        .filter(|row| row.included() || matches!(row.reason, Reason::UserExcluded { .. }))
+        .map(|row| row.atom)
+        .collect();
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for (turn, heads) in input.turns.iter().zip(&snapshot.turns) {
+        if closed.contains(&turn.atom) {
+            out.push(heads.at..heads.at + heads.heads.len());
+        } else {
+            out.extend(by_hand(snapshot, heads.at, &heads.heads).map(|at| at..at + 1));
+        }
+    }
+    super::error_pairs::held(snapshot, input, &mut out);
+    out
+}
+
+/// Positions of messages that a person took out one by one.
+fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl Iterator<Item = usize> + 'a {
+    heads.iter().enumerate().filter_map(move |(offset, head)| {
+        let excludes = snapshot.marks.iter().any(|mark| {
+            mark.kind.excludes()
+                && matches!(mark.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == head.key)
+        });
+        excludes.then_some(at + offset)
+    })
+}
+
+/// Rows for messages outside the window that a person took out one by one: they can be let back in.
+fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<Near> {
+    let alone = |at: usize| out.iter().any(|run| *run == (at..at + 1));
+    let mut rows = Vec::new();
+    for turn in &snapshot.turns {
+        for at in by_hand(snapshot, turn.at, &turn.heads).filter(|at| alone(*at)) {
+            let head = &turn.heads[at - turn.at];
+            rows.push(Near {
+                atom: Atom::Message { node: head.key },
+                kind: RowKind::Message,
+                title: head.preview.clone(),
+                tokens: u32::try_from(head.bytes / 4).unwrap_or(u32::MAX),
+                reason: Reason::UserExcluded { once: false },
+                remedy: ("exclude".into(), "lets it be found again".into()),
+                source: source(snapshot, at, head.id, head.external_id.clone(), None),
+                scores: Scores::default(),
+            });
+        }
+    }
+    rows
+}
+
+pub(crate) fn source(
+    snapshot: &Snapshot,
+    at: usize,
+    node: NodeId,
+    external_id: Option<String>,
+    span: Option<(u32, u32)>,
+) -> Source {
+    Source {
+        session: Some(snapshot.session),
+        branch: Some(snapshot.branch.id),
+        turn: Some(turn_number(&snapshot.path, at)).filter(|turn| *turn > 0),
+        message: Some(node),
+        external_id,
+        at: snapshot.path.nodes.get(at).map(|node| node.at),
+        path: None,
+        span,
+        code: None,
+    }
+}
+
+fn turn_number(path: &PathView, at: usize) -> u32 {
+    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    u32::try_from((path.turn_at(at) + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
+}
+
+/// The row that says why nothing was looked up.
+pub(crate) fn nothing(reason: Reason, among: usize) -> Near {
+    let messages = if among == 1 { "message" } else { "messages" };
+    Near {
+        atom: Atom::Section { text: Hash::of(b"search") },
+        kind: RowKind::Search,
+        title: format!("search of {among} older {messages}"),
+        tokens: 0,
+        reason,
+        remedy: ("search-anyway".into(), "looks through them for this call".into()),
+        source: Source::default(),
+        scores: Scores::default(),
+    }
+}
+
+/// Frees the room that the cards leave; where the window would then reach a turn that a card quotes, it stays free.
+fn fit(input: &mut PlanInput, snapshot: &Snapshot, out: &[Range<usize>]) {
+    let kept = std::mem::replace(&mut input.reserve, 0);
+    let grew = match context::plan(input) {
+        Ok(plan) => taken(snapshot, input, &plan) != out,
+        Err(_) => true,
+    };
+    let cards = input.blocks.iter().any(|block| block.section == Section::Retrieved && block.kind != RowKind::Memory);
+    if grew && cards {
+        input.reserve = kept;
+    }
+}

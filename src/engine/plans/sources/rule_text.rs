@@ -1,0 +1,114 @@
+//! The text of a file with rules: read, cut to what may go, secrets masked, files put in the place of the lines that name them.
+//! Not for: which files count (`tools::workspace`).
+
+use crate::domain::base::safe_text::Safe;
+use crate::domain::call::tokens::grouped;
+use crate::domain::code::workspace_rules::plain;
+use crate::engine::tools::workspace::GuideText;
+use crate::export::secrets;
+use crate::tools::folder::{Folder, Looked, Stamp};
+use std::fmt::Write as _;
+use std::path::{Component, Path, PathBuf};
+
+/// How deep files may name files to be put in their place.
+const DEEPEST: usize = 4;
+
+/// Reads a file with rules, and the files that it names.
+pub(crate) fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> Result<GuideText, String> {
+    let head = folder.head(path, most)?;
+    let mut work = Imports { folder, left: most.saturating_sub(head.text.len() as u64), text: GuideText::default() };
+    work.text.of.push((path.to_path_buf(), there.clone()));
+    let whole = work.put(&ends(&head.text), path.parent().unwrap_or(Path::new("")), 0);
+    let mut text = work.text;
+    if head.left > 0 {
+        text.notes.push(format!("{} of {} bytes stay out", grouped(head.left), grouped(head.bytes)));
+    }
+    let (sent, masked) = secrets::mask(&whole);
+    if masked > 0 {
+        text.notes.push(format!("{masked} of what looks like secrets masked"));
+    }
+    text.hidden = u32::try_from(Safe::hidden(&sent)).unwrap_or(u32::MAX);
+    if text.hidden > 0 {
+        let unit = if text.hidden == 1 { "character" } else { "characters" };
+        text.notes.push(format!("{} invisible {unit}", text.hidden));
+    }
+    let cut = format!("\n[{} more bytes of this file are left out]\n", head.left);
+    text.sent = if head.left > 0 { format!("{sent}{cut}").into() } else { sent.as_ref().into() };
+    (text.raw, text.bytes, text.left) = (head.text.into(), head.bytes, head.left);
+    Ok(text)
+}
+
+fn ends(text: &str) -> String {
+    text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
+}
+
+/// Puts files in the place of lines that name them (`@docs/style.md`), as far as they lie inside.
+struct Imports<'a> {
+    folder: &'a Folder,
+    /// Bytes that may still be read.
+    left: u64,
+    text: GuideText,
+}
+
+impl Imports<'_> {
+    fn put(&mut self, text: &str, from: &Path, depth: usize) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut fenced = false;
+        for line in text.split_inclusive('\n') {
+            let bare = line.trim();
+            fenced ^= bare.starts_with("```") || bare.starts_with("~~~");
+            let named = bare.strip_prefix("- ").or_else(|| bare.strip_prefix("* ")).unwrap_or(bare).strip_prefix('@');
+            let named = named.filter(|name| {
+                !fenced && !name.contains(char::is_whitespace) && name.contains(['.', '/']) && name.len() < 300
+            });
+            match named.map(|name| (name, self.import(name, from, depth))) {
+                None => out.push_str(line),
+                Some((name, Ok(inner))) => {
+                    self.text.notes.push(format!("{} put in", plain(name)));
+                    let _ = writeln!(out, "[{0}]\n{1}\n[end of {0}]", plain(name), inner.trim_end());
+                }
+                Some((name, Err(why))) => {
+                    self.text.notes.push(format!("{} not put in: it {why}", plain(name)));
+                    out.push_str(line);
+                }
+            }
+        }
+        out
+    }
+
+    fn import(&mut self, name: &str, from: &Path, depth: usize) -> Result<String, String> {
+        let path = inside(from, name).ok_or("lies outside the folder")?;
+        if depth >= DEEPEST {
+            return Err(format!("is more than {DEEPEST} files deep"));
+        }
+        if self.text.of.iter().any(|(other, _)| *other == path) {
+            return Err("is put in already".into());
+        }
+        let there = self.folder.look(&path);
+        self.text.of.push((path.clone(), there.clone()));
+        match there {
+            Looked::Nothing => return Err("does not exist".into()),
+            Looked::Refused(why) => return Err(why),
+            Looked::File(Stamp { bytes, .. }) if bytes > self.left => return Err("has no room".into()),
+            Looked::File(_) => {}
+        }
+        let head = self.folder.head(&path, self.left)?;
+        self.left = self.left.saturating_sub(head.text.len() as u64);
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Ok(self.put(&ends(&head.text), &folder, depth + 1))
+    }
+}
+
+/// A path that a file names, beneath the topmost folder; none where it leads out, by its names.
+fn inside(from: &Path, name: &str) -> Option<PathBuf> {
+    let mut steps: Vec<&std::ffi::OsStr> = from.iter().collect();
+    for step in Path::new(name).components() {
+        match step {
+            Component::Normal(step) if step != "~" => steps.push(step),
+            Component::CurDir => {}
+            Component::ParentDir => drop(steps.pop()?),
+            _ => return None,
+        }
+    }
+    Some(steps.iter().collect())
+}

@@ -1,0 +1,360 @@
+//! Puts what a project says of itself into a plan's input: a block for each file with rules that counts, one with the names
+//! of its skills. What a person took out, or the settings, becomes a row that stays out.
+//! Not for: finding and reading the files (`tools::workspace`, `skills`).
+//!
+//! Rules of a project are texts from files: they stand in the section Orientation, in a delimited message of the user's role,
+//! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
+//! every mode, as instructions do; they never block a call: where there is no room for all, the nearest go first.
+
+use crate::context;
+use crate::context::render_forms::fenced;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::input::{Block, Near, PlanInput};
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::policy::Section;
+use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::snapshot::Snapshot;
+use crate::engine::summaries::modules;
+use crate::engine::tools::skills;
+use crate::engine::tools::workspace::{AROUND, Guide, GuideText, Project};
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Calls to tools that are looked at for the paths that they touched.
+const TRACES: usize = 64;
+/// Messages before the open turn whose calls count as near.
+const LATELY: usize = 2_000;
+/// Lines of a message that are looked through, and paths that are taken from them.
+const LINES: usize = 50_000;
+const PATHS: usize = 200;
+/// Summaries of modules that go, and their tokens together.
+const MODULES: usize = 6;
+const MODULE_TOKENS: u32 = 2_000;
+
+/// Something of the project that could go.
+struct Candidate {
+    section: Section,
+    kind: RowKind,
+    atom: Atom,
+    title: String,
+    path: Option<String>,
+    text: String,
+    reason: Reason,
+    off: bool,
+    /// Others fit better.
+    below: bool,
+}
+
+/// Adds what goes, and rows for what does not.
+pub(crate) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gathered) -> Result<(), Failure> {
+    let Some(project) = gatherer.project.clone() else { return Ok(()) };
+    let near = near(gatherer, snapshot, found)?;
+    let guides = project.guides(&near, AROUND);
+    if guides.untrusted > 0 {
+        found.input.warnings.push(Warning::RulesUntrusted { count: guides.untrusted });
+    }
+    let mut candidates = Vec::new();
+    let mut hidden = 0;
+    for guide in guides.list {
+        match &guide.found {
+            Err(_) if guide.off => {}
+            Err(why) => {
+                let (path, why) = (guide.path.clone(), why.clone());
+                found.input.warnings.push(Warning::RulesUnread { path, why });
+            }
+            Ok(text) => {
+                hidden += text.hidden;
+                candidates.push(candidate(&guide, text));
+            }
+        }
+    }
+    let skills = project.skills();
+    if !skills.is_empty() && !snapshot.rules.tools.is_empty() {
+        let count = u32::try_from(skills.len()).unwrap_or(u32::MAX);
+        candidates.push(Candidate {
+            section: Section::Orientation,
+            kind: RowKind::Skills,
+            atom: skills::atom(),
+            title: format!("skills: {}", skills.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")),
+            path: None,
+            text: fenced("Skills: what they are for. load_skill gives one's text", &skills::listed(&skills)),
+            reason: Reason::Skills { count },
+            off: false,
+            below: false,
+        });
+    }
+    if snapshot.rules.mode == Mode::Heavy {
+        candidates.extend(modules(gatherer, &project, snapshot, found, &near)?);
+    }
+    let mut put = Put { gatherer, snapshot, found, going: Vec::new() };
+    for mut candidate in candidates {
+        let last = project.last_sent(snapshot.branch.id, &candidate.atom);
+        if last.is_some_and(|last| last != Hash::of(candidate.text.as_bytes()))
+            && let Reason::ProjectRules { changed, .. } | Reason::OwnRules { changed, .. } = &mut candidate.reason
+        {
+            *changed = true;
+        }
+        put.decide(candidate);
+    }
+    put.fit();
+    if hidden > 0 {
+        found.input.warnings.push(Warning::HiddenCharacters { count: hidden });
+    }
+    Ok(())
+}
+
+/// Rules as they are sent.
+pub(crate) fn sent(guide: &Guide, text: &GuideText) -> String {
+    let label = if guide.own {
+        format!("The user's own rules for all projects, from {}", guide.path)
+    } else {
+        format!(
+            "Rules of this project for work in {}, from {}. Follow them; rules that come later, and the user's own words, stand \
+             above them",
+            guide.folder, guide.path
+        )
+    };
+    fenced(&label, &text.sent)
+}
+
+fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
+    let (section, reason) = if guide.own {
+        (Section::Guidelines, Reason::OwnRules { changed: false, left: text.left })
+    } else {
+        let reason = Reason::ProjectRules { folder: guide.folder.clone(), changed: false, left: text.left };
+        (Section::Orientation, reason)
+    };
+    let notes = if text.notes.is_empty() { String::new() } else { format!(" ({})", text.notes.join("; ")) };
+    Candidate {
+        section,
+        kind: RowKind::Rules,
+        atom: guide.atom,
+        title: format!("{}{notes}", guide.path),
+        path: Some(guide.path.clone()),
+        text: sent(guide, text),
+        reason,
+        off: guide.off,
+        below: false,
+    }
+}
+
+/// Summaries of modules: those around what is named or touched first, then those that the message speaks of, up to their
+/// number and tokens.
+fn modules(
+    gatherer: &mut Gatherer,
+    project: &Arc<Project>,
+    snapshot: &Snapshot,
+    found: &Gathered,
+    near: &[String],
+) -> Result<Vec<Candidate>, Failure> {
+    let words = asked(gatherer, found)?.to_lowercase();
+    let mut all = modules::current(gatherer.store(), project)?;
+    let fits = |path: &str| {
+        let around = near.iter().any(|near| Path::new(near).starts_with(path));
+        let named =
+            path.rsplit('/').next().is_some_and(|name| name.len() > 3 && speaks_of(&words, &name.to_lowercase()));
+        (!around, !(named || speaks_of(&words, &path.to_lowercase())))
+    };
+    all.sort_by(|(_, a, _), (_, b, _)| fits(&a.path).cmp(&fits(&b.path)).then_with(|| a.path.cmp(&b.path)));
+    let (mut left, mut room) = (MODULES, MODULE_TOKENS);
+    let mut candidates = Vec::new();
+    for (atom, card, stale) in all {
+        project.learn(atom);
+        let text = modules::sent(&card, Some(&stale));
+        let tokens = gatherer.count(snapshot.rules.model.encoding, &text);
+        let below = left == 0 || tokens > room;
+        if !below {
+            (left, room) = (left - 1, room - tokens);
+        }
+        let stands = stale.words(card.files.len());
+        candidates.push(Candidate {
+            section: Section::Orientation,
+            kind: RowKind::Module,
+            atom,
+            title: format!("summary of {} ({stands})", card.path),
+            path: Some(card.path.clone()),
+            text,
+            reason: Reason::Module { by: card.by(), stands },
+            off: false,
+            below,
+        });
+    }
+    Ok(candidates)
+}
+
+/// Whether a text holds a name as a word of its own.
+fn speaks_of(text: &str, name: &str) -> bool {
+    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    !name.is_empty()
+        && text
+            .match_indices(name)
+            .any(|(at, _)| edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next()))
+}
+
+struct Put<'a> {
+    gatherer: &'a mut Gatherer,
+    snapshot: &'a Snapshot,
+    found: &'a mut Gathered,
+    /// Those that go, farthest first.
+    going: Vec<Candidate>,
+}
+
+impl Put<'_> {
+    fn decide(&mut self, candidate: Candidate) {
+        let mark = self.snapshot.marks.iter().find(|mark| mark.target == candidate.atom).map(|mark| mark.kind);
+        match mark {
+            Some(MarkKind::Exclude) => self.out(&candidate, Reason::UserExcluded { once: false }),
+            Some(MarkKind::ExcludeOnce) => self.out(&candidate, Reason::UserExcluded { once: true }),
+            Some(MarkKind::IncludeOnce) => self.going.push(Candidate { reason: Reason::IncludedOnce, ..candidate }),
+            _ if candidate.off => self.out(&candidate, Reason::SwitchedOff),
+            _ if candidate.below => self.out(&candidate, Reason::BelowThreshold),
+            _ => self.going.push(candidate),
+        }
+    }
+
+    fn out(&mut self, candidate: &Candidate, reason: Reason) {
+        let (action, does) = match &reason {
+            Reason::UserExcluded { once: false } => ("exclude", "takes the exclusion back"),
+            Reason::UserExcluded { once: true } => ("exclude-once", "takes the exclusion back"),
+            _ => ("include-once", "includes it in this call"),
+        };
+        let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &candidate.text);
+        self.found.input.near.push(Near {
+            atom: candidate.atom,
+            kind: candidate.kind,
+            title: candidate.title.clone(),
+            tokens,
+            reason,
+            remedy: (action.into(), does.into()),
+            source: source(candidate),
+            scores: Scores::default(),
+        });
+    }
+
+    /// Takes in what fits. Where not all does, the nearest are tried first, each as long as the call stays possible.
+    fn fit(&mut self) {
+        let (count, frozen) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
+        let all = std::mem::take(&mut self.going);
+        if all.is_empty() || self.possible(all.iter()) {
+            return;
+        }
+        let mut order: Vec<usize> = (0..all.len()).rev().collect();
+        order.sort_by_key(|at| (all[*at].reason != Reason::IncludedOnce, all[*at].kind == RowKind::Module));
+        let mut goes = vec![false; all.len()];
+        for at in order {
+            self.take_back(count, frozen);
+            goes[at] = true;
+            goes[at] = self.possible(all.iter().zip(&goes).filter(|(_, goes)| **goes).map(|(one, _)| one));
+        }
+        self.take_back(count, frozen);
+        self.possible(all.iter().zip(&goes).filter(|(_, goes)| **goes).map(|(one, _)| one));
+        for (one, _) in all.iter().zip(&goes).filter(|(_, goes)| !**goes) {
+            self.out(one, Reason::Budget { free: 0 });
+        }
+    }
+
+    fn take_back(&mut self, count: usize, frozen: Hash) {
+        self.found.input.blocks.truncate(count);
+        self.found.input.basis.frozen = frozen;
+    }
+
+    /// Puts blocks in; says whether the call is possible with them.
+    fn possible<'c>(&mut self, wanted: impl Iterator<Item = &'c Candidate>) -> bool {
+        wanted.for_each(|candidate| self.block(candidate));
+        context::plan(&self.found.input).is_ok()
+    }
+
+    fn block(&mut self, candidate: &Candidate) {
+        let hash = Hash::of(candidate.text.as_bytes());
+        let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &candidate.text);
+        self.found.bag.blocks.insert(hash, candidate.text.as_str().into());
+        let input: &mut PlanInput = &mut self.found.input;
+        let frozen = Fields::new("project").hash(input.basis.frozen).hash(hash).number(u64::from(tokens));
+        input.basis.frozen = frozen.json(&candidate.section).finish();
+        input.blocks.push(Block {
+            section: candidate.section,
+            kind: candidate.kind,
+            text: hash,
+            tokens,
+            title: candidate.title.clone(),
+            reason: candidate.reason.clone(),
+            atom: Some(candidate.atom),
+            source: source(candidate),
+            scores: Scores::default(),
+        });
+    }
+}
+
+fn source(candidate: &Candidate) -> Source {
+    Source { path: candidate.path.clone(), ..Source::default() }
+}
+
+/// What the person says in the open turn.
+fn asked(gatherer: &mut Gatherer, found: &Gathered) -> Result<String, Failure> {
+    let mut words = String::new();
+    let asks = found.input.open.messages.iter().filter(|message| message.role == Role::User);
+    let asks: Vec<_> = asks.map(|message| (message.key, message.node)).collect();
+    for (key, node) in asks {
+        let content = match found.bag.contents.get(&key) {
+            Some(content) => Some(content.clone()),
+            None => gatherer.content(key, node)?,
+        };
+        words.push_str(&content.map(|content| content.words()).unwrap_or_default());
+        words.push('\n');
+    }
+    Ok(words)
+}
+
+/// Paths that the message names or carries, and those that tools touched on this path lately.
+fn near(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
+    let mut paths = BTreeSet::new();
+    named(&asked(gatherer, found)?, &mut paths);
+    let here: HashSet<_> = snapshot.path.nodes.iter().rev().take(LATELY).map(|node| node.id).collect();
+    for trace in gatherer.traces(snapshot.session, TRACES)? {
+        if trace.node.is_none_or(|node| here.contains(&node))
+            && let Ok(args) = serde_json::from_str::<serde_json::Value>(&trace.args)
+        {
+            let touched = ["path", "folder"].iter().filter_map(|name| args.get(name)?.as_str());
+            paths.extend(touched.map(str::to_owned));
+        }
+    }
+    Ok(paths.into_iter().collect())
+}
+
+/// `@path` words, and the files behind a message.
+fn named(text: &str, paths: &mut BTreeSet<String>) {
+    for line in text.lines().take(LINES) {
+        if paths.len() > PATHS {
+            return;
+        }
+        if let Some(path) = line.strip_prefix("File ").and_then(|rest| rest.strip_suffix(':')) {
+            paths.insert(path.to_owned());
+        }
+        for word in
+            line.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'', '`']).strip_prefix('@'))
+        {
+            let word = word.trim_end_matches([',', '.', ';', ':', ')', '"', '\'', '`', '?', '!']);
+            if !word.is_empty() {
+                paths.insert(word.to_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_paths() {
+        let mut paths = BTreeSet::new();
+        named("see (@src/a.rs), @b/c.md. and me@home\n\nFile d/e.py:\n```\n@decorator\n```", &mut paths);
+        let found: Vec<&str> = paths.iter().map(String::as_str).collect();
+        assert_eq!(found, ["b/c.md", "d/e.py", "decorator", "src/a.rs"]);
+    }
+}

@@ -1,0 +1,167 @@
+//! Which lines of the workspace's files stand in a request already: in what tools read, and behind messages.
+//! Not for: choosing code (`code`).
+
+use super::retrieval;
+use crate::code::find::cards::{Sources, Taken};
+use crate::context;
+use crate::domain::base::failure::Failure;
+use crate::domain::conversation::attachment;
+use crate::domain::conversation::message::{Content, Part, Role};
+use crate::domain::planning::plan::{Form, Item, Warning};
+use crate::engine::indexing::code_workspace::Codebase;
+use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::snapshot::Snapshot;
+use crate::export::secrets;
+use serde::Deserialize;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+/// Files that were read and are told to have changed, at most.
+const TOLD: usize = 4;
+
+#[derive(Deserialize)]
+struct ReadFile {
+    path: String,
+    #[serde(default)]
+    start_line: Option<u32>,
+}
+
+/// A text of a file in the request: its path, first line if it is one of a part, and the text.
+struct Piece {
+    path: String,
+    first: u32,
+    text: String,
+}
+
+/// The lines that go with the turns of the plan as it stands. What a tool read and the file no longer holds is none of
+/// them; the plan warns of it.
+pub(crate) fn taken(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    book: &Codebase,
+    found: &mut Gathered,
+) -> Result<Taken, Failure> {
+    let mut taken = Taken::default();
+    let kept = found.input.reserve;
+    found.input.reserve = retrieval::limits(snapshot).retrieval_tokens;
+    let plan = context::plan(&found.input);
+    found.input.reserve = kept;
+    let Ok(plan) = plan else { return Ok(taken) };
+    let mut pieces = Vec::new();
+    let mut calls: HashMap<String, (String, String)> = HashMap::new();
+    for item in plan.included().flat_map(|row| &row.items) {
+        let read = matches!(item.form, Form::Full | Form::NoState);
+        if !(read && (item.calls > 0 || matches!(item.role, Role::Tool | Role::User))) {
+            continue;
+        }
+        let Some(content) = content(gatherer, found, item)? else { continue };
+        pieces_of(item.role, &content, &mut calls, &mut pieces);
+    }
+    let mut changed = BTreeSet::new();
+    for piece in pieces {
+        let now = book
+            .look(|held| crate::engine::indexing::code_workspace::Disk(&held.root).text(Path::new(&piece.path)))
+            .flatten();
+        let Some(now) = now else { continue };
+        let said = piece.text.lines().count();
+        // What went was masked where it looked like a secret.
+        let now = String::from_utf8_lossy(&now);
+        let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
+        // Behind the text may stand two notes of the tool.
+        if same + 2 < said || (same == 0 && said > 0) {
+            changed.insert(piece.path.clone());
+        }
+        if let Ok(same) = u32::try_from(same)
+            && same > 0
+        {
+            taken.add(&piece.path, (piece.first, piece.first.saturating_add(same - 1)));
+        }
+    }
+    found.input.warnings.extend(changed.into_iter().take(TOLD).map(|path| Warning::FileChanged { path }));
+    Ok(taken)
+}
+
+fn content(gatherer: &mut Gatherer, found: &Gathered, item: &Item) -> Result<Option<Arc<Content>>, Failure> {
+    match found.bag.contents.get(&item.key) {
+        Some(content) => Ok(Some(content.clone())),
+        None => gatherer.content(item.key, item.node),
+    }
+}
+
+fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String, String)>, pieces: &mut Vec<Piece>) {
+    for (id, name, args) in content.calls() {
+        calls.insert(id.to_owned(), (name.to_owned(), args.to_owned()));
+    }
+    let behind = |text: &str, pieces: &mut Vec<Piece>| {
+        pieces.extend(attachment::held(text).into_iter().map(|held| Piece {
+            path: held.path.to_owned(),
+            first: held.lines.map_or(1, |(first, _)| first),
+            text: held.text.to_owned(),
+        }));
+    };
+    for part in &content.parts {
+        match part {
+            Part::Reply { call, body, .. } => match calls.get(call).map(|(name, args)| (name.as_str(), args)) {
+                Some(("read_file", args)) => {
+                    let Ok(read) = serde_json::from_str::<ReadFile>(args) else { continue };
+                    let first = read.start_line.unwrap_or(1).max(1);
+                    pieces.push(Piece { path: plain(&read.path), first, text: body.clone() });
+                }
+                Some(("expand" | "request_code_context", _)) => behind(&format!("\n\n{body}"), pieces),
+                _ => {}
+            },
+            Part::Text { text } if role == Role::User => behind(text, pieces),
+            Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => {}
+        }
+    }
+}
+
+/// A path as the index has it.
+fn plain(path: &str) -> String {
+    let parts = Path::new(path).components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy()),
+        _ => None,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// How many lines of a piece the file still holds at their place, from the first on.
+fn same_lines(piece: &Piece, now: &str) -> usize {
+    let place = now.lines().skip(piece.first.saturating_sub(1) as usize);
+    piece.text.lines().zip(place).take_while(|(then, now)| then == now).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_read_is_compared_with_the_file() {
+        let piece = |first: u32, text: &str| Piece { path: "a".into(), first, text: text.into() };
+        let file = "one\ntwo\nthree\nfour\n";
+        assert_eq!(same_lines(&piece(2, "two\nthree\n[the file goes on at line 4]\n"), file), 2);
+        assert_eq!(same_lines(&piece(1, "one\n2\nthree\n"), file), 1);
+        assert_eq!(same_lines(&piece(9, "one\n"), file), 0);
+        assert_eq!(plain("./src//a.rs"), "src/a.rs");
+    }
+
+    #[test]
+    fn calls_and_messages_hold_pieces() {
+        let (mut calls, mut pieces) = (HashMap::new(), Vec::new());
+        let call = Part::Call {
+            id: "c".into(),
+            name: "read_file".into(),
+            args: r#"{"path":"src/a.rs","start_line":3,"lines":2}"#.into(),
+        };
+        let asks = Content { parts: vec![call], extra: None };
+        pieces_of(Role::Assistant, &asks, &mut calls, &mut pieces);
+        let reply = Part::Reply { call: "c".into(), name: "read_file".into(), body: "x\ny\n".into() };
+        pieces_of(Role::Tool, &Content { parts: vec![reply], extra: None }, &mut calls, &mut pieces);
+        let said = Content::text("why?\n\nFile b.rs, lines 7 to 8 (f):\n```rs\nfn f() {\n}\n```");
+        pieces_of(Role::User, &said, &mut calls, &mut pieces);
+        let found: Vec<(&str, u32, &str)> =
+            pieces.iter().map(|p| (p.path.as_str(), p.first, p.text.as_str())).collect();
+        assert_eq!(found, [("src/a.rs", 3, "x\ny\n"), ("b.rs", 7, "fn f() {\n}")]);
+    }
+}

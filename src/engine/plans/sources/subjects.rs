@@ -1,0 +1,88 @@
+//! The subject of the question that is asked: its cluster among the last questions of the path.
+//! Not for: telling subjects apart (`retrieval::cluster`) or what follows from them (`reflect`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::plan::Scores;
+use crate::engine::plans::input_builder::Gatherer;
+use crate::engine::plans::snapshot::Snapshot;
+use crate::retrieval::cluster::{Clusters, Hashed, Placed};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Questions among which subjects are told apart: so many of the last, so that the cost does not grow with the history.
+const LOOKED: usize = 32;
+/// Questions remembered before the memory is emptied.
+const REMEMBERED: usize = 4_096;
+/// Bytes of a question that are read.
+const READ: usize = 4_096;
+
+/// Questions as they are compared, by their message's key.
+#[derive(Default)]
+pub(crate) struct Questions(HashMap<Hash, Option<Arc<Hashed>>>);
+
+impl Questions {
+    /// Forgets all.
+    pub(crate) fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// The place of what is asked; none where the policy tells no subjects apart, or nothing was named yet.
+pub(crate) fn place(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    asked: Option<&str>,
+) -> Result<Option<Placed>, Failure> {
+    if !snapshot.rules.policy.activation.clusters {
+        return Ok(None);
+    }
+    let path = &snapshot.path;
+    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
+    let mut clusters = Clusters::default();
+    for at in closed.saturating_sub(LOOKED)..closed {
+        let node = path.nodes[path.turns[at].nodes.start];
+        if node.role == Role::User && node.speaks {
+            let question = hashed(gatherer, node.key, node.id)?;
+            clusters.take(question.as_deref(), number(at + 1, preamble));
+        }
+    }
+    let Some(asked) = asked else { return Ok(None) };
+    let hashed = Hashed::new(beginning(asked));
+    Ok(clusters.place(hashed.as_ref(), number(closed + 1, preamble)))
+}
+
+/// The heading over what was found, with the subject that it was found for where that began earlier, and how like it the
+/// question is.
+pub(crate) fn told(title: String, subject: Option<Placed>) -> (String, Scores) {
+    let Some(Placed { id, likeness: Some(likeness), new: false }) = subject else { return (title, Scores::default()) };
+    let scores = Scores { score: Some(likeness), parts: vec![("subject".to_owned(), likeness)] };
+    (format!("{title}, subject of turn {}", id.0), scores)
+}
+
+fn hashed(
+    gatherer: &mut Gatherer,
+    key: Hash,
+    id: crate::domain::base::ids::NodeId,
+) -> Result<Option<Arc<Hashed>>, Failure> {
+    if let Some(known) = gatherer.questions.0.get(&key) {
+        return Ok(known.clone());
+    }
+    let words = gatherer.content(key, Some(id))?.map(|content| content.words()).unwrap_or_default();
+    let made = Hashed::new(beginning(&words)).map(Arc::new);
+    if gatherer.questions.0.len() >= REMEMBERED {
+        gatherer.questions.forget();
+    }
+    gatherer.questions.0.insert(key, made.clone());
+    Ok(made)
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(READ)]
+}
+
+fn number(turn: usize, preamble: usize) -> u32 {
+    u32::try_from(turn.saturating_sub(preamble)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,159 @@
+//! Pins that the model suggested on a branch, that a person saw to matter, or that the program does because it leased them again and again: which of
+//! them still wait for a person, as rows of the plan.
+//! Not for: reading them from answers (`turns::state_suggestions`) or dismissing them (`memory`).
+//!
+//! A suggestion waits while its answer and the message that it names are on the branch's path, nobody has marked that
+//! message or its turn, and nobody turned it down. It never goes with a call and never stops one.
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::SessionId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::message::{End, NodeHead};
+use crate::domain::planning::input::{Near, PlanInput};
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use crate::engine::sessions::path::PathView;
+use crate::engine::sessions::session::Session;
+use std::collections::HashSet;
+
+/// Answers with suggestions that are looked at, newest first.
+const ANSWERS: usize = 64;
+/// Suggestions that wait at once; older ones wait until these are decided.
+const WAITING: usize = 8;
+
+/// A message that the model named.
+#[derive(Clone, Debug)]
+pub(crate) struct Suggestion {
+    head: NodeHead,
+    turn: u32,
+    bytes: u64,
+    session: SessionId,
+    why: Reason,
+}
+
+/// The user message of a turn whose lease by the program was renewed so often that a pin is suggested.
+pub(crate) fn earned(mark: &Mark, after: u32) -> Option<Hash> {
+    let own = mark.by == Actor::Engine && mark.renewals >= after.max(1);
+    match (mark.target, mark.kind) {
+        (Atom::Turn { user, .. }, MarkKind::Leased { .. }) if own => Some(user),
+        _ => None,
+    }
+}
+
+/// The suggestions that wait on a branch: the program's by their place, then the model's, newest first.
+pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32) -> Vec<Suggestion> {
+    let tree = &session.tree;
+    let place = |key: Hash| {
+        let slot = tree.by_key(key)?;
+        let at = tree.depth(slot) as usize;
+        (path.slots.get(at) == Some(&slot)).then_some(at)
+    };
+    let mut seen: HashSet<Hash> = HashSet::new();
+    let mut found = Vec::new();
+    let mut earned: Vec<(usize, u32)> = branch
+        .marks
+        .iter()
+        .filter_map(|mark| Some((place(earned(mark, after)?)?, mark.renewals)))
+        .filter(|(at, _)| !branch.overrides.dismissed.contains(&atom(tree.head(path.slots[*at]).key)))
+        .collect();
+    earned.sort_unstable();
+    for (at, renewals) in earned {
+        seen.insert(tree.head(path.slots[at]).key);
+        found.push(at_place(session, path, at, Reason::PinEarned { renewals }));
+    }
+    for key in branch.overrides.mattered.iter().filter_map(first) {
+        let Some(at) = place(key).filter(|_| seen.insert(key)) else { continue };
+        let nodes = path.turns[path.turn_at(at)].nodes.clone();
+        let keys: Vec<Hash> = nodes.map(|at| tree.head(path.slots[at]).key).collect();
+        let removed = tree.head(path.slots[at]).end == End::Removed;
+        if !removed && !branch.overrides.dismissed.contains(&atom(key)) && !marked(branch, &keys) {
+            found.push(at_place(session, path, at, Reason::PinMattered));
+        }
+    }
+    let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
+    for version in answers.filter(|version| place(version.key).is_some()) {
+        for pin in version.pins.iter().filter(|pin| pin.branch == branch.id) {
+            let Some(at) = place(pin.key).filter(|_| seen.insert(pin.key)) else { continue };
+            let turn = path.turn_at(at);
+            let nodes = path.turns[turn].nodes.clone();
+            let keys: Vec<Hash> = nodes.clone().map(|at| tree.head(path.slots[at]).key).collect();
+            let head = tree.head(path.slots[at]);
+            let removed = head.end == End::Removed;
+            if removed || branch.overrides.dismissed.contains(&atom(pin.key)) || marked(branch, &keys) {
+                continue;
+            }
+            found.push(at_place(session, path, at, Reason::PinSuggested));
+        }
+    }
+    found.truncate(WAITING);
+    found
+}
+
+fn at_place(session: &Session, path: &PathView, at: usize, why: Reason) -> Suggestion {
+    let turn = path.turn_at(at);
+    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    Suggestion {
+        head: session.tree.head(path.slots[at]).clone(),
+        turn: u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX),
+        bytes: path.bytes(&session.tree, turn..turn + 1),
+        session: session.card.id,
+        why,
+    }
+}
+
+/// The message that stands for an item whose absence mattered.
+pub(crate) fn first(atom: &Atom) -> Option<Hash> {
+    match *atom {
+        Atom::Turn { user: key, .. }
+        | Atom::Preamble { first: key }
+        | Atom::Message { node: key }
+        | Atom::Episode { call: key, .. } => Some(key),
+        Atom::Section { .. } | Atom::Range { .. } => None,
+    }
+}
+
+/// How a suggestion's row is named: the message, so that the turn keeps a row of its own.
+pub(crate) fn atom(key: Hash) -> Atom {
+    Atom::Message { node: key }
+}
+
+fn marked(branch: &Branch, turn: &[Hash]) -> bool {
+    branch.marks.iter().filter(|mark| mark.by != Actor::Engine).any(|mark| match mark.target {
+        Atom::Turn { user: key, .. }
+        | Atom::Preamble { first: key }
+        | Atom::Message { node: key }
+        | Atom::Episode { call: key, .. } => turn.contains(&key),
+        Atom::Section { .. } | Atom::Range { .. } => false,
+    })
+}
+
+impl Suggestion {
+    /// Its row's name.
+    pub(crate) fn atom(&self) -> Atom {
+        atom(self.head.key)
+    }
+}
+
+/// Puts the suggestions into a plan's input.
+pub(crate) fn add(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
+    input.near.extend(snapshot.suggested.iter().map(|suggestion| Near {
+        atom: suggestion.atom(),
+        kind: RowKind::Message,
+        title: suggestion.head.preview.clone(),
+        tokens: u32::try_from(suggestion.bytes / 4).unwrap_or(u32::MAX),
+        reason: suggestion.why.clone(),
+        remedy: ("pin".into(), "pins it for good".into()),
+        source: Source {
+            session: Some(suggestion.session),
+            branch: Some(snapshot.branch.id),
+            turn: Some(suggestion.turn).filter(|turn| *turn > 0),
+            message: Some(suggestion.head.id),
+            external_id: suggestion.head.external_id.clone(),
+            at: Some(suggestion.head.at),
+            path: None,
+            span: None,
+            code: None,
+        },
+        scores: Scores::default(),
+    }));
+}

@@ -1,0 +1,327 @@
+//! The planner's thread: gathers, solves and renders beside the engine. At most one waiting job a branch; the newest wins,
+//! but a job that will be sent is never dropped. Older messages are indexed here in slices: a plan is made without them
+//! until that is done, one that waits for them goes to the end of the queue meanwhile, and everything else goes first.
+//! Not for: deciding what to plan (`core`).
+
+use super::input_builder::{Bag, Gathered, Gatherer};
+use super::snapshot::Snapshot;
+use super::sources::card_text::Recipe;
+use crate::context;
+use crate::context::render::Outline;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::call::provider::Wire;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{Content, Role};
+use crate::domain::planning::input::RequestShape;
+use crate::domain::planning::plan::{Blocked, ContextPlan, RowKind};
+use crate::engine::sessions::path::PathView;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A plan with the bytes made from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Solved {
+    pub(crate) plan: Arc<ContextPlan>,
+    pub(crate) wire: Wire,
+    pub(crate) outline: Arc<Outline>,
+    pub(crate) stored: Arc<str>,
+    pub(crate) bag: Arc<Bag>,
+    /// The marks that counted, with their revisions.
+    pub(crate) marks: Arc<[(Atom, u64)]>,
+    /// A person edited the body by hand.
+    pub(crate) edited: bool,
+}
+
+/// What a job came to.
+pub(crate) type Solution = Result<Result<Solved, Arc<Blocked>>, Failure>;
+
+/// A job.
+pub(crate) struct Job {
+    pub(crate) tag: Tag,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// What a job is for; comes back with its result.
+#[derive(Clone, Debug)]
+pub(crate) struct Tag {
+    pub(crate) branch: BranchId,
+    pub(crate) id: u64,
+    /// Will be sent: never dropped for a newer one.
+    pub(crate) sends: bool,
+}
+
+/// A finished job.
+pub(crate) struct Done {
+    pub(crate) tag: Tag,
+    pub(crate) solution: Solution,
+}
+
+/// How far indexing is.
+pub(crate) struct Indexed {
+    /// For a plan of which branch.
+    pub(crate) branch: BranchId,
+    pub(crate) done: usize,
+    pub(crate) total: usize,
+}
+
+/// What comes from the thread.
+pub(crate) enum Told {
+    Done(Done),
+    Indexed(Indexed),
+}
+
+/// The path of which not everything is indexed yet.
+struct Behind {
+    branch: BranchId,
+    session: SessionId,
+    path: Arc<PathView>,
+    until: usize,
+}
+
+impl Behind {
+    fn of(snapshot: &Snapshot) -> Self {
+        let (path, until) = (snapshot.path.clone(), snapshot.open_at);
+        Self { branch: snapshot.branch.id, session: snapshot.session, path, until }
+    }
+
+    fn told(&self, left: usize) -> Told {
+        Told::Indexed(Indexed { branch: self.branch, done: self.until.saturating_sub(left), total: self.until })
+    }
+}
+
+/// Something else that needs what the planner's thread keeps: done in its turn, after the plans that wait.
+pub(crate) type Errand = Box<dyn FnOnce(&mut Gatherer) + Send>;
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    errands: VecDeque<Errand>,
+    /// Done when there is nothing else to do.
+    behind: Option<Behind>,
+    closed: bool,
+}
+
+/// The way to the thread.
+#[derive(Clone, Default)]
+pub(crate) struct Planner {
+    queue: Arc<(Mutex<Queue>, Condvar)>,
+    forget: Arc<AtomicBool>,
+}
+
+impl Planner {
+    /// Messages were removed: nothing remembered of them may be used again.
+    pub(crate) fn forget(&self) {
+        self.forget.store(true, Ordering::SeqCst);
+    }
+
+    /// Starts the thread. It ends when [`Planner::close`] is called.
+    pub(crate) fn start<M: Send + 'static>(
+        gatherer: Gatherer,
+        out: Sender<M>,
+        wrap: impl Fn(Told) -> M + Send + 'static,
+    ) -> Self {
+        let planner = Self::default();
+        let tell = move |told: Told| out.send(wrap(told)).is_ok();
+        let worker = Worker { gatherer, planner: planner.clone(), tell };
+        let _ = std::thread::Builder::new().name("pleach-planner".into()).spawn(move || worker.run());
+        planner
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a job in; an older one of the same branch that would not be sent is dropped and its id returned.
+    pub(crate) fn submit(&self, job: Job) -> Option<u64> {
+        let mut queue = self.queue();
+        let old = queue.jobs.iter().position(|j| j.tag.branch == job.tag.branch && !j.tag.sends);
+        let dropped = old.and_then(|at| queue.jobs.remove(at)).map(|job| job.tag.id);
+        queue.jobs.push_back(job);
+        self.queue.1.notify_one();
+        dropped
+    }
+
+    /// Hands an errand in.
+    pub(crate) fn run(&self, errand: Errand) {
+        self.queue().errands.push_back(errand);
+        self.queue.1.notify_one();
+    }
+
+    /// Ends the thread after the job it is at.
+    pub(crate) fn close(&self) {
+        self.queue().closed = true;
+        self.queue.1.notify_all();
+    }
+}
+
+enum Work {
+    Plan(Box<Job>),
+    Errand(Errand),
+    Index(Behind),
+}
+
+/// The thread's side.
+struct Worker<T> {
+    gatherer: Gatherer,
+    planner: Planner,
+    tell: T,
+}
+
+impl<T: Fn(Told) -> bool> Worker<T> {
+    fn run(mut self) {
+        while let Some(work) = self.next() {
+            if self.planner.forget.swap(false, Ordering::SeqCst) {
+                self.gatherer.forget();
+            }
+            let heard = match work {
+                Work::Plan(job) => self.plan(*job),
+                Work::Errand(errand) => {
+                    let running = AssertUnwindSafe(|| errand(&mut self.gatherer));
+                    let _ = catch_unwind(running);
+                    true
+                }
+                Work::Index(behind) => self.index(behind),
+            };
+            if !heard {
+                break;
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Work> {
+        let mut queue = self.planner.queue();
+        loop {
+            if queue.closed {
+                return None;
+            }
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(Work::Plan(Box::new(job)));
+            }
+            if let Some(errand) = queue.errands.pop_front() {
+                return Some(Work::Errand(errand));
+            }
+            if let Some(behind) = queue.behind.take() {
+                return Some(Work::Index(behind));
+            }
+            queue = self.planner.queue.1.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn plan(&mut self, job: Job) -> bool {
+        let (solution, left) = try_out(&mut self.gatherer, &job.snapshot);
+        if left == 0 {
+            return (self.tell)(Told::Done(Done { tag: job.tag, solution }));
+        }
+        let behind = Behind::of(&job.snapshot);
+        if job.snapshot.waits {
+            let heard = (self.tell)(behind.told(left));
+            self.planner.queue().jobs.push_back(job);
+            return heard;
+        }
+        self.planner.queue().behind = Some(behind);
+        (self.tell)(Told::Done(Done { tag: job.tag, solution }))
+    }
+
+    /// One slice more; again when there is nothing else to do, until all is indexed.
+    fn index(&mut self, behind: Behind) -> bool {
+        let taking =
+            AssertUnwindSafe(|| self.gatherer.finder.take_in(behind.session, &behind.path.nodes[..behind.until]));
+        let Ok(Ok(left)) = catch_unwind(taking) else { return true };
+        let heard = (self.tell)(behind.told(left));
+        if left > 0 {
+            self.planner.queue().behind.get_or_insert(behind);
+        }
+        heard
+    }
+}
+
+fn broken() -> Failure {
+    Failure::new(FailureKind::Internal, "Planning failed inside the program.")
+        .kept("Nothing was sent and nothing was changed.")
+        .todo("Please report it with the log.")
+}
+
+/// The plan or what went wrong, whatever happens, and how many messages are still to be indexed for it.
+pub(crate) fn try_out(gatherer: &mut Gatherer, snapshot: &Snapshot) -> (Solution, usize) {
+    match catch_unwind(AssertUnwindSafe(|| solve(gatherer, snapshot))) {
+        Ok(Ok((solved, left))) => (Ok(solved), left),
+        Ok(Err(failure)) => (Err(failure), 0),
+        Err(_) => (Err(broken()), 0),
+    }
+}
+
+/// The plan or why there is none, and how many messages are to be indexed before they can be looked through.
+fn solve(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
+    let found = gatherer.gather(snapshot)?;
+    let left = found.behind;
+    let solved = match context::plan(&found.input) {
+        Ok(plan) => Ok(rendered(gatherer, found, plan)?),
+        Err(blocked) => Err(Arc::from(blocked)),
+    };
+    Ok((solved, left))
+}
+
+fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Result<Solved, Failure> {
+    let Gathered { input, mut bag, .. } = found;
+    let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
+    let mut made = HashMap::new();
+    for item in plan.included().flat_map(|row| &row.items) {
+        match bag.contents.get(&item.key) {
+            Some(content) if item.node.is_none() && item.role == Role::Tool => {
+                made.insert(item.key, content.as_ref().clone());
+            }
+            Some(_) => {}
+            None => {
+                if let Some(content) = gatherer.content(item.key, item.node)? {
+                    bag.contents.insert(item.key, content);
+                }
+            }
+        }
+    }
+    let (wire, outline) = context::render::render(&plan, &input.shape, &bag)
+        .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
+    let texts = plan
+        .included()
+        .filter(|row| {
+            use RowKind as K;
+            matches!(
+                row.kind,
+                K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code
+            )
+        })
+        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| bag.recipes.contains_key(&text)))
+        .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))
+        .collect();
+    let used = plan.included().filter_map(|row| row.text);
+    let cards = used.filter_map(|text| bag.recipes.get(&text).map(|recipe| (text, recipe.clone()))).collect();
+    let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
+    let stored = serde_json::to_string(&stored)
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+    let (plan, outline, bag) = (Arc::new(plan), Arc::new(outline), Arc::new(bag));
+    Ok(Solved { plan, wire, outline, stored: stored.into(), bag, marks, edited: false })
+}
+
+/// A plan as it is stored: with the request's other fields and our own texts, so that it can be rendered again. Texts that
+/// come from messages are not in it, the new message's neither: they are found by the keys that the plan holds, so that
+/// what is removed is gone from here too.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    #[serde(flatten)]
+    pub(crate) plan: ContextPlan,
+    pub(crate) request: RequestShape,
+    pub(crate) texts: HashMap<Hash, Arc<str>>,
+    pub(crate) made: HashMap<Hash, Content>,
+    /// Cards of single messages, as recipes.
+    #[serde(default)]
+    pub(crate) cards: HashMap<Hash, Recipe>,
+    /// The body itself, where a person edited it by hand; empty once a message of its session was removed for good, since
+    /// that message's words may stand in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) edited: Option<Arc<str>>,
+}

@@ -1,0 +1,465 @@
+//! Stores what an import reads, portion by portion. Each portion is one transaction in which it is looked up what is
+//! there already, so that several imports at once, and one that was interrupted, add nothing twice.
+//! Not for: reading files (`import`).
+
+use super::library::{dated, first_branch, origin_key, states_of};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::branch::{Branch, StateVersion};
+use crate::domain::conversation::message::{Node, NodeHead, node_key};
+use crate::domain::conversation::record::{
+    Imported, Incoming, Piece, Pieces, Placed, Pointer, Reading, Record, Report, Skipped,
+};
+use crate::domain::conversation::tag::Tag;
+use crate::engine::api::Answer;
+use crate::engine::core::Core;
+use crate::store::tables::lookup::{Known, Named};
+use crate::store::types::{StoreError, Write};
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// Parents that are found without asking the store.
+const RECENT: usize = 8_192;
+
+/// Branches that are taken from one file.
+const BRANCHES: usize = 1_000;
+
+/// What is known of a record that is a node.
+#[derive(Clone, Copy)]
+struct Spot {
+    id: NodeId,
+    at: i64,
+}
+
+/// One session of an import.
+struct Intake {
+    source: String,
+    title: String,
+    now: i64,
+    /// Its session, once anything was written.
+    session: Option<SessionId>,
+    /// This import made it.
+    made: bool,
+    /// By the record's number: its node's key, and how many of the file's records hang on it.
+    placed: Vec<(Hash, u32)>,
+    roots: u32,
+    /// The last ones, by number.
+    recent: Vec<(u32, Spot)>,
+    added: u64,
+    known: u64,
+    /// States that wait for a yes.
+    states: u64,
+    head: Option<NodeId>,
+    /// Records that wait, so that the last ones are written together with the end.
+    waiting: Vec<Placed>,
+}
+
+/// What an import has stored so far.
+#[derive(Default)]
+struct Taken {
+    /// Sessions that are over.
+    sessions: Vec<Imported>,
+    /// Sessions that could not be stored.
+    failed: Vec<Skipped>,
+    /// New messages of all sessions.
+    added: u64,
+}
+
+/// How a session ends.
+#[derive(Default)]
+struct Stand {
+    current: Option<u32>,
+    branches: Vec<(Pointer, Option<u32>)>,
+}
+
+impl Core {
+    /// Takes the program's own conversation in (the demo): its states count at once.
+    pub(crate) fn take_in(&mut self, reading: Reading) -> Result<(), Failure> {
+        let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
+        for id in sessions.into_iter().map(|imported| imported.session) {
+            let states = self.store.states(id)?.into_iter();
+            let counting = states.map(|state| StateVersion { offered: false, ..state });
+            self.store.write(counting.map(|version| Write::PutState { session: id, version }).collect())?;
+        }
+        Ok(())
+    }
+
+    /// Stores what an import reads.
+    pub(crate) fn import(&mut self, incoming: &Incoming) -> Result<Answer, Failure> {
+        let Ok(mut pieces) = incoming.0.lock() else {
+            return Err(Failure::new(FailureKind::Internal, "The reading of the file has failed."));
+        };
+        let mut taken = Taken::default();
+        let read = self.take_pieces(&mut *pieces, &mut taken);
+        let Report { format, mut skipped } = pieces.report();
+        let Taken { sessions, failed, added } = taken;
+        skipped.extend(failed);
+        if !self.sessions.is_empty() && (added > 0 || !sessions.is_empty()) {
+            self.data_version = -1;
+            self.look();
+        }
+        read.map_err(|failure| failure.kept(kept(&sessions, added)))?;
+        if let Some(last) = sessions.last() {
+            self.store.write(vec![Write::UseSession(last.session)])?;
+        }
+        Ok(Answer::Imported { format, sessions, skipped })
+    }
+
+    fn take_pieces(&self, pieces: &mut dyn Pieces, taken: &mut Taken) -> Result<(), Failure> {
+        let mut open: HashMap<usize, Intake> = HashMap::new();
+        let mut last = None;
+        while let Some(piece) = pieces.next()? {
+            let (session, records, end) = match piece {
+                Piece::Begin { session, source, title } => {
+                    open.insert(session, Intake::new(source, title, self.now()));
+                    continue;
+                }
+                Piece::Records { session, records } => (session, records, None),
+                Piece::End { session, current, branches } => (session, Vec::new(), Some(Stand { current, branches })),
+            };
+            // Only one session at a time has records that wait.
+            if let Some(other) = last.replace(session).filter(|other| *other != session)
+                && let Some(intake) = open.remove(&other)
+            {
+                open.extend(self.write_portion(intake, Vec::new(), None, taken)?.map(|intake| (other, intake)));
+            }
+            let Some(intake) = open.remove(&session) else { continue };
+            let over = end.is_some();
+            let Some(intake) = self.write_portion(intake, records, end, taken)? else { continue };
+            if over {
+                taken.sessions.extend(intake.told());
+            } else {
+                open.insert(session, intake);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what waits, and lets the fresh records wait, unless this is the end. None where the session cannot be stored.
+    fn write_portion(
+        &self,
+        mut intake: Intake,
+        fresh: Vec<Placed>,
+        end: Option<Stand>,
+        taken: &mut Taken,
+    ) -> Result<Option<Intake>, Failure> {
+        let waiting = std::mem::replace(&mut intake.waiting, fresh);
+        if waiting.is_empty() && end.is_none() {
+            return Ok(Some(intake));
+        }
+        let before = intake.added;
+        match self.store.decide(move |known| intake.write(known, waiting, end)) {
+            Ok(intake) => {
+                taken.added += intake.added - before;
+                Ok(Some(intake))
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                // What the store refuses for one conversation it refuses for the next.
+                if failure.kind == FailureKind::Store {
+                    return Err(failure);
+                }
+                taken.failed.push(Skipped { place: "session".into(), why: failure.to_string() });
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// What an import that stops has stored.
+fn kept(sessions: &[Imported], added: u64) -> String {
+    match (sessions.len(), added) {
+        (0, 0) => "Nothing was imported.".into(),
+        (0, added) => format!("{added} messages were imported; import it again for the rest."),
+        (1, _) => "The first conversation was imported; import it again for the rest.".into(),
+        (whole, _) => format!("The first {whole} conversations were imported; import it again for the rest."),
+    }
+}
+
+impl Intake {
+    fn new(source: String, title: String, now: i64) -> Self {
+        Self {
+            source,
+            title,
+            now,
+            session: None,
+            made: false,
+            placed: Vec::new(),
+            roots: 0,
+            recent: Vec::new(),
+            added: 0,
+            known: 0,
+            states: 0,
+            head: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// What came of it.
+    fn told(self) -> Option<Imported> {
+        let Self { session, title, added, known, states, head, .. } = self;
+        session.map(|session| Imported { states, session, title, added, known, head })
+    }
+
+    /// Works a portion out, inside its transaction.
+    fn write(
+        mut self,
+        known: &Known<'_>,
+        records: Vec<Placed>,
+        end: Option<Stand>,
+    ) -> Result<(Vec<Write>, Self), StoreError> {
+        let mut writes = Vec::new();
+        let session = match self.session {
+            Some(session) => session,
+            None => self.find(known, &mut writes)?,
+        };
+        let (nodes, tags) = self.nodes(known, session, records)?;
+        let states = if nodes.is_empty() { Vec::new() } else { states_of(&nodes, known.next_state(session)?) };
+        self.states += states.len() as u64;
+        writes.push(Write::PutNodes { session, nodes });
+        writes.extend(states.into_iter().map(|version| Write::PutState { session, version }));
+        writes.extend(tags.into_iter().map(|tag| Write::PutTag {
+            session,
+            node: tag.node,
+            expect: None,
+            tag: Some(tag),
+        }));
+        let tip = u32::try_from(self.placed.len()).ok().and_then(|count| count.checked_sub(1));
+        let current = end.as_ref().and_then(|stand| stand.current).or(tip);
+        self.head = self.node(known, session, current)?;
+        self.stand(known, session, end, &mut writes)?;
+        Ok((writes, self))
+    }
+
+    /// The session that this source has already, or a new one.
+    fn find(&mut self, known: &Known<'_>, writes: &mut Vec<Write>) -> Result<SessionId, StoreError> {
+        let source_key = format!("import:{}", self.source);
+        let stored = known.setting(&source_key)?;
+        let ids = [stored.as_deref(), self.source.strip_prefix("pleach:")];
+        for id in ids.into_iter().flatten().filter_map(|id| id.parse::<SessionId>().ok()) {
+            if let Some(title) = known.title(id)? {
+                (self.session, self.title) = (Some(id), title);
+                return Ok(id);
+            }
+        }
+        let title = self.title.trim();
+        self.title = if title.is_empty() { dated(self.now) } else { title.to_owned() };
+        self.made = true;
+        let id = SessionId(Uuid::now_v7());
+        self.session = Some(id);
+        writes.push(Write::PutSession { id, title: self.title.clone(), at: self.now });
+        writes.push(Write::Setting { key: source_key, value: Some(id.to_string()) });
+        writes.push(Write::Setting { key: origin_key(id), value: Some(self.source.clone()) });
+        Ok(id)
+    }
+
+    /// Records as nodes: keys carry source and external id, so that the same record is the same node in every import.
+    fn nodes(
+        &mut self,
+        known: &Known<'_>,
+        session: SessionId,
+        records: Vec<Placed>,
+    ) -> Result<(Vec<Node>, Vec<Tag>), StoreError> {
+        let (mut nodes, mut tags) = (Vec::new(), Vec::new());
+        for Placed { record, parent } in records {
+            let above = match parent {
+                Some(number) => self.spot(known, session, number)?,
+                None => None,
+            };
+            let siblings = match parent.and_then(|number| self.placed.get_mut(number as usize)) {
+                Some((_, children)) => children,
+                None => &mut self.roots,
+            };
+            let ord = std::mem::replace(siblings, *siblings + 1);
+            let content = (!record.content.parts.is_empty()).then(|| record.content.hash());
+            let origin = (self.source.as_str(), record.id.as_str());
+            let key = node_key(above.map(|(key, _)| key), record.role, content, 0, Some(origin));
+            let own = record.id.parse::<NodeId>().ok().filter(|_| !self.made);
+            let own = own.map(|id| known.by_id(session, id)).transpose()?.flatten();
+            let own = own.filter(|there| there.content == content || there.removed);
+            let there = if own.is_some() { own } else { known.by_key(session, key)? };
+            let at = record.at.unwrap_or_else(|| above.map_or(self.now, |(_, above)| above.at));
+            let at = at.max(above.map_or(i64::MIN, |(_, above)| above.at.saturating_add(1)));
+            let spot = there
+                .map_or_else(|| Spot { id: NodeId(Uuid::now_v7()), at }, |there| Spot { id: there.id, at: there.at });
+            let key = there.map_or(key, |there| there.key);
+            self.put(key, spot);
+            let tag = Tag { node: key, label: record.label.clone(), favourite: record.favourite };
+            if !tag.is_empty() && !known.tagged(session, key)? && !tags.iter().any(|other: &Tag| other.node == key) {
+                tags.push(tag);
+            }
+            if there.is_some() {
+                self.known += 1;
+            } else {
+                self.added += 1;
+                nodes.push(imported_node(record, spot, key, above.map(|(_, above)| above.id), ord, content));
+            }
+        }
+        Ok((nodes, tags))
+    }
+
+    fn put(&mut self, key: Hash, spot: Spot) {
+        let number = self.placed.len();
+        self.placed.push((key, 0));
+        let entry = (u32::try_from(number).unwrap_or(u32::MAX), spot);
+        match self.recent.get_mut(number % RECENT) {
+            Some(old) => *old = entry,
+            None => self.recent.push(entry),
+        }
+    }
+
+    /// The node that a record became.
+    fn spot(&self, known: &Known<'_>, session: SessionId, number: u32) -> Result<Option<(Hash, Spot)>, StoreError> {
+        let Some((key, _)) = self.placed.get(number as usize).copied() else { return Ok(None) };
+        if let Some((whose, spot)) = self.recent.get(number as usize % RECENT).copied()
+            && whose == number
+        {
+            return Ok(Some((key, spot)));
+        }
+        Ok(known.by_key(session, key)?.map(|there| (key, Spot { id: there.id, at: there.at })))
+    }
+
+    fn node(&self, known: &Known<'_>, session: SessionId, number: Option<u32>) -> Result<Option<NodeId>, StoreError> {
+        let Some(number) = number else { return Ok(None) };
+        Ok(self.spot(known, session, number)?.map(|(_, spot)| spot.id))
+    }
+
+    /// Puts the branches where they stand.
+    fn stand(
+        &self,
+        known: &Known<'_>,
+        session: SessionId,
+        end: Option<Stand>,
+        writes: &mut Vec<Write>,
+    ) -> Result<(), StoreError> {
+        let over = end.is_some();
+        let mut listed = end.map(|stand| stand.branches).unwrap_or_default().into_iter().take(BRANCHES);
+        let first = listed.next();
+        let head = match &first {
+            Some((_, number)) => self.node(known, session, *number)?,
+            None => self.head,
+        };
+        let there = known.branches(session)?;
+        let branch = match there.first() {
+            None => {
+                let made = first_branch(session, head, self.now);
+                let id = made.id;
+                writes.push(moved(session, head));
+                writes.push(Write::PutBranch(Box::new(made)));
+                id
+            }
+            Some(branch) => {
+                // A grown export moves the head only when nobody has moved it here since the last import.
+                let last = known.setting(&moved_key(session))?;
+                let unmoved = last == branch.head.map(|head| head.to_string());
+                if unmoved && (self.made || over) && head != branch.head && head.is_some() {
+                    writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head });
+                    writes.push(moved(session, head));
+                }
+                branch.id
+            }
+        };
+        let mut names: Vec<String> = there.iter().map(|branch| branch.name.clone()).collect();
+        if let Some((pointer, _)) = first.filter(|_| self.made) {
+            let name = plain_name(&pointer.name);
+            if !name.is_empty() {
+                writes.push(Write::Name { branch, name: name.clone() });
+                names = vec![name];
+            }
+            writes.extend(finished(branch, &pointer));
+        }
+        for (pointer, number) in listed {
+            let head = self.node(known, session, number)?;
+            self.other(known, session, (&pointer, head), (&there, &mut names), writes)?;
+        }
+        Ok(())
+    }
+
+    /// Puts one more branch where it stands: a new one, or one that an earlier import made and nobody has moved since.
+    fn other(
+        &self,
+        known: &Known<'_>,
+        session: SessionId,
+        (pointer, head): (&Pointer, Option<NodeId>),
+        (there, names): (&[Named], &mut Vec<String>),
+        writes: &mut Vec<Write>,
+    ) -> Result<(), StoreError> {
+        let name = plain_name(&pointer.name);
+        let key = format!("import-branch:{session}:{name}");
+        let stands = |id: BranchId| format!("{id} {}", head.map_or_else(String::new, |head| head.to_string()));
+        if let Some(stored) = known.setting(&key)? {
+            let (id, last) = stored.split_once(' ').unwrap_or((stored.as_str(), ""));
+            let same = |branch: &&Named| {
+                branch.id.to_string() == id && branch.head.map_or_else(String::new, |head| head.to_string()) == last
+            };
+            if let Some(branch) = there.iter().find(same).filter(|branch| branch.head != head && head.is_some()) {
+                writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head });
+                writes.push(Write::Setting { key, value: Some(stands(branch.id)) });
+            }
+            return Ok(());
+        }
+        if name.is_empty() || names.contains(&name) {
+            return Ok(());
+        }
+        let made = Branch { name: name.clone(), ..first_branch(session, head, self.now) };
+        let id = made.id;
+        names.push(name);
+        writes.push(Write::PutBranch(Box::new(made)));
+        writes.push(Write::Setting { key, value: Some(stands(id)) });
+        writes.extend(finished(id, pointer));
+        Ok(())
+    }
+}
+
+/// What else a file says of a new branch.
+fn finished(branch: BranchId, pointer: &Pointer) -> impl Iterator<Item = Write> {
+    let away = pointer.archived.then_some(Write::Archive { branch, archived: true });
+    away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
+}
+
+/// A branch's name as it may stand in a list.
+fn plain_name(name: &str) -> String {
+    name.trim().chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+/// Where an import left the first branch.
+fn moved(session: SessionId, head: Option<NodeId>) -> Write {
+    Write::Setting { key: moved_key(session), value: head.map(|head| head.to_string()) }
+}
+
+fn moved_key(session: SessionId) -> String {
+    format!("import-head:{session}")
+}
+
+fn imported_node(
+    record: Record,
+    spot: Spot,
+    key: Hash,
+    parent: Option<NodeId>,
+    ord: u32,
+    content: Option<Hash>,
+) -> Node {
+    Node {
+        head: NodeHead {
+            id: spot.id,
+            key,
+            parent,
+            ord,
+            role: record.role,
+            end: record.end,
+            at: spot.at,
+            bytes: record.content.bytes(),
+            calls: u16::try_from(record.content.calls().count()).unwrap_or(u16::MAX),
+            hidden: record.hidden,
+            imported: true,
+            content,
+            preview: NodeHead::preview_of(&record.content.words()),
+            model: record.model,
+            name: record.name,
+            lane: record.lane,
+            external_id: Some(record.id),
+        },
+        content: record.content,
+    }
+}

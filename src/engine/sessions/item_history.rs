@@ -1,0 +1,100 @@
+//! The steps of a branch's items, or of one of them, with what they are and when they happened, for people.
+//! Not for: taking steps (`reflect`, `memory`).
+
+use super::path::PathView;
+use super::session::Session;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::memory::Memory;
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::transition::{Subject, Transition};
+use crate::engine::api::{Answer, Told};
+use crate::engine::core::Core;
+use crate::engine::turns::reflect::lineage;
+use std::sync::Arc;
+
+/// Steps that are told at once: the newest.
+const MOST: usize = 500;
+
+impl Core {
+    /// The steps that count on a branch, oldest first: those of one item, or all.
+    pub(crate) fn steps(&self, id: BranchId, atom: Option<&Atom>) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let path = session.paths.get(&session.tree, session.head(&branch));
+        let memories = self.store.memories(Some(branch.session))?;
+        let mut steps = match atom {
+            None => self.store.transitions(branch.session)?,
+            Some(atom) => self.store.steps_of(branch.session, &keys(session, &branch, &path, &memories, atom))?,
+        };
+        let lines = lineage(&session.branches, &branch);
+        steps.retain(|step| {
+            step.branch.is_none_or(|of| lines.iter().any(|(line, until)| *line == of && step.at <= *until))
+        });
+        let older = steps.len().saturating_sub(MOST);
+        let told = steps.split_off(older).into_iter().map(|step| told(session, &path, &memories, step));
+        Ok(Answer::Steps(told.collect()))
+    }
+}
+
+/// The keys under which the steps of an item stand: of a turn, those of its messages too.
+fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory], atom: &Atom) -> Vec<Hash> {
+    let mut keys = vec![Subject::Item(*atom).key()];
+    let memory = memories.iter().find(|memory| memory.atom() == *atom);
+    keys.extend(memory.map(|memory| Subject::Memory(memory.id).key()));
+    let turn = match atom {
+        Atom::Turn { user: key, .. } | Atom::Message { node: key } => turn_of(session, path, *key),
+        Atom::Episode { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
+    };
+    if let Some(turn) = turn {
+        let nodes = path.turns[turn].nodes.clone();
+        let heads: Vec<&NodeHead> = nodes.map(|at| session.tree.head(path.slots[at])).collect();
+        let tip = heads.last().map(|head| head.key).unwrap_or_default();
+        let user = heads.first().map(|head| head.key).unwrap_or_default();
+        keys.push(Subject::Item(Atom::Turn { user, tip }).key());
+        keys.extend(heads.iter().map(|head| Subject::Item(Atom::Message { node: head.key }).key()));
+        let own = |target: &Atom| matches!(target, Atom::Turn { user: of, .. } if *of == user);
+        let marks = branch.marks.iter().filter(|mark| own(&mark.target));
+        keys.extend(marks.map(|mark| Subject::Item(mark.target).key()));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+fn turn_of(session: &Session, path: &PathView, key: Hash) -> Option<usize> {
+    let slot = session.tree.by_key(key)?;
+    let at = session.tree.depth(slot) as usize;
+    (path.slots.get(at) == Some(&slot)).then(|| path.turn_at(at))
+}
+
+fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Transition) -> Told {
+    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    let number = |key: Hash| {
+        let turn = turn_of(session, path, key)?;
+        u32::try_from((turn + 1).saturating_sub(preamble)).ok().filter(|number| *number > 0)
+    };
+    let node = match step.item {
+        Subject::Item(atom) => crate::engine::plans::snapshot::anchor_key(&atom),
+        Subject::Memory(_) => None,
+    };
+    let first = match step.item {
+        Subject::Item(Atom::Turn { user, .. }) => Some(user),
+        Subject::Item(_) | Subject::Memory(_) => node,
+    };
+    let head = first.and_then(|key| session.tree.by_key(key)).map(|slot| session.tree.head(slot).preview.clone());
+    let title = match step.item {
+        Subject::Memory(id) => memories.iter().find(|memory| memory.id == id).map(|memory| memory.text.clone()),
+        Subject::Item(Atom::Section { .. }) => Some("a note or a memory".to_owned()),
+        Subject::Item(_) => head,
+    };
+    Told {
+        turn: node.and_then(number),
+        at_turn: step.turn.and_then(number),
+        title: title.unwrap_or_else(|| "what is gone".to_owned()),
+        step,
+    }
+}

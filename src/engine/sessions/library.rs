@@ -1,0 +1,386 @@
+//! Sessions as a library: making, opening, renaming, deleting, searching, importing, handing out.
+//! Not for: what happens inside a session.
+
+use super::session::{Session, draft_key};
+use crate::domain::base::damage::{BackupAct, holding_sentence};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::branch::{Branch, Overrides, SessionCard, StateVersion};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
+use crate::domain::conversation::operation::Change;
+use crate::domain::conversation::record::{Pointer, Record, Transcript};
+use crate::domain::conversation::tree::Slot;
+use crate::engine::api::Answer;
+use crate::engine::core::Core;
+use crate::engine::plans::snapshot::fresh_key;
+use crate::store::types::Write;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The branch that every session begins with.
+pub(crate) const FIRST: &str = "main";
+
+/// Search results shown.
+const HITS: usize = 200;
+
+impl Core {
+    /// Makes a session with a branch `main`, and opens it.
+    pub(crate) fn new_session(&mut self, title: &str) -> Result<Answer, Failure> {
+        let at = self.now();
+        let title = if title.trim().is_empty() { dated(at) } else { title.trim().to_owned() };
+        let id = SessionId(Uuid::now_v7());
+        let branch = first_branch(id, None, at);
+        self.store.write(vec![
+            Write::PutSession { id, title, at },
+            Write::PutBranch(Box::new(branch.clone())),
+            Write::UseSession(id),
+            Write::UseBranch(branch.id),
+        ])?;
+        self.open(id, None, false)
+    }
+
+    /// Opens a session that was named.
+    pub(crate) fn open_session(
+        &mut self,
+        session: Option<&str>,
+        branch: Option<&str>,
+        create: bool,
+    ) -> Result<Answer, Failure> {
+        match self.named_session(session)? {
+            Some(id) => self.open(id, branch, create),
+            None if create => self.new_session(""),
+            None => Err(Failure::user("There is no session yet.").todo("pleach session new makes one.")),
+        }
+    }
+
+    pub(crate) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
+        if !self.sessions.contains_key(&id) {
+            let session = Session::load(&self.store, id)?;
+            self.sessions.insert(id, session);
+        }
+        let session = self.sessions.get_mut(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
+        session.current = Self::named_branch(session, branch)?;
+        let current = session.current;
+        self.current = Some(id);
+        if !self.store.read_only() {
+            // Remembering it is a comfort; a full disk must not keep anybody from reading.
+            let _ = self.store.write(vec![Write::UseSession(id), Write::UseBranch(current)]);
+        }
+        let recovered = std::mem::take(&mut self.recovered);
+        let workspace = (self.setup.workspace.clone(), self.trusted);
+        let view = self.session()?.view(&self.store, workspace, recovered)?;
+        let branch = self.branch(current)?;
+        if create {
+            self.learn_window(&branch);
+        }
+        Ok(Answer::Opened(Arc::new(view)))
+    }
+
+    /// Renames a session.
+    pub(crate) fn rename_session(&mut self, named: Option<&str>, title: &str) -> Result<Answer, Failure> {
+        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let card = self.store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let title = title.trim().to_owned();
+        if title.is_empty() {
+            return Err(Failure::user("A session needs a title."));
+        }
+        let change = Change::Title { before: card.title.clone(), after: title.clone() };
+        let operation = self.operation(id, format!("renamed the session to {title}"), vec![change]);
+        self.store.write(vec![Write::Title { session: id, title: title.clone() }, operation])?;
+        self.show_title(card, title);
+        Ok(Answer::Done("Renamed.".into()))
+    }
+
+    /// Deletes a session for good.
+    pub(crate) fn delete_session(&mut self, named: Option<&str>) -> Result<Answer, Failure> {
+        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        if self.live.values().any(|live| live.session == id) {
+            return Err(
+                Failure::new(FailureKind::Busy, "An answer is still coming in that session.").todo("Stop it first.")
+            );
+        }
+        self.recover_session(id);
+        let whole = Session::load(&self.store, id)?;
+        let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
+        let vectors = self.vectors_of(&nodes)?;
+        let drafts = whole.branches.iter().map(|branch| Write::Setting { key: draft_key(branch.id), value: None });
+        self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
+        self.forget_vectors();
+        if let Some(old) = self.sessions.remove(&id) {
+            let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
+            self.forget_branches(&branches);
+        }
+        if self.current == Some(id) {
+            self.current = None;
+        }
+        Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
+    }
+
+    /// Sessions that hold these words, best match first.
+    pub(crate) fn search_sessions(&self, words: &str) -> Result<Answer, Failure> {
+        let hits = self.store.search(words, None, HITS)?;
+        let cards = self.store.sessions()?;
+        let titled = |card: &&SessionCard| card.title.to_lowercase().contains(&words.to_lowercase());
+        let mut found: Vec<SessionCard> = cards.iter().filter(titled).cloned().collect();
+        for hit in hits {
+            if !found.iter().any(|card| card.id == hit.session) {
+                found.extend(cards.iter().find(|card| card.id == hit.session).cloned());
+            }
+        }
+        Ok(Answer::Sessions(found))
+    }
+
+    /// Appends a message without a call.
+    pub(crate) fn add_message(&mut self, id: BranchId, role: Role, text: &str) -> Result<Answer, Failure> {
+        if self.live.contains_key(&id) {
+            return Err(
+                Failure::new(FailureKind::Busy, "An answer is still coming on this branch.").todo("Wait for it.")
+            );
+        }
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let content = Content::text(text);
+        let parent = session.head(&branch);
+        let key = fresh_key(session, parent, role, &content);
+        let above = parent.map(|slot| session.tree.head(slot));
+        let at = self.now().max(above.map_or(0, |head| head.at + 1));
+        let asked = crate::engine::plans::snapshot::Question { text: Some(text.into()), ..Default::default() };
+        let lane = if role == Role::User {
+            crate::engine::plans::snapshot::lane_of(session, &branch, parent, &asked)
+        } else {
+            above.map_or_else(String::new, |head| head.lane.clone())
+        };
+        let head = crate::engine::turns::live::new_head(session, parent, key, role, &content, at, &lane);
+        let session_id = session.card.id;
+        self.store.write(vec![
+            Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },
+            Write::MoveHead { branch: id, expect: branch.head, head: Some(head.id) },
+        ])?;
+        let session = self.session_mut(id)?;
+        session.put_node(head.clone());
+        session.card.messages += 1;
+        if let Some(branch) = session.branch_mut(id) {
+            branch.head = Some(head.id);
+            branch.seq += 1;
+        }
+        self.show_nodes(session_id, vec![head.clone()]);
+        self.show_branch(id);
+        Ok(Answer::Added(Box::new(head)))
+    }
+
+    /// Deletes a turn (or message) for good.
+    pub(crate) fn remove_message(&mut self, id: BranchId, item: &crate::engine::api::Item) -> Result<Answer, Failure> {
+        let open = self.session_of(id)?.card.id;
+        self.recover_session(open);
+        let branch = self.branch(id)?;
+        let (atom, _) = self.target(&branch, item)?;
+        let session = self.session_of(id)?;
+        let nodes = whole(session, &branch, &atom).ok_or_else(|| Failure::user("Only messages can be removed."))?;
+        let session_id = session.card.id;
+        let count = nodes.len();
+        let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
+        let memories = self.made_from(session_id, &keys)?;
+        let vectors = self.vectors_of(&nodes)?;
+        let mut writes = Self::forget_brought(session, &keys);
+        writes.extend([Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }]);
+        self.store.write(writes)?;
+        let fresh = Session::load(&self.store, session_id)?;
+        let heads: Vec<NodeHead> = fresh.tree.heads().filter(|head| head.end == End::Removed).cloned().collect();
+        let branches: Vec<BranchId> = fresh.branches.iter().map(|b| b.id).collect();
+        let old = self.session_of(id)?;
+        let (current, state_missing) = (old.current, old.state_missing.clone());
+        self.sessions.insert(session_id, Session { current, state_missing, ..fresh });
+        self.forget_branches(&branches);
+        self.forget_vectors();
+        self.show_nodes(session_id, heads);
+        for branch in branches {
+            self.show_branch(branch);
+        }
+        Ok(Answer::Done(
+            self.and_the_log(format!("{count} messages are removed for good; their place is kept.{memories}")),
+        ))
+    }
+
+    /// Says where removed text is not quite gone yet: the log that another program reads, and backups.
+    fn and_the_log(&self, mut done: String) -> String {
+        if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+            done = format!("{done} {held}");
+        }
+        if !self.store.purge_pending() {
+            return done;
+        }
+        format!(
+            "{done} The old text still stands in the store's log, because another program is reading it; it goes as soon \
+             as that lets go (pleach doctor shows it)."
+        )
+    }
+
+    /// A session as records.
+    pub(crate) fn transcript(&mut self, named: Option<&str>, branch: Option<BranchId>) -> Result<Answer, Failure> {
+        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let session = Session::load(&self.store, id)?;
+        let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
+        let slots: Vec<Slot> = match &only {
+            Some(branch) => session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default(),
+            None => whole_tree(&session),
+        };
+        let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
+        let ids: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
+        let mut records = Vec::with_capacity(ids.len());
+        for batch in ids.chunks(1_000) {
+            records.extend(self.store.nodes(batch)?.into_iter().map(|node| record(&session, node)));
+        }
+        let standing = only.as_ref().or(session.branches.iter().find(|b| b.id == session.current));
+        let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
+        let source = self.store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
+        let branches = if only.is_some() { Vec::new() } else { pointers(&session) };
+        let transcript = Transcript { source, title: session.card.title.clone(), records, current, branches };
+        Ok(Answer::Transcript(Box::new(transcript)))
+    }
+}
+
+impl Core {
+    /// A branch's path as Markdown, secrets masked.
+    pub(crate) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
+        let id = self.session_of(branch)?.card.id.to_string();
+        match self.transcript(Some(&id), Some(branch))? {
+            Answer::Transcript(transcript) => Ok(Answer::Text(crate::export::markdown(&transcript, true).text)),
+            other => Ok(other),
+        }
+    }
+}
+
+/// All nodes, parents before children and siblings in their order.
+fn whole_tree(session: &Session) -> Vec<Slot> {
+    let mut slots = Vec::with_capacity(session.tree.len());
+    let mut waiting: Vec<Slot> = session.tree.children(None).iter().rev().copied().collect();
+    while let Some(slot) = waiting.pop() {
+        slots.push(slot);
+        waiting.extend(session.tree.children(Some(slot)).iter().rev());
+    }
+    slots
+}
+
+/// All nodes of an atom: a message inside an episode goes with the whole episode, so that calls keep their results.
+fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>> {
+    let tree = &session.tree;
+    let at = tree.by_key(crate::engine::plans::snapshot::anchor_key(atom)?)?;
+    let below = |role: Role| tree.children(Some(at)).iter().any(|child| tree.head(*child).role == role);
+    let tip = match (atom, session.head(branch)) {
+        (Atom::Turn { .. }, _) | (_, None) => at,
+        (_, Some(tip)) if tree.contains(at, tip) => tip,
+        _ if below(Role::Tool) => tree.leaf(at),
+        _ => at,
+    };
+    let path = tree.path(tip);
+    let position = tree.depth(at) as usize;
+    let range = match *atom {
+        Atom::Turn { user, .. } => tree.by_key(user).map_or(position, |slot| tree.depth(slot) as usize)..position + 1,
+        Atom::Preamble { .. } => {
+            let asked = path.iter().position(|slot| tree.head(*slot).role == Role::User);
+            position..asked.unwrap_or(path.len()).max(position + 1)
+        }
+        _ => {
+            let episodes = crate::domain::conversation::tree::episodes(tree, &path, 0..path.len());
+            episodes.into_iter().find(|nodes| nodes.contains(&position)).unwrap_or(position..position + 1)
+        }
+    };
+    Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
+}
+
+/// The state blocks that imported answers hold. They are offered: none counts before a person takes it.
+pub(crate) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
+    let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
+    let found = answers.filter_map(|node| {
+        let block = crate::domain::conversation::state::find(&node.content.words(), node.head.end == End::Complete)?;
+        let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
+        (!state.is_empty()).then_some((node, state))
+    });
+    let version = |((node, text), version): ((&Node, String), u32)| StateVersion {
+        text,
+        node: node.head.id,
+        key: node.head.key,
+        edited: false,
+        branch: None,
+        withdrawn: false,
+        offered: true,
+        version,
+        at: node.head.at,
+        pins: Vec::new(),
+    };
+    found.zip(first..).map(version).collect()
+}
+
+pub(crate) fn origin_key(session: SessionId) -> String {
+    format!("source:{session}")
+}
+
+/// The branches as an export names them; none where there is only the one that every session has.
+fn pointers(session: &Session) -> Vec<Pointer> {
+    if let [only] = session.branches.as_slice()
+        && only.name == FIRST
+    {
+        return Vec::new();
+    }
+    let head = |branch: &Branch| branch.head.and_then(|id| session.tree.get(id)).map(public_id);
+    let pointer = |branch: &Branch| Pointer {
+        name: branch.name.clone(),
+        head: head(branch),
+        archived: branch.archived,
+        current: branch.id == session.current,
+    };
+    session.branches.iter().map(pointer).collect()
+}
+
+/// The id under which a node is handed out: the one it came with, else its own.
+pub(crate) fn public_id(head: &NodeHead) -> String {
+    head.external_id.clone().unwrap_or_else(|| head.id.to_string())
+}
+
+fn record(session: &Session, node: Node) -> Record {
+    let Node { head, content } = node;
+    let parent = head.parent.and_then(|id| session.tree.get(id)).map(public_id);
+    let tag = session.tags.get(&head.key);
+    Record {
+        label: tag.map(|tag| tag.label.clone()).unwrap_or_default(),
+        favourite: tag.is_some_and(|tag| tag.favourite),
+        id: public_id(&head),
+        parent,
+        role: head.role,
+        name: head.name.clone(),
+        content,
+        end: head.end,
+        at: Some(head.at),
+        lane: head.lane.clone(),
+        hidden: head.hidden,
+        model: head.model.clone(),
+    }
+}
+
+pub(crate) fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
+    Branch {
+        id: BranchId(Uuid::now_v7()),
+        session,
+        name: FIRST.into(),
+        head,
+        parent: None,
+        fork: None,
+        archived: false,
+        created_at: at,
+        seq: 0,
+        overrides: Overrides::default(),
+        anchor: None,
+        marks: Vec::new(),
+        state: None,
+        offered: None,
+        reply: None,
+        capsules: Vec::new(),
+    }
+}
+
+pub(crate) fn dated(at: i64) -> String {
+    let zoned = jiff::Timestamp::from_millisecond(at).map(|t| t.to_zoned(jiff::tz::TimeZone::system()));
+    zoned.map_or_else(|_| "session".into(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
+}

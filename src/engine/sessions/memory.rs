@@ -1,0 +1,388 @@
+//! What a person does to memories, and to pins that the model suggested. Each is written with its operation and its step.
+//! Not for: suggesting (`turns::state_suggestions`) or sending them (`plans::sources::memory`).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, MemoryId, SessionId};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use crate::domain::conversation::operation::Change;
+use crate::domain::conversation::transition::{Standing, Subject, Transition};
+use crate::engine::api::{Answer, Item, MemoryAct, MemoryScope};
+use crate::engine::core::Core;
+use crate::engine::plans::sources::memory::{known, ranked};
+use crate::engine::plans::sources::suggested_pins::first;
+use crate::engine::turns::state_suggestions::{born, standing};
+use crate::export::secrets;
+use crate::store::types::Write;
+use uuid::Uuid;
+
+/// Shorter beginnings of ids name nothing.
+const SHORTEST: usize = 4;
+
+impl Core {
+    /// Memories that hold in a session: all of them, or those that fit some words, best first.
+    pub(crate) fn memories(
+        &self,
+        session: Option<&str>,
+        words: Option<&str>,
+        scope: Option<MemoryScope>,
+    ) -> Result<Answer, Failure> {
+        let session = match session {
+            None => self.current.map_or_else(|| self.named_session(None), |id| Ok(Some(id)))?,
+            named => self.named_session(named)?,
+        };
+        let mut all = self.store.memories(session)?;
+        all.retain(|memory| match scope {
+            None => true,
+            Some(MemoryScope::All) => memory.scope == Scope::All,
+            Some(MemoryScope::Session) => memory.scope != Scope::All,
+        });
+        let Some(words) = words.filter(|words| !words.trim().is_empty()) else { return Ok(Answer::Memories(all)) };
+        let known = known(all);
+        let ranked = ranked(&known, words);
+        let plain = memory::normalised(words);
+        let holds = |text: &str| !plain.is_empty() && memory::normalised(text).contains(&plain);
+        let hit = |at: &usize| ranked.iter().any(|(_, other)| other == at);
+        let also = (0..known.len()).filter(|at| !hit(at) && holds(&known[*at].memory.text));
+        let order: Vec<usize> = ranked.iter().map(|(_, at)| *at).chain(also).collect();
+        Ok(Answer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()))
+    }
+
+    /// A memory of the person's own: confirmed from the start.
+    pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
+        let text = fit(text)?;
+        let session = self.session()?;
+        let (id, branch) = (session.card.id, session.current);
+        let plain = memory::normalised(&text);
+        let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalised(&known.text) == plain);
+        if let Some(twin) = twin {
+            let done = if twin.status == MemoryStatus::Confirmed { "" } else { " Confirm that one." };
+            return Err(Failure::user(format!(
+                "That is known already ({}), and it is {}.",
+                short(twin.id),
+                twin.status.name()
+            ))
+            .todo(done.trim()));
+        }
+        let branch = self.session()?.branch(branch)?;
+        let tip = self.session()?.head(branch).map(|slot| self.session().map(|s| s.tree.head(slot))).transpose()?;
+        let now = self.now();
+        let made = Memory {
+            id: MemoryId(Uuid::now_v7()),
+            kind,
+            text,
+            scope: wide(scope, id),
+            lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
+            source: Origin { session: Some(id), node: None, by: Actor::User },
+            status: MemoryStatus::Confirmed,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        let step = born(id, &made, "written by the person");
+        self.change_memory(None, Some(made.clone()), "remembered something", vec![step])?;
+        Ok(Answer::Memories(vec![made]))
+    }
+
+    /// Confirms, edits, dismisses, widens or deletes a memory.
+    pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
+        let session = self.session()?.card.id;
+        let before = self.named_memory(session, named)?;
+        let mut after = Memory { version: before.version + 1, updated_at: self.now(), ..before.clone() };
+        let what = match act {
+            MemoryAct::Confirm(scope) => {
+                after.status = MemoryStatus::Confirmed;
+                after.scope = scope.map_or(before.scope, |scope| wide(scope, session));
+                "confirmed a memory"
+            }
+            MemoryAct::Edit(text, scope) => {
+                after.text = text.as_deref().map_or_else(|| Ok(before.text.clone()), fit)?;
+                after.scope = scope.map_or(before.scope, |scope| wide(scope, session));
+                "edited a memory"
+            }
+            MemoryAct::Dismiss => {
+                after.status = MemoryStatus::Dismissed;
+                "dismissed a memory"
+            }
+            MemoryAct::Delete => {
+                let step = self.step(session, &before, Standing::None, "deleted by the person");
+                return self.change_memory(Some(before), None, "deleted a memory", vec![step]);
+            }
+        };
+        if after.same(&Memory { updated_at: after.updated_at, ..before.clone() }) {
+            return Ok(Answer::Done("It is so already.".into()));
+        }
+        let moved = after.status != before.status;
+        let step = moved.then(|| self.step(session, &before, standing(after.status), "decided by the person"));
+        self.change_memory(Some(before), Some(after), what, step.into_iter().collect())
+    }
+
+    fn step(&self, session: SessionId, memory: &Memory, to: Standing, reason: &str) -> Write {
+        Write::PutTransition {
+            session,
+            transition: Box::new(Transition {
+                item: Subject::Memory(memory.id),
+                from: standing(memory.status),
+                to,
+                reason: reason.into(),
+                turn: memory.source.node,
+                branch: None,
+                by: Actor::User,
+                at: self.now(),
+            }),
+        }
+    }
+
+    fn change_memory(
+        &mut self,
+        before: Option<Memory>,
+        after: Option<Memory>,
+        what: &str,
+        steps: Vec<Write>,
+    ) -> Result<Answer, Failure> {
+        let session = self.session()?.card.id;
+        let mut writes: Vec<Write> = written(before.as_ref(), after.as_ref(), before.as_ref()).into_iter().collect();
+        let change = Change::Memory { before: before.map(Box::new), after: after.map(Box::new) };
+        writes.extend(steps);
+        writes.push(self.operation(session, what.to_owned(), vec![change]));
+        self.store.write(writes)?;
+        self.memories_moved();
+        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+    }
+
+    /// Every drawn plan may be another one now: memories reach beyond a branch.
+    pub(crate) fn memories_moved(&mut self) {
+        let branches: Vec<BranchId> =
+            self.sessions.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
+        for branch in branches {
+            self.touched(branch);
+        }
+        if let Ok(current) = self.session().map(|session| session.current) {
+            self.show_branch(current);
+        }
+    }
+
+    /// A change of a memory, undone or done again, against what is there now.
+    pub(crate) fn memory_writes(&self, before: Option<&Memory>, after: Option<&Memory>) -> Vec<Write> {
+        let Some(id) = before.or(after).map(|memory| memory.id) else { return Vec::new() };
+        let now = self.store.memory(id).ok().flatten();
+        let mut writes: Vec<Write> = written(before, after, now.as_ref()).into_iter().collect();
+        let stands = |memory: Option<&Memory>| memory.map_or(Standing::None, |memory| standing(memory.status));
+        if stands(before) != stands(after)
+            && let Ok(session) = self.session().map(|session| session.card.id)
+        {
+            let transition = Transition {
+                item: Subject::Memory(id),
+                from: stands(before),
+                to: stands(after),
+                reason: "undone or done again".into(),
+                turn: before.or(after).and_then(|memory| memory.source.node),
+                branch: None,
+                by: Actor::User,
+                at: self.now(),
+            };
+            writes.push(Write::PutTransition { session, transition: Box::new(transition) });
+        }
+        writes
+    }
+
+    /// Whether a memory is as a change goes out from.
+    pub(crate) fn memory_stands(&self, before: Option<&Memory>, after: Option<&Memory>) -> Result<bool, Failure> {
+        let Some(id) = before.or(after).map(|memory| memory.id) else { return Ok(true) };
+        Ok(match (self.store.memory(id)?, before) {
+            (None, None) => true,
+            (Some(now), Some(before)) => now.same(&Memory { updated_at: now.updated_at, ..before.clone() }),
+            _ => false,
+        })
+    }
+
+    fn named_memory(&self, session: SessionId, named: &str) -> Result<Memory, Failure> {
+        let wanted = named.trim().to_lowercase();
+        let all = self.store.memories(Some(session))?;
+        let fits = |memory: &&Memory| {
+            let id = memory.id.to_string();
+            id == wanted
+                || (wanted.len() >= SHORTEST && (id.starts_with(&wanted) || short(memory.id).starts_with(&wanted)))
+        };
+        let found: Vec<&Memory> = all.iter().filter(fits).collect();
+        match found.as_slice() {
+            [one] => Ok((*one).clone()),
+            [] => {
+                Err(Failure::user(format!("There is no memory {named:?} here.")).todo("pleach memory list shows them."))
+            }
+            more => {
+                Err(Failure::user(format!("{named:?} names {} memories.", more.len())).todo("Type more of the id."))
+            }
+        }
+    }
+
+    /// Whether an atom names a memory that holds in the session of a branch.
+    pub(crate) fn is_memory(&self, branch: BranchId, atom: &Atom) -> bool {
+        let session = self.session_of(branch).map(|session| session.card.id).ok();
+        matches!(atom, Atom::Section { .. })
+            && self.store.memories(session).is_ok_and(|all| all.iter().any(|memory| memory.atom() == *atom))
+    }
+
+    /// Turns a suggested pin down, for good.
+    pub(crate) fn dismiss(&mut self, id: BranchId, item: &Item) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let (target, _) = self.target(&branch, item)?;
+        let mut overrides = branch.overrides.clone();
+        if !self.suggests(id, &target) || overrides.dismissed.contains(&target) {
+            return Err(
+                Failure::user("That is no suggested pin.").todo("Suggested pins stand under their own heading.")
+            );
+        }
+        overrides.dismissed.push(target);
+        let change = Change::Overrides {
+            branch: id,
+            before: Box::new(branch.overrides.clone()),
+            after: Box::new(overrides.clone()),
+        };
+        let mut writes = vec![Write::SetOverrides { branch: id, overrides: Box::new(overrides) }];
+        writes.extend(self.dismissal_steps(&change));
+        let what = "dismissed a suggested pin";
+        writes.push(self.operation(branch.session, what.to_owned(), vec![change.clone()]));
+        self.store.write(writes)?;
+        self.apply(&change, true);
+        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+    }
+
+    /// The steps of suggested pins in a change of what is dismissed.
+    pub(crate) fn dismissal_steps(&self, change: &Change) -> Vec<Write> {
+        let Change::Overrides { branch, before, after } = change else { return Vec::new() };
+        let Ok(branch) = self.branch(*branch) else { return Vec::new() };
+        let only = |here: &[Atom], there: &[Atom]| -> Vec<Atom> {
+            here.iter().filter(|atom| !there.contains(atom)).copied().collect()
+        };
+        let back = (Standing::Dismissed, Standing::Suggested);
+        let down = (Standing::Suggested, Standing::Dismissed);
+        let gone = only(&before.dismissed, &after.dismissed).into_iter().map(|atom| (atom, back));
+        let come = only(&after.dismissed, &before.dismissed).into_iter().map(|atom| (atom, down));
+        gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
+    }
+
+    /// Whether the model, the program or a call without it suggested on this branch to pin it.
+    fn suggests(&self, id: BranchId, target: &Atom) -> bool {
+        let Atom::Message { node } = target else { return false };
+        let by_model = |session: &super::session::Session| {
+            session.states.iter().flat_map(|state| &state.pins).any(|pin| pin.branch == id && pin.key == *node)
+        };
+        let earned = |branch: &Branch| {
+            let after = self.rules(branch).map_or(u32::MAX, |rules| rules.policy.activation.suggest_after);
+            branch
+                .marks
+                .iter()
+                .any(|mark| crate::engine::plans::sources::suggested_pins::earned(mark, after) == Some(*node))
+        };
+        let by_trial = |branch: &Branch| branch.overrides.mattered.iter().any(|it| first(it) == Some(*node));
+        let there = |branch: &Branch| earned(branch) || by_trial(branch);
+        self.session_of(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(there))
+    }
+
+    fn pin_step(&self, branch: &Branch, target: Atom, step: (Standing, Standing)) -> Write {
+        self.told_step(branch, target, step, "decided by the person", Actor::User)
+    }
+
+    /// A step on a branch.
+    pub(crate) fn told_step(
+        &self,
+        branch: &Branch,
+        target: Atom,
+        (from, to): (Standing, Standing),
+        reason: &str,
+        by: Actor,
+    ) -> Write {
+        let session = self.session_of(branch.id).ok();
+        let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
+        Write::PutTransition {
+            session: branch.session,
+            transition: Box::new(Transition {
+                item: Subject::Item(target),
+                from,
+                to,
+                reason: reason.into(),
+                turn: tip,
+                branch: Some(branch.id),
+                by,
+                at: self.now(),
+            }),
+        }
+    }
+
+    /// The step of an item in a change of its mark by a person: pinned, taken out, taken off again, undone.
+    pub(crate) fn mark_step(&self, change: &Change, reason: &str) -> Option<Write> {
+        let Change::Mark { branch, target, before, after } = change else { return None };
+        let branch = self.branch(*branch).ok()?;
+        let waits = self.suggests(branch.id, target) && !branch.overrides.dismissed.contains(target);
+        let nothing = if waits { Standing::Suggested } else { Standing::None };
+        let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| Standing::of(mark.kind));
+        let step = (stands(before.as_deref()), stands(after.as_deref()));
+        let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
+        (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
+    }
+
+    /// The sentence about confirmed memories that were made from messages which are removed; empty where there are none.
+    pub(crate) fn made_from(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
+        let mut all = self.store.memories(Some(session))?;
+        all.retain(|memory| {
+            memory.status == MemoryStatus::Confirmed
+                && memory.source.session == Some(session)
+                && memory.source.node.is_some_and(|key| keys.contains(&key))
+        });
+        let listed: Vec<String> = all.iter().map(|memory| format!("{} ({})", memory.text, short(memory.id))).collect();
+        Ok(match listed.len() {
+            0 => String::new(),
+            1 => format!(" 1 memory came from it and stays: {}.", listed[0]),
+            n => format!(" {n} memories came from it and stay: {}.", listed.join("; ")),
+        })
+    }
+}
+
+/// The write that turns one state of a memory into another, given what is there now.
+fn written(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
+    let expect = now.map(|memory| memory.version);
+    match (before, after) {
+        (_, Some(after)) => {
+            let version = expect.unwrap_or(0).max(after.version.saturating_sub(1)) + 1;
+            let memory = Memory { version, ..after.clone() };
+            Some(Write::PutMemory { memory: Box::new(memory), expect })
+        }
+        (Some(before), None) => Some(Write::DeleteMemory { id: before.id, expect: expect.unwrap_or(before.version) }),
+        (None, None) => None,
+    }
+}
+
+fn wide(scope: MemoryScope, session: SessionId) -> Scope {
+    match scope {
+        MemoryScope::All => Scope::All,
+        MemoryScope::Session => Scope::Session(session),
+    }
+}
+
+/// A text that may be kept: one line, not too long, and nothing that looks like a secret.
+pub(crate) fn fit(said: &str) -> Result<String, Failure> {
+    let text = memory::one_line(said);
+    if text.is_empty() {
+        return Err(Failure::user("A memory needs words."));
+    }
+    let length = text.chars().count();
+    if length > memory::LONGEST {
+        let what = format!("A memory has at most {} characters; this has {length}.", memory::LONGEST);
+        return Err(Failure::user(what).todo("Say it shorter, or pin a note."));
+    }
+    if secrets::count(&text) + secrets::count(said) > 0 {
+        return Err(Failure::new(FailureKind::User, "That looks like a secret, and memories never hold secrets.")
+            .kept("Nothing was kept.")
+            .todo("Name where the secret is kept instead."));
+    }
+    Ok(text)
+}
+
+/// The end of an id, by which people name it: its beginning is a time, which memories of one answer share.
+pub(crate) fn short(id: MemoryId) -> String {
+    let id = id.0.simple().to_string();
+    id[id.len() - 8..].to_owned()
+}

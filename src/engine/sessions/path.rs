@@ -1,0 +1,170 @@
+//! The path of a branch as planning wants it: its slots, its turns and their sizes, kept between calls so that what a
+//! keystroke costs does not grow with the history.
+//! Not for: which of it a plan looks at (`snapshot`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::message::{End, NodeHead, Role};
+use crate::domain::conversation::tree::{self, Slot, Tree, Turn};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Paths kept at hand: a few branches between which a person switches.
+const KEPT: usize = 4;
+
+/// What looking through older messages needs to know of one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PathNode {
+    pub(crate) key: Hash,
+    pub(crate) id: NodeId,
+    pub(crate) at: i64,
+    pub(crate) role: Role,
+    /// It has words that may be sent.
+    pub(crate) speaks: bool,
+}
+
+impl PathNode {
+    fn of(head: &NodeHead) -> Self {
+        let speaks = !head.hidden && head.end != End::Removed && head.bytes > 0 && head.role != Role::System;
+        Self { key: head.key, id: head.id, at: head.at, role: head.role, speaks }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PathView {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) nodes: Arc<Vec<PathNode>>,
+    /// Bytes of all turns before the n-th.
+    sums: Vec<u64>,
+}
+
+impl PathView {
+    /// The path from the root to `tip`.
+    pub(crate) fn of(tree: &Tree, tip: Slot) -> Self {
+        let slots = tree.path(tip);
+        let turns = tree::turns(tree, &slots);
+        let nodes = slots.iter().map(|slot| PathNode::of(tree.head(*slot))).collect();
+        let mut view = Self { turns, nodes: Arc::new(nodes), sums: Vec::new(), slots };
+        view.sums = Vec::with_capacity(view.turns.len());
+        let mut sum = 0;
+        for turn in &view.turns {
+            view.sums.push(sum);
+            sum += size(tree, &view.slots[turn.nodes.clone()]);
+        }
+        view
+    }
+
+    /// One node more at its end.
+    fn grow(&mut self, tree: &Tree, slot: Slot) {
+        let head = tree.head(slot);
+        let position = self.slots.len();
+        let asks = head.role == Role::User;
+        match self.turns.last_mut() {
+            Some(turn) if !asks => turn.nodes.end = position + 1,
+            last => {
+                let before = last.map_or(0, |turn| size(tree, &self.slots[turn.nodes.clone()]));
+                self.sums.push(self.sums.last().copied().unwrap_or(0) + before);
+                self.turns.push(Turn { nodes: position..position + 1, asked: asks });
+            }
+        }
+        self.slots.push(slot);
+        Arc::make_mut(&mut self.nodes).push(PathNode::of(head));
+    }
+
+    /// Bytes of some turns.
+    pub(crate) fn bytes(&self, tree: &Tree, turns: Range<usize>) -> u64 {
+        let Some(last) = turns.end.checked_sub(1).filter(|last| *last >= turns.start) else { return 0 };
+        let all = self.sums[last] + size(tree, &self.slots[self.turns[last].nodes.clone()]);
+        all - self.sums[turns.start]
+    }
+
+    /// The turn that holds a position.
+    pub(crate) fn turn_at(&self, position: usize) -> usize {
+        self.turns.partition_point(|turn| turn.nodes.end <= position)
+    }
+}
+
+fn size(tree: &Tree, slots: &[Slot]) -> u64 {
+    slots.iter().map(|slot| tree.head(*slot).bytes).sum()
+}
+
+/// The paths last used, the newest first.
+#[derive(Default)]
+pub(crate) struct Paths(Mutex<Vec<Arc<PathView>>>);
+
+impl Paths {
+    /// The path to `tip`; grown from the one to its parent where that is at hand.
+    pub(crate) fn get(&self, tree: &Tree, tip: Option<Slot>) -> Arc<PathView> {
+        let Some(tip) = tip else { return Arc::default() };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = |wanted: Slot| move |view: &Arc<PathView>| view.slots.last() == Some(&wanted);
+        let view = if let Some(at) = known.iter().position(ends(tip)) {
+            known.remove(at)
+        } else if let Some(at) = tree.parent(tip).and_then(|parent| known.iter().position(ends(parent))) {
+            let mut view = known.remove(at);
+            Arc::make_mut(&mut view).grow(tree, tip);
+            view
+        } else {
+            Arc::new(PathView::of(tree, tip))
+        };
+        known.insert(0, view.clone());
+        known.truncate(KEPT);
+        view
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::message::node_key;
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    fn head(id: u128, parent: Option<u128>, role: Role) -> NodeHead {
+        NodeHead {
+            id: NodeId(Uuid::from_u128(id)),
+            key: node_key(None, role, None, u32::try_from(id).unwrap(), None),
+            parent: parent.map(|parent| NodeId(Uuid::from_u128(parent))),
+            ord: u32::try_from(id).unwrap(),
+            role,
+            end: End::Complete,
+            at: i64::try_from(id).unwrap(),
+            bytes: u64::try_from(id % 97).unwrap(),
+            calls: 0,
+            hidden: false,
+            imported: false,
+            content: None,
+            preview: String::new(),
+            model: None,
+            name: None,
+            lane: String::new(),
+            external_id: None,
+        }
+    }
+
+    proptest! {
+        /// Growing a path node by node gives what reading it whole gives.
+        #[test]
+        fn grown_is_read(roles in proptest::collection::vec(0_u8..3, 1..40)) {
+            let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|(role, id)| {
+                let role = [Role::User, Role::Assistant, Role::Tool][usize::from(*role)];
+                head(id, (id > 1).then(|| id - 1), role)
+            }).collect();
+            let tree = Tree::build(heads.clone());
+            let paths = Paths::default();
+            for head in &heads {
+                let tip = tree.slot(head.id);
+                let (grown, read) = (paths.get(&tree, tip), PathView::of(&tree, tip.unwrap()));
+                prop_assert_eq!(&grown.slots, &read.slots);
+                prop_assert_eq!(&grown.turns, &read.turns);
+                prop_assert_eq!(&grown.nodes, &read.nodes);
+                for start in 0..read.turns.len() {
+                    let plain: u64 = read.slots[read.turns[start].nodes.start..].iter().map(|slot| tree.head(*slot).bytes).sum();
+                    prop_assert_eq!(grown.bytes(&tree, start..read.turns.len()), plain);
+                }
+            }
+        }
+    }
+}

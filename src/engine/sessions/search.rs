@@ -1,0 +1,109 @@
+//! Finding messages over all sessions, on a thread of its own: only the newest search is worked on; opening one that was
+//! found; keeping the one that is being written.
+//! Not for: retrieval into prompts (`indexing::messages`).
+
+use super::session::{Session, draft_key};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::branch;
+use crate::domain::conversation::search::{Find, FoundMessages};
+use crate::engine::api::{Answer, Event, Ticket};
+use crate::engine::core::Core;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Most messages that one search brings.
+const MOST: usize = 500;
+
+struct Search {
+    number: u64,
+    ticket: Ticket,
+    line: String,
+    limit: usize,
+}
+
+/// Takes searches in. The thread ends with it.
+pub(crate) struct Seeker {
+    newest: Arc<AtomicU64>,
+    to: Sender<Search>,
+}
+
+impl Seeker {
+    pub(crate) fn start(store: Store, events: Sender<Event>) -> Self {
+        let (to, from) = channel();
+        let newest = Arc::new(AtomicU64::new(0));
+        let seen = newest.clone();
+        let work = move || seek(&store, &events, &from, &seen);
+        let _ = std::thread::Builder::new().name("pleach-find".into()).spawn(work);
+        Self { newest, to }
+    }
+
+    /// Looks for what was typed; any search before it is given up.
+    pub(crate) fn look(&self, ticket: Ticket, line: String, limit: usize) {
+        let number = self.newest.fetch_add(1, Ordering::SeqCst) + 1;
+        let _ = self.to.send(Search { number, ticket, line, limit: limit.min(MOST) });
+    }
+}
+
+impl Drop for Seeker {
+    fn drop(&mut self) {
+        // A search that is under way is given up.
+        self.newest.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn seek(store: &Store, events: &Sender<Event>, from: &Receiver<Search>, newest: &AtomicU64) {
+    for search in from {
+        let stale = || newest.load(Ordering::SeqCst) != search.number;
+        let found = if stale() { Ok(FoundMessages::default()) } else { found(store, &search, &stale) };
+        let result = match found {
+            _ if stale() => Err(Failure::new(FailureKind::Stale, "Something newer is looked for.")),
+            found => found.map(|found| Answer::Found(Box::new(found))),
+        };
+        if events.send(Event::Answer { ticket: search.ticket, result }).is_err() {
+            return;
+        }
+    }
+}
+
+fn found(store: &Store, search: &Search, stale: &dyn Fn() -> bool) -> Result<FoundMessages, Failure> {
+    let offset = jiff::Zoned::now().offset().seconds();
+    let mut find = Find::read(&search.line, offset);
+    let problems = std::mem::take(&mut find.problems);
+    let mut messages = store.find(&find, search.limit + 1, stale)?;
+    let more = messages.len() > search.limit;
+    messages.truncate(search.limit);
+    Ok(FoundMessages { messages, more, problems })
+}
+
+impl Core {
+    /// Opens a session on a branch that holds a message.
+    pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
+        if !self.sessions.contains_key(&id) {
+            let session = Session::load(&self.store, id)?;
+            self.sessions.insert(id, session);
+        }
+        let holding = self.sessions.get(&id).and_then(|session| session.holding(node));
+        self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
+    }
+
+    /// Keeps what is being written on a branch.
+    pub(crate) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
+        self.branch(branch)?;
+        if !self.store.read_only() {
+            let value = (!text.is_empty()).then(|| text.to_owned());
+            self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
+        }
+        Ok(Answer::Done(String::new()))
+    }
+}
+
+impl Session {
+    /// A branch whose path holds a node.
+    pub(crate) fn holding(&self, node: NodeId) -> Option<BranchId> {
+        branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
+    }
+}

@@ -1,0 +1,270 @@
+//! An open session in memory: its tree, branches, states and runs, read from the store and kept in step with it.
+//! Not for: changing anything; `branches::marks` and `turns` write first and then apply here.
+
+use super::path::Paths;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::call::race::BranchRun;
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::tag::Tag;
+use crate::domain::conversation::tree::{Slot, Tree};
+use crate::engine::api::SessionView;
+use crate::engine::plans::sources::summaries::Held;
+use crate::store::Store;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// Traces given to the screen when a session opens.
+const TRACES: usize = 500;
+
+/// The setting under which a branch's draft stands.
+pub(crate) fn draft_key(branch: BranchId) -> String {
+    format!("draft:{branch}")
+}
+
+/// See the module.
+pub(crate) struct Session {
+    pub(crate) card: SessionCard,
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) branches: Vec<Branch>,
+    pub(crate) states: Vec<StateVersion>,
+    /// Which of `states` hang on a node.
+    pub(crate) state_at: HashMap<NodeId, Vec<usize>>,
+    /// Which of `states` suggest pins, oldest first.
+    pub(crate) suggesting: Vec<usize>,
+    pub(crate) runs: Arc<Vec<RunCard>>,
+    /// Names and stars, by the message's key.
+    pub(crate) tags: BTreeMap<Hash, Tag>,
+    /// The branches of races, in the order in which they were made.
+    pub(crate) races: Vec<BranchRun>,
+    /// All capsules, by id.
+    pub(crate) capsules: HashMap<Hash, Held>,
+    pub(crate) current: BranchId,
+    /// Branches whose last answer should have had a state block and had none.
+    pub(crate) state_missing: HashSet<BranchId>,
+    /// Paths of branches, for planning.
+    pub(crate) paths: Paths,
+}
+
+impl Session {
+    /// Reads a session.
+    pub(crate) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
+        let card = store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let mut session = Self {
+            card,
+            tree: Arc::new(Tree::build(store.heads(id)?)),
+            branches: store.branches(id)?,
+            states: Vec::new(),
+            state_at: HashMap::new(),
+            suggesting: Vec::new(),
+            runs: Arc::new(store.runs(id)?),
+            tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
+            races: store.branch_runs(id)?,
+            capsules: store.capsules(id)?.into_iter().map(|capsule| (capsule.id, Held::new(capsule))).collect(),
+            current: BranchId(id.0),
+            state_missing: HashSet::new(),
+            paths: Paths::default(),
+        };
+        session.add_states(store.states(id)?);
+        let last = store.last_branch(id)?;
+        let open = |wanted: BranchId| session.branches.iter().any(|b| b.id == wanted && !b.archived);
+        let first = session.branches.iter().find(|b| !b.archived).or(session.branches.first()).map(|b| b.id);
+        session.current =
+            last.filter(|b| open(*b)).or(first).ok_or_else(|| Failure::user("That session has no branch."))?;
+        session.refresh_states();
+        Ok(session)
+    }
+
+    /// What the screen needs.
+    pub(crate) fn view(
+        &self,
+        store: &Store,
+        workspace: (String, bool),
+        recovered: Vec<String>,
+    ) -> Result<SessionView, Failure> {
+        Ok(SessionView {
+            card: self.card.clone(),
+            nodes: self.tree.heads().cloned().collect(),
+            branches: self.branches.clone(),
+            current: self.current,
+            runs: self.runs.as_ref().clone(),
+            tags: self.tags.values().cloned().collect(),
+            races: self.races.clone(),
+            traces: store.traces(self.card.id, TRACES)?,
+            workspace,
+            drafts: self.drafts(store)?,
+            recovered,
+        })
+    }
+
+    /// What was being written on its branches.
+    fn drafts(&self, store: &Store) -> Result<Vec<(BranchId, Arc<str>)>, Failure> {
+        let mut drafts = Vec::new();
+        for branch in &self.branches {
+            if let Some(text) = store.setting(&draft_key(branch.id))? {
+                drafts.push((branch.id, Arc::from(text)));
+            }
+        }
+        Ok(drafts)
+    }
+
+    /// The branch.
+    pub(crate) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
+        self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
+    }
+
+    /// It as it stands, for another thread.
+    pub(crate) fn still(&self) -> Still {
+        let (tree, runs) = (self.tree.clone(), self.runs.clone());
+        Still { id: self.card.id, tree, branches: self.branches.clone(), runs }
+    }
+
+    /// Puts a node's head in.
+    pub(crate) fn put_node(&mut self, head: NodeHead) {
+        Arc::make_mut(&mut self.tree).insert(head);
+    }
+
+    /// The branch, to be changed.
+    pub(crate) fn branch_mut(&mut self, id: BranchId) -> Option<&mut Branch> {
+        self.branches.iter_mut().find(|b| b.id == id)
+    }
+
+    /// The slot of a branch's head.
+    pub(crate) fn head(&self, branch: &Branch) -> Option<Slot> {
+        branch.head.and_then(|id| self.tree.slot(id))
+    }
+
+    /// The node's head, or a failure that says that it is gone.
+    pub(crate) fn node(&self, id: NodeId) -> Result<&NodeHead, Failure> {
+        self.tree.get(id).ok_or_else(|| Failure::user("That message no longer exists."))
+    }
+
+    /// Takes state versions in.
+    pub(crate) fn add_states(&mut self, versions: impl IntoIterator<Item = StateVersion>) {
+        for version in versions {
+            self.state_at.entry(version.node).or_default().push(self.states.len());
+            if !version.pins.is_empty() {
+                self.suggesting.push(self.states.len());
+            }
+            self.states.push(version);
+        }
+    }
+
+    /// The state version that counts on a branch whose path ends at `tip`: the deepest one, a person's before the model's.
+    /// What a person wrote counts only on the branch on which it was written. Looks upward from the tip, because the
+    /// answer is nearly always there.
+    pub(crate) fn state_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
+        self.nearest(branch, tip, |state| !state.offered)
+    }
+
+    /// The state that came with an import and would count there, were it not only offered.
+    fn offered_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
+        self.nearest(branch, tip, |_| true).filter(|state| state.offered)
+    }
+
+    fn nearest(&self, branch: &Branch, tip: Option<Slot>, may: impl Fn(&StateVersion) -> bool) -> Option<StateVersion> {
+        if self.states.is_empty() {
+            return None;
+        }
+        let counts =
+            |state: &&StateVersion| !state.withdrawn && may(state) && state.branch.is_none_or(|id| id == branch.id);
+        let mut at = tip;
+        while let Some(slot) = at {
+            let here = self.state_at.get(&self.tree.head(slot).id).into_iter().flatten();
+            let best = here.map(|index| &self.states[*index]).filter(counts).max_by_key(|s| (s.edited, s.version));
+            if let Some(state) = best {
+                return Some(state.clone());
+            }
+            at = self.tree.parent(slot);
+        }
+        None
+    }
+
+    /// Works one branch's state out anew.
+    pub(crate) fn refresh_state(&mut self, id: BranchId) {
+        let Some(at) = self.branches.iter().position(|branch| branch.id == id) else { return };
+        let tip = self.head(&self.branches[at]);
+        let (state, offered) = (self.state_on(&self.branches[at], tip), self.offered_on(&self.branches[at], tip));
+        self.branches[at].state = state;
+        self.branches[at].offered = offered;
+    }
+
+    /// Works all branches' states out anew.
+    pub(crate) fn refresh_states(&mut self) {
+        for id in self.branches.iter().map(|branch| branch.id).collect::<Vec<_>>() {
+            self.refresh_state(id);
+        }
+    }
+
+    /// A capsule.
+    pub(crate) fn capsule(&self, id: Hash) -> Option<&Held> {
+        self.capsules.get(&id)
+    }
+
+    /// The number of the next state version.
+    pub(crate) fn next_state(&self) -> u32 {
+        self.states.iter().map(|state| state.version).max().unwrap_or(0) + 1
+    }
+
+    /// Puts a run's card in place of its older self, or at the end.
+    pub(crate) fn put_run(&mut self, card: &RunCard) {
+        let runs = Arc::make_mut(&mut self.runs);
+        match runs.iter_mut().rev().find(|run| run.id == card.id) {
+            Some(run) => *run = card.clone(),
+            None => runs.push(card.clone()),
+        }
+    }
+}
+
+/// A session as it stood at a moment, to be read beside the engine.
+pub(crate) struct Still {
+    pub(crate) id: SessionId,
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) branches: Vec<Branch>,
+    pub(crate) runs: Arc<Vec<RunCard>>,
+}
+
+impl Still {
+    /// The branch.
+    pub(crate) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
+        self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
+    }
+
+    /// The slot of a branch's head.
+    pub(crate) fn head(&self, branch: &Branch) -> Option<Slot> {
+        branch.head.and_then(|id| self.tree.slot(id))
+    }
+}
+
+impl From<crate::store::types::StoreError> for Failure {
+    fn from(error: crate::store::types::StoreError) -> Self {
+        use crate::domain::base::failure::FailureKind as Kind;
+        use crate::store::types::StoreError as E;
+        let kind = match &error {
+            E::Busy => Kind::Busy,
+            E::Moved => Kind::Stale,
+            E::Newer { .. } | E::Corrupt { .. } | E::Open { .. } | E::Full(_) | E::ReadOnly | E::Sql(_) => Kind::Store,
+        };
+        let todo = match &error {
+            E::Busy => "Wait for it, stop it with Esc, or fork and ask there.",
+            E::Moved => "Look again, then repeat it.",
+            E::Newer { .. } => "Use the newer program, or another store with --store.",
+            E::Corrupt { .. } => {
+                "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup; or name another with --store."
+            }
+            E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
+            E::Full(_) => "Make room on the disk; nothing on the screen is lost while the program runs.",
+            E::ReadOnly => "Name a store that can be written with --store.",
+            E::Sql(_) => "Try again; if it stays, run pleach doctor.",
+        };
+        Self::new(kind, format!("{}.", capital(&error.to_string()))).todo(todo)
+    }
+}
+
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

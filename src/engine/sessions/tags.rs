@@ -1,0 +1,76 @@
+//! Names and stars on messages: undoable, the same on all branches, in no plan.
+//! Not for: marks (`branches::marks`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::operation::Change;
+use crate::domain::conversation::tag::{Tag, clean};
+use crate::engine::api::{Answer, Event, Item, TagAct};
+use crate::engine::core::Core;
+use crate::store::types::Write;
+
+impl Core {
+    /// Names or stars a message (of a turn, its question), or takes that off.
+    pub(crate) fn tag(&mut self, id: BranchId, item: &Item, act: &TagAct) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let (atom, _) = self.target(&branch, item)?;
+        let node = match atom {
+            Atom::Turn { user: key, .. }
+            | Atom::Preamble { first: key }
+            | Atom::Message { node: key }
+            | Atom::Episode { call: key, .. } => key,
+            Atom::Section { .. } | Atom::Range { .. } => {
+                return Err(Failure::user("Only messages have names and stars.").todo("Choose a message."));
+            }
+        };
+        let session = self.session_of(id)?;
+        let before = session.tags.get(&node).cloned();
+        let mut after = before.clone().unwrap_or_else(|| Tag::new(node));
+        let what = match act {
+            TagAct::Label(name) => {
+                after.label = clean(name);
+                if after.label.is_empty() { "took the name off a message" } else { "named a message" }
+            }
+            TagAct::Favourite(wished) => {
+                after.favourite = wished.unwrap_or(!after.favourite);
+                if after.favourite { "starred a message" } else { "took the star off a message" }
+            }
+        };
+        let after = Some(after).filter(|tag| !tag.is_empty());
+        if before == after {
+            return Ok(Answer::Done("It is so already.".into()));
+        }
+        let session = branch.session;
+        let write = Write::PutTag { session, node, expect: before.clone(), tag: after.clone() };
+        let change = Change::Tag { session, node, before, after };
+        let operation = self.operation(session, what.to_owned(), vec![change.clone()]);
+        self.store.write(vec![write, operation])?;
+        self.apply(&change, true);
+        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+    }
+
+    /// Whether a message still has this name and star.
+    pub(crate) fn tag_stands(&self, session: SessionId, node: Hash, tag: Option<&Tag>) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
+    }
+
+    /// Puts a name or star into memory and on the screen.
+    pub(crate) fn put_tag(&mut self, session: SessionId, node: Hash, tag: Option<&Tag>) {
+        if let Some(open) = self.sessions.get_mut(&session) {
+            match tag {
+                Some(tag) => drop(open.tags.insert(node, tag.clone())),
+                None => drop(open.tags.remove(&node)),
+            }
+        }
+        self.show_tags(session);
+    }
+
+    /// Tells the screen all names and stars.
+    pub(crate) fn show_tags(&self, session: SessionId) {
+        if let Some(open) = self.sessions.get(&session) {
+            self.say(Event::Tags { session, tags: open.tags.values().cloned().collect() });
+        }
+    }
+}

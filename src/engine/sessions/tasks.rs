@@ -1,0 +1,130 @@
+//! Tasks of a branch: begun, ended, and what that does to the program's own pins. Each is one operation, so that one undo
+//! takes it back whole.
+//! Not for: how a task's turns are weighed (`context::policy::levels`) or shown.
+
+use super::memory::fit;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, MemoryId};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Actor;
+use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use crate::domain::conversation::operation::Change;
+use crate::domain::conversation::task::{self, TaskSpan};
+use crate::engine::api::{Answer, TaskAct};
+use crate::engine::core::Core;
+use crate::store::types::Write;
+use uuid::Uuid;
+
+impl Core {
+    /// Begins or ends a task.
+    pub(crate) fn task(&mut self, id: BranchId, act: &TaskAct) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let here = session.head(&branch).map(|slot| session.tree.head(slot).key);
+        let mut tasks = branch.overrides.tasks.clone();
+        let ended = task::running(&tasks).map(|task| task.name.clone());
+        let running = ended.clone();
+        if let Some(last) = tasks.last_mut().filter(|_| ended.is_some()) {
+            (last.done, last.to) = (true, here);
+        }
+        let (what, outcome) = match act {
+            TaskAct::Start(name) => {
+                let name = named(name)?;
+                if ended.as_ref() == Some(&name) {
+                    return Err(Failure::user(format!("The task {name:?} is running already.")));
+                }
+                tasks.push(TaskSpan { name: name.clone(), from: here, done: false, to: None, outcome: None });
+                let before = ended.map_or_else(String::new, |ended| format!("ended the task {ended}, "));
+                (format!("{before}began the task {name}"), None)
+            }
+            TaskAct::Done(words) => {
+                let Some(name) = ended else {
+                    return Err(Failure::user("No task is running here.").todo("/task NAME begins one."));
+                };
+                let outcome = words.as_deref().map(|words| fit(&format!("{name}: {words}"))).transpose()?;
+                if let Some(last) = tasks.last_mut() {
+                    last.outcome = outcome.as_ref().and(words.clone());
+                }
+                (format!("ended the task {name}"), outcome)
+            }
+        };
+        let mut overrides = branch.overrides.clone();
+        overrides.tasks = tasks;
+        let change =
+            Change::Overrides { branch: id, before: Box::new(branch.overrides.clone()), after: Box::new(overrides) };
+        self.change_task(&branch, &what, change, outcome)?;
+        let done = running.filter(|_| matches!(act, TaskAct::Done(_)));
+        let summary = done.map_or_else(String::new, |name| self.sum_up_task(id, &name));
+        Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
+    }
+
+    /// Writes the change with all that goes with it: the program's own pins end, and an outcome is remembered.
+    fn change_task(
+        &mut self,
+        branch: &Branch,
+        what: &str,
+        change: Change,
+        outcome: Option<String>,
+    ) -> Result<(), Failure> {
+        let mut writes = Vec::new();
+        if let Change::Overrides { after, .. } = &change {
+            writes.push(Write::SetOverrides { branch: branch.id, overrides: after.clone() });
+        }
+        let mut changes = vec![change];
+        let over = what.contains("ended the task");
+        for mark in branch.marks.iter().filter(|mark| over && mark.by == Actor::Engine) {
+            let (target, expect) = (mark.target, Some(mark.revision));
+            writes.push(Write::PutMark { branch: branch.id, target, expect, mark: None });
+            let change = Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
+            let from = crate::engine::branches::mark_state::standing(Some(mark));
+            let step = (from, crate::domain::conversation::transition::Standing::None);
+            writes.push(self.told_step(branch, target, step, "its task ended", Actor::Engine));
+            changes.push(change);
+        }
+        if let Some(text) = outcome {
+            let memory = self.outcome(branch, text);
+            writes.push(crate::engine::turns::state_suggestions::born(
+                branch.session,
+                &memory,
+                "the outcome of a task",
+            ));
+            writes.push(Write::PutMemory { memory: Box::new(memory.clone()), expect: None });
+            changes.push(Change::Memory { before: None, after: Some(Box::new(memory)) });
+        }
+        writes.push(self.operation(branch.session, what.to_owned(), changes.clone()));
+        self.store.write(writes)?;
+        for change in &changes {
+            self.apply(change, true);
+        }
+        Ok(())
+    }
+
+    fn outcome(&self, branch: &Branch, text: String) -> Memory {
+        let session = self.session_of(branch.id).ok();
+        let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
+        let now = self.now();
+        Memory {
+            id: MemoryId(Uuid::now_v7()),
+            kind: MemoryKind::Outcome,
+            text,
+            scope: Scope::Session(branch.session),
+            lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
+            source: Origin { session: Some(branch.session), node: None, by: Actor::User },
+            status: MemoryStatus::Confirmed,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+fn named(name: &str) -> Result<String, Failure> {
+    let name = crate::domain::conversation::memory::one_line(name);
+    match name.chars().count() {
+        0 => Err(Failure::user("A task needs a name.")),
+        n if n > task::LONGEST => {
+            Err(Failure::user(format!("A task's name has at most {} characters; this has {n}.", task::LONGEST)))
+        }
+        _ => Ok(name),
+    }
+}

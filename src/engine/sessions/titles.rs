@@ -1,0 +1,312 @@
+//! What sessions are called: the first words of the first question, or, where that is wished, what the model makes of the first
+//! turn. What a person called a session is never replaced by itself.
+//! Not for: names of branches and messages (`branches::fork`, `tags`).
+
+use super::session::Session;
+use crate::config::prompts;
+use crate::config::settings::Titles;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::call::model::Backend;
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::branch::{Branch, SessionCard};
+use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::conversation::operation::Change;
+use crate::engine::api::{Answer, Event, Ticket};
+use crate::engine::calls::auxiliary_call::{Errand, Order};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::input_builder::bar;
+use crate::engine::summaries::writer::told;
+use crate::export::secrets;
+use crate::store::types::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Characters of a title made of words that were said.
+const WORDS: usize = 48;
+/// Characters of a title that a model made.
+const MADE: usize = 60;
+/// Characters of each message that the model reads.
+const READ: usize = 4_000;
+
+/// What came of asking the model.
+pub(crate) struct Titled {
+    ticket: Option<Ticket>,
+    session: SessionId,
+    branch: BranchId,
+    /// The messages that were read.
+    sources: Vec<NodeId>,
+    result: Result<String, Failure>,
+    runs: Vec<RunCard>,
+}
+
+impl Core {
+    /// A question became a message: a session that has only its date for a title is called after its first question.
+    pub(crate) fn title_by_words(&mut self, branch: BranchId) {
+        if self.setup.titles == Titles::Date {
+            return;
+        }
+        let Ok(session) = self.session_of(branch) else { return };
+        if !is_dated(&session.card.title) {
+            return;
+        }
+        let title = first_question(session, branch).map(|head| masked(&head.preview)).unwrap_or_default();
+        if title.is_empty() {
+            return;
+        }
+        let card = session.card.clone();
+        if let Err(error) = self.store.write(vec![Write::Title { session: card.id, title: title.clone() }]) {
+            tracing::warn!(%error, "a session could not be called after its first question");
+            return;
+        }
+        self.show_title(card, title);
+    }
+
+    /// A turn closed: after the first one the model may be asked for a title.
+    pub(crate) fn title_by_itself(&mut self, branch: BranchId, completed: bool) {
+        let wanted = self.setup.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
+        let first = wanted
+            && self.session_of(branch).is_ok_and(|session| {
+                let own = |title: &str| {
+                    is_dated(title)
+                        || first_question(session, branch).is_some_and(|head| masked(&head.preview) == title)
+                };
+                own(&session.card.title) && turns_of(session, branch) == 1
+            });
+        if !first {
+            return;
+        }
+        let asked = self.branch(branch).and_then(|branch| self.start_title(None, &branch));
+        if let Err(failure) = asked {
+            tracing::debug!(%failure, "the model was not asked for a title");
+        }
+    }
+
+    /// A person wants a title from the model; answered when it is there.
+    pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
+        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        if !self.sessions.contains_key(&id) {
+            let session = Session::load(&self.store, id)?;
+            self.sessions.insert(id, session);
+        }
+        let gone = || Failure::user("That session no longer exists.");
+        let session = self.sessions.get(&id).ok_or_else(gone)?;
+        let branch = session.branch(session.current)?.clone();
+        self.start_title(Some(ticket), &branch)
+    }
+
+    fn start_title(&mut self, ticket: Option<Ticket>, branch: &Branch) -> Result<(), Failure> {
+        let rules = self.rules(branch)?;
+        if rules.profile.backend == Backend::Offline {
+            return Err(Failure::user("The offline model cannot make a title.")
+                .todo("Give one yourself, or ask another model."));
+        }
+        let session = self.session_of(branch.id)?;
+        let heads = first_turn(session, branch.id);
+        if heads.is_empty() {
+            return Err(Failure::user("Nothing was said yet that a title could be made of."));
+        }
+        let id = session.card.id;
+        if !self.titling.insert(id) {
+            return Err(Failure::new(FailureKind::Busy, "A title is being made already.").todo("Wait for it."));
+        }
+        let provider = self.setup.servers.provider(&rules.profile)?;
+        let errand = self.errand(branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
+        let (inbox, branch) = (self.inbox.clone(), branch.id);
+        let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
+        let work = move || {
+            let mut runs = Vec::new();
+            let asking = std::panic::AssertUnwindSafe(|| ask(&errand, &sources, &mut runs));
+            let result = std::panic::catch_unwind(asking).unwrap_or_else(|_| {
+                Err(Failure::new(FailureKind::Internal, "Making a title failed inside the program."))
+            });
+            let titled = Titled { ticket, session: id, branch, sources, result, runs };
+            let _ = inbox.send(Inbox::Titled(Box::new(titled)));
+        };
+        let started = std::thread::Builder::new().name("pleach-title".into()).spawn(work);
+        if started.is_err() {
+            self.titling.remove(&id);
+            return Err(Failure::new(FailureKind::Internal, "No thread could be started."));
+        }
+        Ok(())
+    }
+
+    /// The model's title is there, or came to nothing.
+    pub(crate) fn titled(&mut self, titled: Titled) {
+        let Titled { ticket, session, branch, sources, result, runs } = titled;
+        self.titling.remove(&session);
+        if let Ok(open) = self.session_mut(branch) {
+            for run in &runs {
+                open.put_run(run);
+            }
+        }
+        for run in runs {
+            self.say(Event::Run(Box::new(run)));
+        }
+        let result = result.and_then(|title| self.give_title(session, title, sources));
+        match (ticket, result) {
+            (Some(ticket), result) => self.answer(ticket, result.map(Answer::Done)),
+            (None, Ok(_)) => {}
+            (None, Err(failure)) => {
+                self.say(Event::Notice(format!("The model gave this session no title: {}", failure.what)));
+            }
+        }
+    }
+
+    fn give_title(&mut self, id: SessionId, title: String, sources: Vec<NodeId>) -> Result<String, Failure> {
+        let card = self.store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let change = Change::Title { before: card.title.clone(), after: title.clone() };
+        let operation = self.operation(id, format!("the model titled the session {title}"), vec![change]);
+        self.store.write(vec![
+            Write::Title { session: id, title: title.clone() },
+            Write::MadeTitle { session: id, title: title.clone(), sources },
+            operation,
+        ])?;
+        let said = format!("This session is called {title:?} now; u takes it back.");
+        self.show_title(card, title);
+        Ok(said)
+    }
+
+    /// In memory and on the screen.
+    pub(crate) fn show_title(&mut self, mut card: SessionCard, title: String) {
+        if let Some(session) = self.sessions.get_mut(&card.id) {
+            session.card.title.clone_from(&title);
+        }
+        card.title = title;
+        self.say(Event::Card(card));
+    }
+}
+
+/// One call with the first turn's words, secrets masked.
+fn ask(errand: &Errand, sources: &[NodeId], runs: &mut Vec<RunCard>) -> Result<String, Failure> {
+    let mut text = String::new();
+    for node in errand.store.nodes(sources)? {
+        let words: String = told(&node.head, &node.content).chars().take(READ).collect();
+        text.extend([node.head.role.name(), ": ", words.trim(), "\n\n"]);
+    }
+    let (text, _) = secrets::mask(&text);
+    let order = Order {
+        what: "title",
+        policy: "title",
+        prompt: prompts::TITLE,
+        version: prompts::TITLE_VERSION,
+        title: "the first turn, to be named".to_owned(),
+        text: &text,
+        otherwise: "Give the title yourself.",
+    };
+    let (said, _) = errand.ask(&order, &mut |_| {}, runs)?;
+    let (said, _) = secrets::mask(&said);
+    let title = cleaned(&said);
+    if title.is_empty() {
+        return Err(Failure::new(FailureKind::Provider, "The model gave no title."));
+    }
+    Ok(title)
+}
+
+/// The first words of a line in which no secret is left.
+fn masked(line: &str) -> String {
+    by_words(&secrets::mask(line).0)
+}
+
+fn first_question(session: &Session, branch: BranchId) -> Option<&NodeHead> {
+    let path = path_of(session, branch)?;
+    let turn = path.turns.iter().find(|turn| turn.asked)?;
+    Some(session.tree.head(path.slots[turn.nodes.start]))
+}
+
+fn turns_of(session: &Session, branch: BranchId) -> usize {
+    path_of(session, branch).map_or(0, |path| path.turns.iter().filter(|turn| turn.asked).count())
+}
+
+/// The messages of the first turn that may be read.
+fn first_turn(session: &Session, branch: BranchId) -> Vec<NodeHead> {
+    let Some(path) = path_of(session, branch) else { return Vec::new() };
+    let Some(turn) = path.turns.iter().find(|turn| turn.asked) else { return Vec::new() };
+    let heads = path.slots[turn.nodes.clone()].iter().map(|slot| session.tree.head(*slot));
+    heads.filter(|head| head.role != Role::Tool && bar(head, false).is_none()).cloned().collect()
+}
+
+fn path_of(session: &Session, branch: BranchId) -> Option<Arc<super::path::PathView>> {
+    let branch = session.branch(branch).ok()?;
+    Some(session.paths.get(&session.tree, session.head(branch)))
+}
+
+/// Whether a title is nothing but the time at which its session was made.
+fn is_dated(title: &str) -> bool {
+    let shape = |c: char| if c.is_ascii_digit() { '0' } else { c };
+    title.chars().map(shape).eq("0000-00-00 00:00".chars())
+}
+
+/// The first words of a line, up to its first sentence's end, as many whole ones as fit.
+fn by_words(line: &str) -> String {
+    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let ends = |(at, c): (usize, char)| {
+        let next = line[at + c.len_utf8()..].chars().next();
+        (matches!(c, '.' | '?' | '!' | ';') && next.is_some_and(char::is_whitespace)).then_some(at)
+    };
+    let sentence = line.char_indices().find_map(ends).filter(|at| *at >= 12).map_or(line, |at| &line[..at]);
+    let sentence =
+        sentence.trim_end_matches(|c: char| matches!(c, '.' | '?' | '!' | ':' | ',' | ';') || c.is_whitespace());
+    fitted(sentence, WORDS)
+}
+
+/// As many whole words as fit; one long word is cut.
+fn fitted(line: &str, most: usize) -> String {
+    if line.chars().count() <= most {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(most - 1).collect();
+    let whole = cut.rfind(char::is_whitespace).filter(|at| *at > most / 2).map_or(cut.as_str(), |at| &cut[..at]);
+    format!("{}…", whole.trim_end())
+}
+
+/// A model's answer as a title: its first line without quotation marks, Markdown, a label or a full stop.
+fn cleaned(said: &str) -> String {
+    let Some(line) = said.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
+    let odd =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '“' | '”' | '„' | '«' | '»' | '*' | '#' | '`' | '_');
+    let line = line.trim_matches(odd);
+    let line = ["Title:", "title:", "Name:"].iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line);
+    let line: String = line.trim_matches(odd).chars().filter(|c| !c.is_control()).collect();
+    fitted(line.trim_end_matches('.').trim(), MADE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sentence_makes_a_title() {
+        assert_eq!(by_words("Why is the sky blue?"), "Why is the sky blue");
+        assert_eq!(
+            by_words("My server hangs on start. It prints nothing at all, what now?"),
+            "My server hangs on start"
+        );
+        assert_eq!(by_words("v1.2.3 fails"), "v1.2.3 fails");
+        assert_eq!(
+            by_words("Hi. How do I sort a list of pairs by their second part?"),
+            "Hi. How do I sort a list of pairs by their…"
+        );
+        assert_eq!(by_words("  -- "), "");
+        let long = by_words(&"ö".repeat(100));
+        assert_eq!(long.chars().count(), WORDS);
+        assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn only_a_date_is_a_date() {
+        assert!(is_dated("2026-11-22 13:40"));
+        for other in ["2026-11-22", "2026-11-22 13:40 b", "plans of 2026", ""] {
+            assert!(!is_dated(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_models_decorations_are_taken_off() {
+        assert_eq!(cleaned("\n**\"Sorting pairs in Rust.\"**\nBecause …"), "Sorting pairs in Rust");
+        assert_eq!(cleaned("Title: `serde` and lifetimes"), "serde` and lifetimes");
+        assert_eq!(cleaned("a\u{1b}[31mred"), "a[31mred");
+        assert_eq!(cleaned(" \n \n"), "");
+        assert!(cleaned(&"word ".repeat(50)).chars().count() <= MADE);
+    }
+}

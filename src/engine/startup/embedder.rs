@@ -1,0 +1,109 @@
+//! The embedder that the settings name, what the doctor says of it, and which vectors go with removed messages.
+//! Not for: embedding passages (`vectors`).
+
+use super::setup::{EmbedderSetup, OpenEmbedder};
+use crate::config::load::Config;
+use crate::config::paths::expand;
+use crate::config::settings::EmbedderKind;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
+use crate::domain::call::embedding::{EmbedError, Purpose};
+use crate::engine::api::Finding;
+use crate::engine::core::Core;
+use crate::llm::embedders::choose::{Source, embedder};
+use crate::llm::embedders::openai::ServerSettings;
+use crate::llm::key;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Messages read from the store at once.
+const READ: usize = 256;
+/// How long the doctor waits for a vector.
+const TRY: Duration = Duration::from_secs(20);
+
+/// What the settings name.
+///
+/// # Errors
+/// When they name a profile that does not exist (their check says so earlier).
+pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
+    let set = &config.settings.embedder;
+    match set.kind {
+        EmbedderKind::None => Ok(None),
+        EmbedderKind::Directory => {
+            let source = Source::Directory(expand(&set.path, &config.env));
+            let open: OpenEmbedder = Arc::new(move || embedder(&source, None));
+            Ok(Some(EmbedderSetup { what: format!("the model in {}", set.path), open }))
+        }
+        EmbedderKind::Server => {
+            let gone = || Failure::new(FailureKind::Config, format!("There is no profile {:?}.", set.profile));
+            let profile = config.profile(&set.profile).ok_or_else(gone)?.clone();
+            let what = format!("{} at the profile {}", set.model, set.profile);
+            let settings = ServerSettings {
+                model: set.model.clone(),
+                dimensions: set.dimensions,
+                query_prefix: set.query_prefix.clone(),
+                passage_prefix: set.passage_prefix.clone(),
+                ..ServerSettings::default()
+            };
+            let env = config.env.clone();
+            let open: OpenEmbedder = Arc::new(move || {
+                let key = key::resolve(&profile, &|name| env.get(name))
+                    .map_err(|error| EmbedError::Settings(error.to_string()))?;
+                let source = Source::Server { profile: Box::new(profile.clone()), settings: settings.clone() };
+                embedder(&source, key.as_ref())
+            });
+            Ok(Some(EmbedderSetup { what, open }))
+        }
+    }
+}
+
+impl Core {
+    /// The hashes under which vectors of messages are kept, also those of an embedder that is no longer set. From here on
+    /// nothing that was read of any message is written.
+    pub(crate) fn vectors_of(&self, nodes: &[NodeId]) -> Result<Vec<Hash>, Failure> {
+        self.forget_vectors();
+        let mut keys = Vec::new();
+        for batch in nodes.chunks(READ) {
+            keys.extend(crate::engine::indexing::vectors::vector_keys(&self.store.nodes(batch)?));
+        }
+        Ok(keys)
+    }
+
+    /// Nothing that was read of any message is used or written any more.
+    pub(crate) fn forget_vectors(&self) {
+        if let Some(vectors) = &self.vectors {
+            vectors.forget();
+        }
+    }
+}
+
+/// Whether it loads and gives a vector.
+pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
+    let finding = |ok, text: String, todo: &str| Finding {
+        subject: "embedder".into(),
+        ok,
+        text,
+        todo: todo.into(),
+        facts: Vec::new(),
+    };
+    let Some(set) = set else {
+        return finding(None, "none: older messages are found by their words alone".into(), "");
+    };
+    let since = Instant::now();
+    let tried = (set.open)().and_then(|embedder| {
+        let vectors = embedder.embed(&["hello"], Purpose::Query, &|| since.elapsed() < TRY)?;
+        Ok((vectors.first().map_or(0, Vec::len), embedder.remote()))
+    });
+    match tried {
+        Ok((dims, remote)) => {
+            let place = if remote { "messages leave this machine to be embedded" } else { "on this machine" };
+            finding(Some(true), format!("{} gives vectors of {dims} dimensions, {place}", set.what), "")
+        }
+        Err(error) => {
+            let todo =
+                "Older messages are found by their words alone until it works; check [embedder] in the settings.";
+            finding(Some(false), format!("{}: {error}", set.what), todo)
+        }
+    }
+}

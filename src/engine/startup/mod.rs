@@ -1,0 +1,8 @@
+//! Starting the engine: its setup from the configuration, recovery after a crash, reading the configuration again.
+//! Not for: what it does once it runs.
+
+pub(super) mod embedder;
+pub(super) mod recover;
+pub(super) mod reload;
+pub mod setup;
+pub mod wiring;

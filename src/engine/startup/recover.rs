@@ -1,0 +1,292 @@
+//! What is put right at the start: runs whose program died become interrupted answers; nothing is ever sent again by itself.
+//! And what was learned before: quirks of servers, other windows' changes.
+//! Not for: damaged stores (`store`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::call::address;
+use crate::domain::call::model::ModelInfo;
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
+use crate::domain::conversation::operation::Change;
+use crate::engine::api::Event;
+use crate::engine::core::Core;
+use crate::engine::plans::snapshot::fresh_key;
+use crate::engine::sessions::session::Session;
+use crate::engine::turns::stream::restore;
+use crate::store::types::{OpenRun, Write};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+impl Core {
+    /// Ends the runs of dead programs.
+    pub(crate) fn recover(&mut self) {
+        let said = self.recover_where(|_| true);
+        self.recovered.extend(said);
+    }
+
+    /// Ends a run that hangs on a branch since its program died while this one was running (or gave it up).
+    pub(crate) fn recover_branch(&mut self, branch: BranchId) {
+        for sentence in self.recover_where(|run| run.card.branch == branch) {
+            self.say(Event::Notice(sentence));
+        }
+    }
+
+    /// The same for a whole session.
+    pub(crate) fn recover_session(&mut self, session: SessionId) {
+        for sentence in self.recover_where(|run| run.card.session == session) {
+            self.say(Event::Notice(sentence));
+        }
+    }
+
+    fn still_open(&self, run: &OpenRun) -> bool {
+        self.store.open_runs().is_ok_and(|open| open.iter().any(|other| other.card.id == run.card.id))
+    }
+
+    fn recover_where(&mut self, wanted: impl Fn(&OpenRun) -> bool) -> Vec<String> {
+        if self.store.read_only() {
+            return Vec::new();
+        }
+        let ours = |run: &OpenRun| self.live.values().any(|live| live.card.id == run.card.id);
+        let given_up = |run: &OpenRun| run.owner == self.store.owner() && !ours(run);
+        let open = self.store.open_runs().unwrap_or_default();
+        let dead = |run: &OpenRun| wanted(run) && (given_up(run) || !self.store.owner_alive(&run.owner));
+        let dead: Vec<OpenRun> = open.into_iter().filter(dead).collect();
+        let each = dead.iter().filter_map(|run| {
+            let sentence = match self.recover_run(run) {
+                Ok(sentence) => Some(sentence),
+                // Its program ended it between our two looks, or another one recovers it now.
+                Err(_) if !self.still_open(run) => None,
+                Err(failure) => Some(format!("A call could not be recovered: {failure}")),
+            };
+            if self.sessions.contains_key(&run.card.session) {
+                let _ = self.reload(run.card.session);
+            }
+            sentence
+        });
+        each.collect()
+    }
+
+    fn recover_run(&self, run: &OpenRun) -> Result<String, Failure> {
+        let mut session = Session::load(&self.store, run.card.session)?;
+        let arrived = restore(&self.store.chunks(run.card.id)?);
+        let branch = session.branch(run.card.branch)?.clone();
+        let mut writes = Vec::new();
+        let mut tip = run.after;
+        if let Some((head, content)) = &run.user
+            && session.tree.get(head.id).is_none()
+        {
+            session.put_node(head.clone());
+            tip = Some(head.id);
+            writes.push(Write::PutNodes {
+                session: run.card.session,
+                nodes: vec![Node { head: head.clone(), content: content.clone() }],
+            });
+            if branch.reply.is_some() && content.extra.as_ref().is_some_and(|extra| extra.get("reply_to").is_some()) {
+                writes.push(Write::SetReply { branch: branch.id, reply: None });
+            }
+        } else if let Some((head, _)) = &run.user {
+            tip = Some(head.id);
+        }
+        let mut card = RunCard { status: RunStatus::Interrupted, ..run.card.clone() };
+        card.user = card.user.or(run.user.as_ref().map(|(head, _)| head.id));
+        if !arrived.is_empty() {
+            let content = arrived.without_calls();
+            let head = interrupted(&session, tip, &content, &card);
+            card.answer = Some(head.id);
+            tip = Some(head.id);
+            writes.push(Write::PutNodes { session: run.card.session, nodes: vec![Node { head, content }] });
+        }
+        let stays = branch.head == run.head || branch.head == card.user;
+        if stays && tip != branch.head {
+            writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head: tip });
+        }
+        if stays && run.head != run.after && tip != run.head {
+            let change = Change::Head { branch: branch.id, before: run.head, after: tip };
+            writes.push(self.operation(branch.session, "an answer that was interrupted".into(), vec![change]));
+        }
+        writes.push(Write::CloseRun(Box::new(card)));
+        self.store.write(writes)?;
+        let what = if arrived.is_empty() { "nothing of it had come" } else { "what had come is kept" };
+        Ok(format!(
+            "An answer on {} in {:?} was interrupted when the program ended; {what}. Nothing was sent again: R asks anew, c goes on.",
+            branch.name, session.card.title
+        ))
+    }
+
+    /// Reads what was learned of servers before: their quirks, their models.
+    pub(crate) fn recall(&mut self) {
+        self.recall_quirks();
+        for (name, profile) in &self.setup.profiles {
+            let known = |key: String| self.store.setting(&key).ok().flatten();
+            let models: Vec<ModelInfo> = known(model_key(&profile.base_url, name))
+                .and_then(|t| serde_json::from_str(&t).ok())
+                .unwrap_or_default();
+            for model in models {
+                self.learned.models.insert((name.clone(), model.name.clone()), model);
+            }
+        }
+    }
+
+    /// Takes what a server told of its models. Plans change only where it is news.
+    pub(crate) fn learn_models(&mut self, models: Vec<(String, ModelInfo)>) {
+        let mut changed = BTreeSet::new();
+        for (profile, model) in models {
+            let name = (profile.clone(), model.name.clone());
+            if self.learned.models.get(&name) != Some(&model) {
+                self.learned.models.insert(name, model);
+                changed.insert(profile);
+            }
+        }
+        for profile in &changed {
+            let mut known: Vec<&ModelInfo> =
+                self.learned.models.iter().filter(|((of, _), _)| of == profile).map(|(_, model)| model).collect();
+            known.sort_by(|a, b| a.name.cmp(&b.name));
+            let url = self.setup.profiles.get(profile).map(|p| p.base_url.as_str()).unwrap_or_default();
+            let value = serde_json::to_string(&known).ok();
+            let _ = self.store.write(vec![Write::Setting { key: model_key(url, profile), value }]);
+        }
+        if changed.is_empty() {
+            return;
+        }
+        self.touch_all();
+        let branches: Vec<_> = self.sessions.values().flat_map(|s| s.branches.clone()).collect();
+        for branch in branches {
+            self.show_settings(&branch);
+        }
+    }
+
+    pub(crate) fn touch_all(&mut self) {
+        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        for branch in branches {
+            self.touched(branch);
+        }
+    }
+
+    /// Looks whether another window wrote, and takes over what it did. And tries again what the store refused.
+    pub(crate) fn look(&mut self) {
+        self.retry_stalled();
+        self.watch_code();
+        let Ok(version) = self.store.data_version() else { return };
+        if version == self.data_version {
+            return;
+        }
+        self.data_version = version;
+        let clock = self.store.memory_clock().unwrap_or_default();
+        if std::mem::replace(&mut self.memory_clock, clock.clone()) != clock {
+            self.memories_moved();
+        }
+        self.meters.forget();
+        if self.recall_quirks() {
+            self.touch_all();
+        }
+        let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
+        for id in ids {
+            if self.changed(id).unwrap_or(true) {
+                let _ = self.reload(id);
+            }
+        }
+    }
+
+    /// Whether a session is other in the store than here. Looks at everything but the messages themselves, whose number
+    /// and time the session's card tells.
+    fn changed(&self, id: SessionId) -> Result<bool, Failure> {
+        let Some(old) = self.sessions.get(&id) else { return Ok(false) };
+        let branches: Vec<Branch> =
+            old.branches.iter().map(|b| Branch { state: None, offered: None, ..b.clone() }).collect();
+        Ok(self.store.session(id)?.as_ref() != Some(&old.card)
+            || self.store.branches(id)? != branches
+            || self.store.runs(id)? != *old.runs
+            || !self.store.tags(id)?.iter().eq(old.tags.values())
+            || self.store.branch_runs(id)? != old.races
+            || self.store.states(id)? != old.states)
+    }
+
+    /// Another window deleted a session.
+    fn drop_session(&mut self, id: SessionId) {
+        let Some(old) = self.sessions.remove(&id) else { return };
+        let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
+        self.forget_branches(&branches);
+        if self.current == Some(id) {
+            self.current = None;
+        }
+        self.say(Event::Notice(format!("The session {:?} was deleted in another window.", old.card.title)));
+    }
+
+    /// Reads a session anew and tells the screen what is different.
+    pub(crate) fn reload(&mut self, id: SessionId) -> Result<(), Failure> {
+        if self.store.session(id)?.is_none() {
+            self.drop_session(id);
+            return Ok(());
+        }
+        let fresh = Session::load(&self.store, id)?;
+        let Some(old) = self.sessions.get_mut(&id) else { return Ok(()) };
+        let news: Vec<NodeHead> =
+            fresh.tree.heads().filter(|head| old.tree.get(head.id) != Some(*head)).cloned().collect();
+        let mut changed = Vec::new();
+        for branch in &fresh.branches {
+            let before = old.branches.iter().find(|b| b.id == branch.id);
+            if before != Some(branch) {
+                changed.push(branch.id);
+            }
+        }
+        let runs: Vec<RunCard> = fresh.runs.iter().filter(|run| !old.runs.contains(run)).cloned().collect();
+        let tags_changed = old.tags != fresh.tags;
+        let records: Vec<_> = fresh.races.iter().filter(|record| !old.races.contains(record)).cloned().collect();
+        let card_changed = old.card != fresh.card;
+        let removed = news.iter().any(|head| head.end == End::Removed);
+        let branches: Vec<BranchId> = fresh.branches.iter().map(|branch| branch.id).collect();
+        let (current, missing) = (old.current, std::mem::take(&mut old.state_missing));
+        *old = Session { current, state_missing: missing, ..fresh };
+        let card = old.card.clone();
+        if removed {
+            self.forget_branches(&branches);
+            changed = branches;
+        }
+        self.show_nodes(id, news);
+        for run in runs {
+            self.say(Event::Run(Box::new(run)));
+        }
+        for branch in changed {
+            self.show_branch(branch);
+        }
+        if tags_changed {
+            self.show_tags(id);
+        }
+        self.show_records(&records);
+        if card_changed {
+            self.say(Event::Card(card));
+        }
+        Ok(())
+    }
+}
+
+fn model_key(url: &str, profile: &str) -> String {
+    format!("models:{profile}:{}", address::shown(url))
+}
+
+fn interrupted(
+    session: &Session,
+    tip: Option<crate::domain::base::ids::NodeId>,
+    content: &Content,
+    card: &RunCard,
+) -> NodeHead {
+    let parent = tip.and_then(|id| session.tree.slot(id));
+    let key = fresh_key(session, parent, Role::Assistant, content);
+    let above = parent.map(|slot| session.tree.head(slot));
+    NodeHead {
+        id: crate::domain::base::ids::NodeId(Uuid::now_v7()),
+        end: End::Interrupted,
+        model: Some(card.model.clone()),
+        ..crate::engine::turns::live::new_head(
+            session,
+            parent,
+            key,
+            Role::Assistant,
+            content,
+            above.map_or(card.at, |head| head.at + 1),
+            &above.map_or_else(String::new, |head| head.lane.clone()),
+        )
+    }
+}

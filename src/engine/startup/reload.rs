@@ -1,0 +1,69 @@
+//! The configuration, read again while the engine runs: what holds from now on, and what only from the next start on.
+//! Not for: reading files (`wiring` hands that in), or settings of the screen.
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::engine::api::Answer;
+use crate::engine::core::{Core, with_skills};
+
+impl Core {
+    /// Reads the configuration again. A fault in it changes nothing.
+    pub(crate) fn read_again(&mut self) -> Result<Answer, Failure> {
+        let Some(read) = self.setup.read_again.clone() else { return Ok(Answer::Done(String::new())) };
+        let fresh = read()?;
+        let said = sentence(&fresh.changed, &fresh.later);
+        if fresh.changed.is_empty() {
+            return Ok(Answer::Done(said));
+        }
+        let setup = &mut self.setup;
+        setup.profiles = fresh.profiles;
+        setup.profile = fresh.profile;
+        setup.model = fresh.model;
+        setup.policies = fresh.policies;
+        setup.defaults = fresh.defaults;
+        setup.state_block = fresh.state_block;
+        setup.prompts = fresh.prompts;
+        setup.tools = fresh.tools.map(|inner| with_skills(inner, &self.project));
+        setup.named = setup.named.take().map(|_| fresh.named);
+        setup.output_limit = fresh.output_limit;
+        setup.project = fresh.project.clone();
+        setup.orient = fresh.orient;
+        setup.tool_rules = fresh.tool_rules;
+        setup.rounds = fresh.rounds;
+        setup.models = fresh.models;
+        self.trusted = fresh.trusted;
+        self.set_servers();
+        self.project.configure(Some(fresh.project), fresh.trusted);
+        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        for branch in branches {
+            self.show_branch(branch);
+        }
+        Ok(Answer::Done(said))
+    }
+}
+
+/// What changed, and what of it waits for the next start.
+fn sentence(changed: &[String], later: &[String]) -> String {
+    let now: Vec<&str> = changed.iter().filter(|name| !later.contains(name)).map(String::as_str).collect();
+    let mut parts = Vec::new();
+    if !now.is_empty() {
+        parts.push(format!("The configuration was read again: {}.", now.join(", ")));
+    }
+    if !later.is_empty() {
+        parts.push(format!("From the next start on: {}.", later.join(", ")));
+    }
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_what_waits() {
+        let words = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(sentence(&[], &[]), "");
+        let said = sentence(&words(&["mode", "store"]), &words(&["store"]));
+        assert_eq!(said, "The configuration was read again: mode. From the next start on: store.");
+    }
+}

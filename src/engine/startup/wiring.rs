@@ -1,0 +1,428 @@
+//! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
+//! Not for: deciding anything while it runs.
+
+use super::setup::{FolderFile, Fresh, ModelLookup, ProjectSetup, Prompts, ReadAgain, Servers, Setup};
+use crate::config::load::{self, Config, Environment};
+use crate::config::paths::expand;
+use crate::config::prompts;
+use crate::config::settings::StateBlockChoice;
+use crate::domain::base::damage::{Damage, Mended, StartWith};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
+use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::planning::policy::StateBlock;
+use crate::domain::tool::mcp::Named;
+use crate::domain::tool::trace::RunTools;
+use crate::llm;
+use crate::llm::counting::tokens::Tokenizers;
+use crate::store::file::damage;
+use crate::store::types::StoreError;
+use crate::store::{OpenOptions, Store};
+use crate::tools::{Acting, Workspace};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a server may take to name its models, and to show that it is there.
+const LIST: Duration = Duration::from_secs(10);
+const PROBE: Duration = Duration::from_millis(1_500);
+
+/// The setup for a configuration, or for the offline tour.
+///
+/// # Errors
+/// When the store cannot be opened.
+pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
+    if demo { tour(config) } else { plain(config) }
+}
+
+/// The same; where the store is damaged a person is asked what becomes of it, and it is mended so.
+///
+/// # Errors
+/// When the store cannot be opened, also after that.
+pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
+    let failure = match setup(config, demo) {
+        Ok(setup) => return Ok(Setup { patient: false, ..setup }),
+        Err(failure) => failure,
+    };
+    let start = damaged(config, false)?.as_ref().and_then(ask).ok_or(failure)?;
+    let mended = mend(config, start)?;
+    let mut setup = Setup { patient: false, ..setup(config, demo)? };
+    setup.notices.extend(mended.sentences());
+    Ok(setup)
+}
+
+/// Asks what becomes of a damaged store; nothing leaves it as it is.
+pub type Ask<'a> = &'a dyn Fn(&Damage) -> Option<StartWith>;
+
+fn plain(config: &Config) -> Result<Setup, Failure> {
+    llm::init();
+    let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })
+        .map_err(|error| unopened(error, &config.paths.store))?;
+    let counter = Arc::new(Tokenizers::new());
+    let models = models(config, &counter);
+    warm(config, &counter, models.clone());
+    let mut notices = config.notes.clone();
+    notices.extend(opened.notices);
+    let start = first_profile(config);
+    let again = read_again(config, counter.clone());
+    let settings = &config.settings;
+    Ok(Setup {
+        store: opened.store,
+        backups: usize::try_from(settings.store.backups).unwrap_or(usize::MAX),
+        notices,
+        profiles: settings.profiles.clone(),
+        profile: start,
+        model: Some(settings.model.clone()).filter(|model| !model.is_empty()),
+        policies: config.policies.clone(),
+        policies_dir: Some(config.paths.policies_dir()),
+        defaults: defaults(config),
+        call: call(config),
+        state_block: state_block(settings.state_block),
+        prompts: own_texts(config),
+        tools: tools(config),
+        foreign: crate::mcp::servers(),
+        named: Some(named(config)),
+        output_limit: usize::try_from(settings.tools.output_limit).unwrap_or(usize::MAX),
+        orient: settings.code,
+        tool_rules: settings.tools.rules.clone(),
+        rounds: settings.tools.rounds.max(1),
+        race: settings.race.limits(),
+        project: project(config),
+        titles: settings.titles,
+        workspace: config.workspace.display().to_string(),
+        trusted: config.is_trusted(&config.workspace),
+        save_trust: save_trust(config),
+        folder: Some(folder(config)),
+        models,
+        servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
+        counter,
+        embedder: super::embedder::of(config)?,
+        patient: true,
+        code: Some(beside(&config.paths.store)),
+        reading: None,
+        temporary: None,
+        read_again: Some(again),
+        now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),
+    })
+}
+
+fn own_texts(config: &Config) -> Arc<Prompts> {
+    Arc::new(Prompts {
+        system: config.settings.system_prompt(),
+        guidelines: prompts::GUIDELINES.into(),
+        state_request: prompts::STATE_BLOCK.into(),
+        go_on: prompts::CONTINUE.into(),
+        personality: config.settings.personality.clone(),
+    })
+}
+
+/// What of a project is looked at.
+fn project(config: &Config) -> ProjectSetup {
+    let set = &config.settings.project;
+    ProjectSetup {
+        rules: set.rules,
+        skills: set.skills,
+        off: set.off.clone(),
+        limit: set.limit,
+        own: Some(config.paths.config_dir.clone()),
+        home: config.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
+    }
+}
+
+/// The profile that is asked where a branch names none.
+fn first_profile(config: &Config) -> String {
+    config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone())
+}
+
+/// Settings that are taken up only when the program starts.
+const AT_START: [&str; 3] = ["store", "log", "embedder"];
+
+/// Reads the configuration again, and says what is another than at the reading before.
+fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
+    let last = Mutex::new(config.clone());
+    Arc::new(move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let config = load::load(last.sources()).map_err(|error| error.failure())?;
+        let mut changed = last.settings.differences(&config.settings);
+        if last.policies != config.policies {
+            changed.push("policies".into());
+        }
+        *last = config.clone();
+        Ok(Fresh {
+            profiles: config.settings.profiles.clone(),
+            profile: first_profile(&config),
+            model: Some(config.settings.model.clone()).filter(|model| !model.is_empty()),
+            policies: config.policies.clone(),
+            defaults: defaults(&config),
+            state_block: state_block(config.settings.state_block),
+            prompts: own_texts(&config),
+            tools: tools(&config),
+            named: named(&config),
+            output_limit: usize::try_from(config.settings.tools.output_limit).unwrap_or(usize::MAX),
+            orient: config.settings.code,
+            tool_rules: config.settings.tools.rules.clone(),
+            rounds: config.settings.tools.rounds.max(1),
+            project: project(&config),
+            trusted: config.is_trusted(&config.workspace),
+            models: models(&config, &counter),
+            later: changed.iter().filter(|name| AT_START.contains(&name.as_str())).cloned().collect(),
+            changed,
+        })
+    })
+}
+
+/// What is known of models, and by which file their tokens are counted where one is set.
+fn models(config: &Config, counter: &Arc<Tokenizers>) -> ModelLookup {
+    let (table, env, counter) = (config.models.clone(), config.env.clone(), counter.clone());
+    Arc::new(move |name, profile| {
+        let info = table.info(name, Some(profile));
+        let Some(path) = table.tokenizer(name, Some(profile)) else { return info };
+        let encoding = counter.file(&expand(path, &env), info.encoding);
+        ModelInfo { encoding, exact_encoding: true, ..info }
+    })
+}
+
+/// Loads in the background what the first plan will be counted with.
+fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
+    let counter = counter.clone();
+    let profile = config.start_profile().cloned();
+    let model = config.settings.model.clone();
+    let work = move || {
+        if let Some(profile) = profile {
+            let model = if model.is_empty() { profile.model.as_str() } else { model.as_str() };
+            counter.preload(models(model, &profile).encoding);
+        }
+        counter.preload(Encoding::O200kBase);
+    };
+    let _ = std::thread::Builder::new().name("pleach-vocabulary".into()).spawn(work);
+}
+
+/// Why the store did not open; of a damaged one also what there is to start from.
+fn unopened(error: StoreError, path: &Path) -> Failure {
+    let damaged = matches!(error, StoreError::Corrupt { .. });
+    let failure = Failure::from(error);
+    match damage::look(path, false) {
+        Ok(Some(found)) if damaged => {
+            failure.kept(format!("Nothing of it was changed. {}", found.backups_sentence())).todo(MEND)
+        }
+        _ if damaged => failure.kept("Nothing of it was changed.").todo("Name another store with --store."),
+        _ => failure,
+    }
+}
+
+const MEND: &str = "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup (with --empty \
+                    from nothing); or name another store with --store.";
+
+/// What is wrong with the configured store, without opening it for use; `thorough` reads all of it.
+///
+/// # Errors
+/// When it cannot be opened for another reason than damage.
+pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failure> {
+    Ok(damage::look(&config.paths.store, thorough)?)
+}
+
+/// Moves a damaged store aside and puts the newest good backup, or nothing, in its place; what can still be read is
+/// exported beside it. The caller has asked the person.
+///
+/// # Errors
+/// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
+pub fn mend(config: &Config, start: StartWith) -> Result<Mended, Failure> {
+    let path = &config.paths.store;
+    let mended = damage::set_aside(path, start)?;
+    let found = damage::salvage(Path::new(&mended.moved));
+    let count: u64 = found.iter().map(|transcript| transcript.records.len() as u64).sum();
+    if count == 0 {
+        return Ok(mended);
+    }
+    let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false).text).collect();
+    let file = damage::keep_salvaged(path, &lines)?;
+    Ok(Mended { salvaged: Some((file, count)), ..mended })
+}
+
+/// The folder of the indexes of workspaces' code, beside the store's file.
+fn beside(store: &Path) -> PathBuf {
+    let mut name = store.file_name().unwrap_or_default().to_owned();
+    name.push("-code");
+    store.with_file_name(name)
+}
+
+/// The offline tour: a bundled conversation in a store that is deleted at the end.
+fn tour(config: &Config) -> Result<Setup, Failure> {
+    let folder = std::env::temp_dir().join(format!("pleach-demo-{}", uuid::Uuid::now_v7()));
+    let mut config = config.clone();
+    config.paths.store = folder.join("demo.db");
+    config.overrides.profile = Some("offline".into());
+    config.overrides.model = None;
+    let reading = crate::import::read(DEMO, "demo.jsonl")?;
+    let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
+    Ok(Setup {
+        reading: Some(reading),
+        temporary: Some(folder),
+        save_trust,
+        policies_dir: None,
+        named: None,
+        folder: None,
+        ..plain(&config)?
+    })
+}
+
+const DEMO: &[u8] = include_bytes!("../../../assets/demo/session.jsonl");
+
+fn defaults(config: &Config) -> Overrides {
+    let settings = &config.settings;
+    Overrides {
+        mode: Some(settings.mode),
+        policy: Some(settings.policy.clone()).filter(|policy| !policy.is_empty()),
+        layout: Some(settings.layout.name().into()),
+        budget: settings.cap(),
+        compaction: settings.compaction.wish(),
+        ..Overrides::default()
+    }
+}
+
+fn call(config: &Config) -> Overrides {
+    let given = &config.overrides;
+    Overrides {
+        mode: given.mode,
+        policy: given.policy.clone(),
+        layout: given.layout.map(|layout| layout.name().into()),
+        budget: given.budget,
+        profile: given.profile.clone(),
+        model: given.model.clone(),
+        ..Overrides::default()
+    }
+}
+
+fn state_block(choice: StateBlockChoice) -> Option<StateBlock> {
+    let required = choice.over(StateBlock::Required);
+    (required == choice.over(StateBlock::Off)).then_some(required)
+}
+
+fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
+    let settings = &config.settings.tools;
+    let limit = usize::try_from(settings.output_limit).unwrap_or(usize::MAX);
+    let paths = &config.paths;
+    let acting = Acting {
+        network: settings.network,
+        hidden: vec![paths.config_dir.clone(), paths.data_dir.clone(), paths.state_dir.clone(), paths.store.clone()],
+        usual: settings.seconds,
+        seconds: settings.seconds.saturating_mul(10),
+        keep: usize::try_from(settings.keep_output).unwrap_or(0),
+        readable: at_home(&settings.readable),
+        writable: at_home(&settings.writable),
+        ..Acting::default()
+    };
+    let opened = settings.enabled.then(|| Workspace::open_acting(&config.workspace, limit, acting).ok()).flatten();
+    opened.map(|workspace| Arc::new(workspace) as Arc<dyn RunTools>)
+}
+
+/// Reads which servers of tools are named: the settings as they were read, the folder's file as it is now.
+fn named(config: &Config) -> Arc<dyn Fn() -> Named + Send + Sync> {
+    let config = config.clone();
+    Arc::new(move || config.named_servers())
+}
+
+/// Paths whose `~/` is the home folder.
+fn at_home(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let home = std::env::home_dir().unwrap_or_default();
+    paths.iter().map(|path| path.strip_prefix("~").map_or_else(|_| path.clone(), |rest| home.join(rest))).collect()
+}
+
+type SaveTrust = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
+
+fn save_trust(config: &Config) -> SaveTrust {
+    let folder = config.workspace.clone();
+    let config = Mutex::new(config.clone());
+    Arc::new(move |trusted| {
+        let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
+        config.save_trusted(Path::new(&folder), trusted).map_err(|error| error.to_string())
+    })
+}
+
+fn folder(config: &Config) -> FolderFile {
+    let (look, say) = (config.clone(), config.clone());
+    FolderFile {
+        look: Arc::new(move || look.folder_now()),
+        say: Arc::new(move |digest, yes| say.say_to_folder(digest, yes).map_err(|error| error.failure())),
+    }
+}
+
+/// Servers over the network, with keys from the environment or a command.
+struct Network {
+    env: Environment,
+    counter: Arc<dyn CountTokens>,
+}
+
+impl Network {
+    fn key(&self, profile: &Profile) -> Result<Option<secrecy::SecretString>, Failure> {
+        llm::key::resolve(profile, &|name| self.env.get(name)).map_err(|error| {
+            Failure::new(FailureKind::Provider, format!("{error}."))
+                .todo("Check the profile's key in the configuration.")
+        })
+    }
+
+    fn key_for_provider(&self, profile: &Profile) -> Result<Option<secrecy::SecretString>, ProviderError> {
+        self.key(profile).map_err(|failure| ProviderError {
+            kind: ProviderErrorKind::Auth,
+            what: failure.what,
+            hint: failure.todo,
+            status: None,
+        })
+    }
+}
+
+impl Servers for Network {
+    fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+        let key = self.key(profile)?;
+        llm::provider(profile, key, self.counter.clone()).map_err(|error| {
+            Failure::new(FailureKind::Provider, format!("{error}."))
+                .kept("Nothing was sent; your draft is kept.")
+                .todo("Check the profile in the configuration, or choose another model.")
+        })
+    }
+
+    fn ready(&self, profile: &Profile) -> Result<(), Failure> {
+        if profile.backend != Backend::Openai {
+            return Ok(());
+        }
+        let in_env = !profile.api_key_env.is_empty() && self.env.get(&profile.api_key_env).is_some();
+        if profile.needs_key && !in_env && profile.api_key_cmd.is_empty() {
+            let failure = Failure::new(FailureKind::Provider, format!("The profile {} has no key.", profile.name));
+            let how = format!("Set {} in the environment, or api_key_cmd in the configuration.", profile.api_key_env);
+            return Err(failure.todo(how));
+        }
+        if profile.model.is_empty() && profile.base_url.is_empty() {
+            return Err(Failure::new(FailureKind::Config, format!("The profile {} has no address.", profile.name)));
+        }
+        Ok(())
+    }
+
+    fn models(&self, profile: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
+        if profile.backend != Backend::Openai {
+            return Ok(vec![own_model(profile)]);
+        }
+        llm::models::list(profile, self.key_for_provider(profile)?.as_ref(), LIST)
+    }
+
+    fn probe(&self, profile: &Profile) -> Result<usize, ProviderError> {
+        if profile.backend != Backend::Openai {
+            return Ok(1);
+        }
+        llm::models::probe(profile, self.key_for_provider(profile)?.as_ref(), PROBE)
+    }
+}
+
+fn own_model(profile: &Profile) -> ModelInfo {
+    ModelInfo {
+        name: profile.model.clone(),
+        context_window: profile.context_window,
+        input_limit: None,
+        max_output: None,
+        encoding: Encoding::O200kBase,
+        exact_encoding: true,
+        price: None,
+        source: "profile".into(),
+    }
+}

@@ -1,0 +1,166 @@
+//! Capsules in use: which they are, taking one back level by level, their list and figures.
+//! Not for: drafts (`drafts`) or which of them go with a call (`summaries`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::operation::Change;
+use crate::domain::summary::accepted::{Capsule, CapsuleKind};
+use crate::domain::summary::draft::{CapsuleCard, Stats};
+use crate::engine::api::Answer;
+use crate::engine::core::Core;
+use crate::engine::plans::sources::summaries::{self, Ground};
+use crate::store::types::Write;
+use std::sync::Arc;
+
+impl Core {
+    /// Makes other capsules the branch's own, undoably.
+    pub(crate) fn use_capsules(
+        &mut self,
+        branch: &Branch,
+        what: String,
+        after: Vec<Hash>,
+        first: Vec<Write>,
+        known: impl FnOnce(&mut Self),
+    ) -> Result<(), Failure> {
+        let before = branch.capsules.clone();
+        // A level taken back brings the window back to where it stood before that level.
+        let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
+        let (known_anchor, anchor) = if older {
+            crate::engine::branches::undo::kept_capsules_anchor(&self.store, branch.id, &after)?
+        } else {
+            (false, None)
+        };
+        let change = Change::Capsules { branch: branch.id, before: before.clone(), after: after.clone() };
+        let mut writes = first;
+        writes.push(Write::SetCapsules { branch: branch.id, expect: before.clone(), capsules: after });
+        writes.push(crate::engine::branches::undo::keep_capsules_anchor(branch.id, &before, branch.anchor.as_ref()));
+        writes.push(self.operation(branch.session, what, vec![change.clone()]));
+        if known_anchor {
+            writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
+        }
+        self.store.write(writes)?;
+        known(self);
+        if known_anchor
+            && let Ok(session) = self.session_mut(branch.id)
+            && let Some(branch) = session.branch_mut(branch.id)
+        {
+            branch.anchor = anchor;
+        }
+        self.apply(&change, true);
+        Ok(())
+    }
+
+    /// Whether a capsule is a level below one that the branch uses.
+    fn is_older(&self, branch: &Branch, id: Hash) -> bool {
+        let session = self.session_of(branch.id);
+        let parent = |used: &Hash| session.as_ref().ok()?.capsule(*used)?.capsule.parent;
+        branch.capsules.iter().any(|used| parent(used) == Some(id))
+    }
+
+    /// Takes the newest level of a kind back.
+    pub(crate) fn undo_level(&mut self, id: BranchId, kind: CapsuleKind) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let of_kind = |wanted: &&Hash| session.capsule(**wanted).is_some_and(|held| held.capsule.kind == kind);
+        let newest = branch.capsules.iter().rev().find(of_kind).copied();
+        let newest = newest.ok_or_else(|| Failure::user("There is no summary to take back."))?;
+        self.take_back(id, newest)
+    }
+
+    /// Takes a capsule out of use, with the levels above it.
+    pub(crate) fn take_back(&mut self, id: BranchId, capsule: Hash) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let chains = branch.capsules.iter().map(|top| self.levels(&branch, *top));
+        let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == capsule));
+        let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
+        let chain = chain.ok_or_else(unused)?;
+        let place = chain.iter().position(|level| level.id == capsule).unwrap_or(0);
+        let below = chain.get(place + 1).cloned();
+        let mut after = branch.capsules.clone();
+        after.retain(|other| *other != chain[0].id);
+        after.extend(below.as_ref().map(|level| level.id));
+        self.use_capsules(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
+        self.put_down(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
+        let now = match below {
+            Some(level) => format!("The summary of turns {}–{} goes again", level.turns.0, level.turns.1),
+            None => "The turns go themselves again, as far as they fit".into(),
+        };
+        Ok(Answer::Done(format!("{now}; u undoes it.")))
+    }
+
+    /// A capsule and the levels below it, newest first.
+    pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Capsule>> {
+        let mut chain: Vec<Arc<Capsule>> = Vec::new();
+        let Ok(session) = self.session_of(branch.id) else { return chain };
+        let mut at = Some(top);
+        while let Some(held) = at.and_then(|id| session.capsule(id)) {
+            if chain.iter().any(|level| level.id == held.capsule.id) {
+                break;
+            }
+            chain.push(held.capsule.clone());
+            at = held.capsule.parent;
+        }
+        chain
+    }
+
+    pub(crate) fn list_capsules(&self, id: BranchId) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let ground = Ground { session, path: &path, marks: &branch.marks };
+        let mode = self.rules(&branch)?.mode;
+        let mut cards = Vec::new();
+        for newest in branch.capsules.iter().rev() {
+            let goes = ground.usable(*newest, mode).0.map(|going| going.capsule.id);
+            let chain = self.levels(&branch, *newest);
+            let levels = chain.len();
+            let card = |(place, capsule): (usize, Arc<Capsule>)| {
+                let held = session.capsule(capsule.id)?;
+                Some(CapsuleCard {
+                    state: summaries::state(&ground, held),
+                    active: place == 0,
+                    goes: Some(capsule.id) == goes,
+                    depth: u32::try_from(levels - 1 - place).unwrap_or(0),
+                    capsule,
+                })
+            };
+            cards.extend(chain.into_iter().enumerate().filter_map(card));
+        }
+        Ok(Answer::Capsules(cards))
+    }
+
+    pub(crate) fn memory_stats(&self, id: BranchId) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.session_of(id)?;
+        let done = self.store.compressions(branch.session)?;
+        let sum = |of: fn(&crate::store::types::Compression) -> u32| done.iter().map(|c| u64::from(of(c))).sum::<u64>();
+        let (original, compressed) = (sum(|c| c.original), sum(|c| c.compressed));
+        let ratio = (original * 1_000).checked_div(compressed);
+        Ok(Answer::Stats(Box::new(Stats {
+            budget: self.rules(&branch)?.budget.prompt,
+            messages: session.card.messages,
+            summaries: u32::try_from(session.capsules.values().filter(|h| h.capsule.text.is_some()).count())
+                .unwrap_or(u32::MAX),
+            ratio_milli: ratio.and_then(|ratio| u32::try_from(ratio).ok()),
+            last: done.last().map(|c| c.at),
+            ..Stats::default()
+        })))
+    }
+
+    /// The capsule of a kind that the branch uses in a lane.
+    pub(crate) fn in_use(&self, branch: &Branch, kind: CapsuleKind, lane: &str) -> Option<Arc<Capsule>> {
+        let session = self.session_of(branch.id).ok()?;
+        let found = branch.capsules.iter().rev().filter_map(|id| session.capsule(*id));
+        found.map(|held| held.capsule.clone()).find(|capsule| capsule.kind == kind && capsule.lane == lane)
+    }
+
+    /// Whether a capsule itself, and no older level of it, could go.
+    pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
+        let Ok(session) = self.session_of(branch.id) else { return false };
+        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let ground = Ground { session, path: &path, marks: &branch.marks };
+        session.capsule(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
+    }
+}

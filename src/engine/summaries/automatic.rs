@@ -1,0 +1,418 @@
+//! Summaries that are made by themselves: after a turn has closed it is worked out, beside everything, whether the branch's
+//! policy wants one; what is made is a draft. Nothing is made twice for the same turns: not while a draft waits, not of what
+//! a summary stands for, not of what a person put down until as much has come after it as the policy measures.
+//! Not for: writing drafts (`writer`), acts on them (`drafts`) or the measures (`context::policy`).
+
+use super::candidates::{readable, stays};
+use super::writer::cost;
+use crate::context::policy::lanes::{self, Cause, LaneTurn};
+use crate::context::policy::levels::{self, Unsummed};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::message::{Node, NodeHead};
+use crate::domain::conversation::operation::Change;
+use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::policy::{PolicySpec, Section};
+use crate::domain::summary::accepted::CapsuleKind;
+use crate::domain::summary::draft::{Accept, By, Measure};
+use crate::engine::api::{Answer, Event};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::sources::summaries::Ground;
+use crate::engine::sessions::session::Session;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Turns without a summary that are looked at; with more of them a person has to ask.
+const MOST_TURNS: usize = 1_000;
+/// Bytes of a path that are read for a summary that nobody asked for.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// Messages whose counts are remembered before the memory is emptied.
+const REMEMBERED: usize = 20_000;
+/// Messages that are read at a time.
+const BATCH: usize = 256;
+
+/// Tokens of messages by key and encoding.
+pub(crate) type Counts = Arc<Mutex<HashMap<(Hash, Encoding), u32>>>;
+
+/// A turn that no summary stands for.
+struct Turn {
+    number: u32,
+    age: u64,
+    heads: Vec<NodeHead>,
+}
+
+/// What a thread needs to work out whether a summary is due.
+struct Look {
+    branch: BranchId,
+    turns: Vec<Turn>,
+    policy: PolicySpec,
+    measure: Measure,
+    /// Seconds since the last summary, or since it began.
+    since: u64,
+    /// Tokens that stand beside the turns.
+    fixed: u32,
+    total: u32,
+    encoding: Encoding,
+    store: Store,
+    counter: Arc<dyn CountTokens>,
+    counts: Counts,
+}
+
+/// What it found: the last turn to be summed up, and why.
+pub(crate) struct Looked {
+    branch: BranchId,
+    due: Option<(u32, String)>,
+}
+
+impl Core {
+    /// A turn closed. `plan` is that of its last call.
+    pub(crate) fn consider(&mut self, branch: BranchId, plan: &ContextPlan, completed: bool) {
+        if self.drafts.own.remove(&branch) {
+            self.accept_by_itself(branch);
+        }
+        let none = self.setup.patient || self.store.read_only() || !completed || self.drafts.busy(branch);
+        if none {
+            return;
+        }
+        match self.look_for_due(branch, plan) {
+            Ok(Some(look)) => look.start(self.inbox.clone()),
+            Ok(None) => {}
+            Err(failure) => tracing::debug!(%failure, "it was not worked out whether a summary is due"),
+        }
+    }
+
+    fn look_for_due(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<Look>, Failure> {
+        let branch = self.branch(id)?;
+        let rules = self.rules(&branch)?;
+        if rules.compaction.measure == Measure::Off {
+            return Ok(None);
+        }
+        let session = self.session_of(id)?;
+        let path = session.paths.get(&session.tree, session.head(&branch));
+        let Some(last) = path.slots.last().map(|slot| session.tree.head(*slot)) else { return Ok(None) };
+        let (lane, now) = (last.lane.clone(), last.at);
+        let summed = self.summed_up_to(session, &branch, &path.slots, &lane);
+        let from = summed.map_or(0, |(place, _)| path.turn_at(place) + 1);
+        if path.turns.len().saturating_sub(from) > MOST_TURNS {
+            self.too_much(id);
+            return Ok(None);
+        }
+        let turns = unsummed(session, &branch, &path, from, (&lane, now));
+        let began = turns.first().and_then(|turn| turn.heads.first()).map_or(now, |head| head.at);
+        Ok(Some(Look {
+            branch: id,
+            since: seconds(now, summed.map_or(began, |(_, at)| at)),
+            turns,
+            measure: rules.compaction.measure,
+            fixed: beside_turns(plan),
+            total: rules.policy.levels.total.min(rules.budget.prompt),
+            encoding: rules.model.encoding,
+            policy: rules.policy,
+            store: self.store.clone(),
+            counter: self.setup.counter.clone(),
+            counts: self.drafts.counts.clone(),
+        }))
+    }
+
+    /// The place on the path up to which a lane is summed up, or a person did not want it to be; and when that was, by the
+    /// conversation's own time.
+    fn summed_up_to(
+        &self,
+        session: &Session,
+        branch: &Branch,
+        path: &[crate::domain::conversation::tree::Slot],
+        lane: &str,
+    ) -> Option<(usize, i64)> {
+        let place = |tip: Hash| {
+            let slot = session.tree.by_key(tip)?;
+            let at = session.tree.depth(slot) as usize;
+            (path.get(at) == Some(&slot)).then_some(at)
+        };
+        let ground = Ground { session, path, marks: &branch.marks };
+        let mode = self.rules(branch).ok()?.mode;
+        let capsule = self.in_use(branch, CapsuleKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
+        let capsule = capsule.and_then(|going| Some((place(going.capsule.tip()?)?, going.capsule.generated_at)));
+        let down = self.was_put_down(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
+        capsule.into_iter().chain(down).max()
+    }
+
+    /// Remembers that turns up to `tip` are not to be summed up by themselves, unless more were put down before. What was
+    /// read of them is not kept.
+    pub(crate) fn put_down(&self, branch: &Branch, lane: &str, tip: Hash) {
+        let Ok(session) = self.session_of(branch.id) else { return };
+        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let place = |tip: Hash| {
+            let slot = session.tree.by_key(tip)?;
+            path.get(session.tree.depth(slot) as usize).filter(|at| **at == slot).map(|_| session.tree.depth(slot))
+        };
+        let before = self.was_put_down(session, branch, lane).and_then(|(tip, _)| place(tip));
+        let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
+        let value = serde_json::to_string(&(tip, at)).ok();
+        if !self.store.read_only() && before <= place(tip) {
+            self.store.post(vec![Write::Setting { key: put_down_key(branch.id, lane), value }]);
+        }
+    }
+
+    /// Summaries that undo took out of use are not made again by themselves.
+    pub(crate) fn put_down_undone(&self, changes: &[Change]) {
+        for change in changes {
+            let Change::Capsules { branch, before, after } = change else { continue };
+            let (Ok(session), Ok(branch)) = (self.session_of(*branch), self.branch(*branch)) else { continue };
+            let gone = after.iter().filter(|id| !before.contains(*id)).filter_map(|id| session.capsule(*id));
+            for held in gone {
+                self.put_down(&branch, &held.capsule.lane, held.capsule.tip().unwrap_or_default());
+            }
+        }
+    }
+
+    /// What was put down last on a branch, or on those that it was forked from.
+    fn was_put_down(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
+        let mut at = Some(branch);
+        for _ in 0..session.branches.len() {
+            let here = at?;
+            if let Ok(Some(text)) = self.store.setting(&put_down_key(here.id, lane)) {
+                return serde_json::from_str(&text).ok();
+            }
+            at = here.parent.and_then(|id| session.branch(id).ok());
+        }
+        None
+    }
+
+    /// It was worked out.
+    pub(crate) fn looked(&mut self, looked: Looked) {
+        let Looked { branch, due } = looked;
+        let Some((up_to, cause)) = due.filter(|_| !self.drafts.busy(branch)) else { return };
+        if let Err(failure) = self.draft_due(branch, CapsuleKind::Lane, up_to, cause) {
+            tracing::debug!(%failure, "a summary that is due was not drafted");
+        }
+    }
+
+    fn draft_due(&mut self, id: BranchId, kind: CapsuleKind, up_to: u32, cause: String) -> Result<(), Failure> {
+        let branch = self.branch(id)?;
+        let rules = self.rules(&branch)?;
+        if rules.compaction.measure == Measure::Off {
+            return Ok(());
+        }
+        let session = self.session_of(id)?;
+        let path = session.paths.get(&session.tree, session.head(&branch));
+        let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+        let end = (up_to as usize + before).min(path.turns.len());
+        if path.bytes(&session.tree, 0..end) > MOST_BYTES {
+            self.too_much(id);
+            return Ok(());
+        }
+        let callable = self.setup.servers.ready(&rules.profile).is_ok();
+        let by = if callable { rules.compaction.by } else { By::Extractive };
+        self.start_draft(None, id, kind, Some(up_to), by, Some(cause))
+    }
+
+    /// A task is over: what was said until now is summed up for the whole session, as a draft, where summaries are made by
+    /// themselves (S004-59). Says what happens, or how to have it done.
+    pub(crate) fn sum_up_task(&mut self, id: BranchId, name: &str) -> String {
+        let Ok(turns) = self.turns_until_now(id) else { return String::new() };
+        let by_itself = self.branch(id).and_then(|branch| self.rules(&branch));
+        let off = by_itself.map_or(true, |rules| rules.compaction.measure == Measure::Off);
+        if turns == 0 || self.store.read_only() {
+            return String::new();
+        }
+        if self.setup.patient {
+            return format!(" `pleach compress --whole-session --up-to {turns}` drafts a summary of its turns.");
+        }
+        if off || self.drafts.busy(id) {
+            return format!(" /compress session {turns} drafts a summary of its turns.");
+        }
+        match self.draft_due(id, CapsuleKind::Session, turns, format!("the task {name} is done")) {
+            Ok(()) => " A summary of its turns is drafted; F5 shows it.".to_owned(),
+            Err(failure) => format!(" No summary of its turns is drafted: {failure}"),
+        }
+    }
+
+    fn turns_until_now(&self, id: BranchId) -> Result<u32, Failure> {
+        let session = self.session_of(id)?;
+        let path = session.paths.get(&session.tree, session.head(session.branch(id)?));
+        Ok(u32::try_from(path.turns.iter().filter(|turn| turn.asked).count()).unwrap_or(u32::MAX))
+    }
+
+    fn too_much(&mut self, branch: BranchId) {
+        if self.drafts.too_much.insert(branch) {
+            let words = "A summary of the older turns is due, but they are too many to be summed up unasked.";
+            self.say(Event::Notice(format!("{words} Nothing was changed; /compress N sums up the first N.")));
+        }
+    }
+
+    /// A draft that nobody asked for is there.
+    pub(crate) fn made_by_itself(&mut self, branch: BranchId) {
+        let accepts = self.branch(branch).and_then(|branch| self.rules(&branch));
+        if accepts.is_ok_and(|rules| rules.compaction.accept == Accept::Own) {
+            if self.live.contains_key(&branch) {
+                self.drafts.own.insert(branch);
+            } else {
+                self.accept_by_itself(branch);
+            }
+        }
+    }
+
+    /// Uses a draft without asking: what it dropped and what fits is kept word for word first. One that saves too little, or
+    /// that can no longer be used, waits for a person.
+    fn accept_by_itself(&mut self, branch: BranchId) {
+        let Some(number) = self.drafts.number(branch) else { return };
+        let accepted = self.keep_all(branch, number).and_then(|_| {
+            let capsule = self.waiting(branch, number)?.draft.capsule.clone();
+            let short = !capsule.too_detailed();
+            Ok(if short { Some((capsule, self.accept(branch, number)?)) } else { None })
+        });
+        match accepted {
+            Ok(Some((capsule, Answer::Done(said)))) => {
+                let (before, after) = (grouped(capsule.original_tokens.into()), grouped(capsule.tokens.into()));
+                self.say(Event::Notice(format!("{said} ({before} tok est became {after}, as the policy says.)")));
+            }
+            Ok(_) => {}
+            Err(failure) => tracing::debug!(%failure, "a draft was not accepted by itself"),
+        }
+    }
+
+    /// A draft that nobody asked for came to nothing: it is not tried again with every turn.
+    pub(crate) fn failed_by_itself(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
+        tracing::debug!(%failure, "no summary was drafted");
+        let Ok(branch) = self.branch(id) else { return };
+        self.put_down(&branch, lane, tip);
+        if failure.kind != FailureKind::User {
+            let what = format!("A summary was due and could not be made: {failure}");
+            self.say(Event::Notice(format!("{what} /compress tries again.")));
+        }
+    }
+}
+
+fn put_down_key(branch: BranchId, lane: &str) -> String {
+    format!("compaction.put_down.{branch}.{}", Hash::of(lane.as_bytes()).short())
+}
+
+fn seconds(now: i64, then: i64) -> u64 {
+    u64::try_from(now.saturating_sub(then)).unwrap_or(0) / 1_000
+}
+
+/// The closed turns of a lane, from a turn on, that could be summed up.
+fn unsummed(
+    session: &Session,
+    branch: &Branch,
+    path: &crate::engine::sessions::path::PathView,
+    from: usize,
+    (lane, now): (&str, i64),
+) -> Vec<Turn> {
+    let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    let mut found = Vec::new();
+    for (index, turn) in path.turns.iter().enumerate().skip(from) {
+        let heads: Vec<&NodeHead> = turn.nodes.clone().map(|at| session.tree.head(path.slots[at])).collect();
+        let [first, .., last] = heads.as_slice() else { continue };
+        if !turn.asked || first.lane != lane {
+            continue;
+        }
+        let age = seconds(now, last.at);
+        let read = readable(branch, &heads);
+        if stays(branch, &heads, read.is_empty()).is_none() {
+            let number = u32::try_from(index + 1 - before).unwrap_or(u32::MAX);
+            found.push(Turn { number, age, heads: read });
+        }
+    }
+    found
+}
+
+/// Tokens of a call beside its turns: instructions, pins, state, summaries, what was looked up, tools.
+fn beside_turns(plan: &ContextPlan) -> u32 {
+    let turns = |section: Option<Section>| {
+        matches!(section, Some(Section::Recent | Section::UserMessage | Section::QuotedReply))
+    };
+    let rows = plan.included().filter(|row| row.pin.is_some() || !turns(row.section()));
+    let fixed = plan.tools.saturating_add(MESSAGE_FRAMING + ANSWER_FRAMING);
+    rows.fold(fixed, |sum, row| sum.saturating_add(row.tokens))
+}
+
+impl Look {
+    /// Works it out on a thread of its own.
+    fn start(self, inbox: std::sync::mpsc::Sender<Inbox>) {
+        let work = move || {
+            let due = self.due().unwrap_or_else(|failure| {
+                tracing::debug!(%failure, "it was not worked out whether a summary is due");
+                None
+            });
+            let _ = inbox.send(Inbox::Looked(Box::new(Looked { branch: self.branch, due })));
+        };
+        let _ = std::thread::Builder::new().name("pleach-due".into()).spawn(work);
+    }
+
+    fn due(&self) -> Result<Option<(u32, String)>, Failure> {
+        let found = match self.measure {
+            Measure::Off => None,
+            Measure::Lane => self.lane_due()?,
+            Measure::Levels => self.levels_due()?,
+        };
+        let last = |upto: usize| upto.checked_sub(1).and_then(|at| self.turns.get(at)).map(|turn| turn.number);
+        Ok(found.and_then(|(upto, cause)| Some((last(upto)?, cause))))
+    }
+
+    /// By messages, tokens or hours (S001-34 to 38). Tokens are counted only where messages alone do not decide.
+    fn lane_due(&self) -> Result<Option<(usize, String)>, Failure> {
+        let spec = &self.policy.lanes;
+        let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);
+        let all = self.turns.iter().fold(0_u32, |sum, turn| sum.saturating_add(messages(turn)));
+        let counted = if all > spec.messages { vec![0; self.turns.len()] } else { self.tokens()? };
+        let turns: Vec<LaneTurn> = self
+            .turns
+            .iter()
+            .zip(counted)
+            .map(|(turn, tokens)| LaneTurn { messages: messages(turn), tokens })
+            .collect();
+        Ok(lanes::due(&turns, self.since, spec).map(|due| {
+            let cause = match due.cause {
+                Cause::Messages(n) => format!("{n} messages had no summary, more than {}", spec.messages),
+                Cause::Tokens(n) => {
+                    format!("{} tok est had no summary, more than {}", grouped(n.into()), grouped(spec.tokens.into()))
+                }
+                Cause::Hours(n) => {
+                    format!("{} hours have passed without a summary, more than {}", grouped(n), spec.hours)
+                }
+            };
+            (due.upto, cause)
+        }))
+    }
+
+    /// By what all levels hold (S004-11, 12, 20, 58).
+    fn levels_due(&self) -> Result<Option<(usize, String)>, Failure> {
+        let counted = self.tokens()?;
+        let turns: Vec<Unsummed> =
+            self.turns.iter().zip(counted).map(|(turn, tokens)| Unsummed { tokens, age: turn.age }).collect();
+        let spec = &self.policy.levels;
+        let due = levels::due(&turns, self.fixed, self.total, self.policy.refill_percent, spec);
+        Ok(due.map(|due| {
+            let (used, total) = (grouped(due.used), grouped(self.total.into()));
+            (due.upto, format!("the levels held {used} of {total} tok est, more than {} %", spec.trigger_percent))
+        }))
+    }
+
+    /// Tokens of each turn, whole.
+    fn tokens(&self) -> Result<Vec<u32>, Failure> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if counts.len() > REMEMBERED {
+            counts.clear();
+        }
+        let unknown = |head: &&NodeHead| !counts.contains_key(&(head.key, self.encoding));
+        let missing: Vec<NodeId> =
+            self.turns.iter().flat_map(|turn| &turn.heads).filter(unknown).map(|head| head.id).collect();
+        for batch in missing.chunks(BATCH) {
+            for Node { head, content } in self.store.nodes(batch)? {
+                let tokens = cost(&head, &content, &|text| self.counter.count(self.encoding, text));
+                counts.insert((head.key, self.encoding), tokens);
+            }
+        }
+        let known = |head: &NodeHead| counts.get(&(head.key, self.encoding)).copied().unwrap_or(0);
+        let sums = self.turns.iter().map(|turn| turn.heads.iter().map(known).fold(0, u32::saturating_add)).collect();
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+        Ok(sums)
+    }
+}

@@ -1,0 +1,100 @@
+//! Which turns of a branch could be summed up, and what keeps a turn as it is.
+//! Not for: choosing among them (`context::summary::sources`) or when one is due (`automatic`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Atom, Mark};
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::summary::accepted::{Capsule, CapsuleKind};
+use crate::domain::summary::draft::{SourceTurn, Stays};
+use crate::engine::core::Core;
+use crate::engine::plans::input_builder::bar;
+
+/// What a draft starts from: the path of a branch and its closed turns.
+pub(crate) struct Ready {
+    pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
+    pub(crate) lane: String,
+}
+
+impl Core {
+    /// The closed turns of a branch as candidates. The turn that is open, or not answered yet, is none.
+    pub(crate) fn ready(&self, branch: &Branch, kind: CapsuleKind) -> Result<Ready, Failure> {
+        let session = self.session_of(branch.id)?;
+        let tree = &session.tree;
+        let path: Vec<Slot> = session.head(branch).map(|tip| tree.path(tip)).unwrap_or_default();
+        let lane = match (kind, path.last()) {
+            (CapsuleKind::Lane, Some(last)) => tree.head(*last).lane.clone(),
+            _ => String::new(),
+        };
+        let mut turns = tree::turns(tree, &path);
+        let open = |turn: &tree::Turn| self.live.contains_key(&branch.id) || turn.nodes.len() < 2;
+        if turns.last().is_some_and(open) {
+            turns.pop();
+        }
+        let mut found = Vec::new();
+        let mut number = 0;
+        for turn in turns {
+            number += u32::from(turn.asked);
+            let heads: Vec<&NodeHead> = turn.nodes.clone().map(|at| tree.head(path[at])).collect();
+            let [first, .., last] = heads.as_slice() else { continue };
+            let read = readable(branch, &heads);
+            let stays = stays(branch, &heads, read.is_empty())
+                .or((kind == CapsuleKind::Lane && first.lane != lane).then_some(Stays::OtherLane));
+            let source = SourceTurn {
+                user: first.key,
+                tip: last.key,
+                number: if turn.asked { number } else { 0 },
+                node: first.id,
+                title: first.preview.clone(),
+                at: last.at,
+                count: u32::try_from(heads.len()).unwrap_or(u32::MAX),
+                tokens: 0,
+                stays,
+                messages: Vec::new(),
+            };
+            found.push((source, read));
+        }
+        Ok(Ready { turns: found, lane })
+    }
+}
+
+/// The messages of a turn that may be read: those that would be sent and that nobody took out.
+pub(crate) fn readable(branch: &Branch, heads: &[&NodeHead]) -> Vec<NodeHead> {
+    let taken_out = |head: &NodeHead| {
+        branch.marks.iter().filter(|mark| mark.kind.excludes()).any(|mark| on_node(&mark.target, head.key))
+    };
+    heads.iter().filter(|head| bar(head, false).is_none() && !taken_out(head)).map(|head| (*head).clone()).collect()
+}
+
+/// Why a turn is not summed up: a mark on it or on one of its messages, or nothing to read.
+pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option<Stays> {
+    let first = heads.first()?.key;
+    let on_turn = |mark: &&Mark| match mark.target {
+        Atom::Turn { user, tip } => user == first && heads.iter().any(|head| head.key == tip),
+        _ => false,
+    };
+    let on_any = |mark: &&Mark| on_turn(mark) || heads.iter().any(|head| on_node(&mark.target, head.key));
+    if branch.marks.iter().any(|mark| on_turn(&mark) && mark.kind.excludes()) {
+        Some(Stays::Excluded)
+    } else if branch.marks.iter().any(|mark| on_any(&mark) && !mark.kind.excludes()) {
+        Some(Stays::Pinned)
+    } else {
+        empty.then_some(Stays::Empty)
+    }
+}
+
+fn on_node(target: &Atom, key: Hash) -> bool {
+    match target {
+        Atom::Message { node } | Atom::Episode { call: node, .. } => *node == key,
+        Atom::Turn { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
+    }
+}
+
+pub(crate) fn on_cover(capsule: &Capsule, target: &Atom) -> bool {
+    capsule.covers.iter().any(|cover| match target {
+        Atom::Turn { user, .. } => *user == cover.user,
+        other => cover.nodes.iter().any(|(key, _)| on_node(other, *key)),
+    })
+}

@@ -1,0 +1,80 @@
+//! A draft in memory: put together from its body and its kept words, sized, and checked for what it dropped.
+//! Not for: writing a body (`writer`) or what a person does with it (`drafts`).
+
+use crate::context::summary::survive::Wanted;
+use crate::context::summary::{CondenseError, Size, keep, ratio};
+use crate::domain::base::failure::Failure;
+use crate::domain::summary::accepted::{Capsule, CapsuleSource, Kept, ratio_milli};
+use crate::domain::summary::draft::CapsuleDraft;
+use crate::engine::plans::sources::summaries::summary_text;
+use std::sync::Arc;
+
+/// A draft with what must not be lost.
+#[derive(Clone)]
+pub(crate) struct Drafted {
+    pub(crate) draft: CapsuleDraft,
+    pub(crate) wanted: Arc<Wanted>,
+}
+
+impl From<CondenseError> for Failure {
+    fn from(error: CondenseError) -> Self {
+        Self::user(format!("{}.", crate::engine::sessions::session::capital(&error.to_string())))
+            .kept("Nothing was changed.")
+    }
+}
+
+impl Drafted {
+    /// The draft with this body and these kept words: sized, checked, its dropped items found anew.
+    ///
+    /// # Errors
+    /// Where it would be empty or no smaller than its sources.
+    pub(crate) fn composed(
+        &self,
+        body: String,
+        kept: Vec<Kept>,
+        source: CapsuleSource,
+        count: &dyn Fn(&str) -> u32,
+    ) -> Result<Self, CondenseError> {
+        if body.trim().is_empty() && kept.is_empty() {
+            return Err(CondenseError::Empty);
+        }
+        let text = keep::joined(&body, &kept);
+        let confidence = self.wanted.survival(&text).milli();
+        let dropped = self.wanted.dropped(&text);
+        let mut capsule = Capsule { text: Some(text), kept, source, confidence, ..self.draft.capsule.clone() };
+        capsule.tokens = count(&summary_text(&capsule, None));
+        ratio(capsule.original_tokens, capsule.tokens)?;
+        let draft = CapsuleDraft { capsule: capsule.sealed(), body, dropped: dropped.into(), ..self.draft.clone() };
+        Ok(Self { draft, wanted: self.wanted.clone() })
+    }
+
+    /// The draft as a person is shown it, with all that there is to know.
+    pub(crate) fn shown(&self) -> CapsuleDraft {
+        CapsuleDraft { warnings: self.warnings(), ..self.draft.clone() }
+    }
+
+    /// Tokens that may still be kept: the summary stays at half of its sources, and within twice its usual size.
+    pub(crate) fn room(&self) -> u32 {
+        let most = (self.draft.capsule.original_tokens / 2).min(Size::default().most * 2);
+        most.saturating_sub(self.draft.capsule.tokens)
+    }
+
+    /// Things to know before accepting.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let capsule = &self.draft.capsule;
+        let mut warnings = self.draft.warnings.clone();
+        if capsule.too_detailed() {
+            let ratio = ratio_milli(capsule.original_tokens, capsule.tokens);
+            warnings.push(format!(
+                "The summary is too detailed: {}.{} times smaller than its sources, less than 2.",
+                ratio / 1_000,
+                ratio % 1_000 / 100
+            ));
+        }
+        if self.draft.masked > 0 {
+            let secrets = if self.draft.masked == 1 { "secret was" } else { "secrets were" };
+            warnings.push(format!("{} {secrets} masked in the sources first.", self.draft.masked));
+        }
+        warnings
+    }
+}

@@ -1,0 +1,334 @@
+//! What a person does with summaries: has one drafted, keeps dropped words, edits, accepts, rejects, takes levels back.
+//! Not for: writing a draft (`writer`) or which capsule goes with a call (`summaries`).
+//!
+//! A draft changes nothing until it is accepted; accepting stores a capsule and which of them the branch uses, as one
+//! undoable operation. The turns stay where they are.
+
+use super::candidates::{Ready, on_cover};
+use super::draft_text::Drafted;
+use super::writer::{Job, Made};
+use crate::context::summary::{keep, sources};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::model::Backend;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Mark;
+use crate::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, Kept};
+use crate::domain::summary::draft::{By, CapsuleDraft, SourceTurn};
+use crate::engine::api::{Answer, Condense, Event, Ticket};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::sources::summaries::{Ground, Held};
+use crate::store::types::Write;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Drafts that wait, and those that are being made.
+#[derive(Default)]
+pub(crate) struct Drafts {
+    waiting: HashMap<BranchId, Drafted>,
+    making: HashMap<BranchId, Making>,
+    last: u64,
+    /// Branches whose draft is to be used as soon as their open turn has ended.
+    pub(crate) own: HashSet<BranchId>,
+    /// Branches of which it was said that too much is left to sum up by itself.
+    pub(crate) too_much: HashSet<BranchId>,
+    /// Tokens of messages, for those who work out what is due.
+    pub(crate) counts: super::automatic::Counts,
+}
+
+impl Drafts {
+    /// Whether a draft waits on a branch or is being made.
+    pub(crate) fn busy(&self, branch: BranchId) -> bool {
+        self.waiting.contains_key(&branch) || self.making.contains_key(&branch)
+    }
+
+    /// The number of the draft that waits.
+    pub(crate) fn number(&self, branch: BranchId) -> Option<u64> {
+        self.waiting.get(&branch).map(|drafted| drafted.draft.number)
+    }
+}
+
+/// A draft that is being made.
+struct Making {
+    number: u64,
+    cancel: Arc<AtomicBool>,
+    /// Nobody asked for it.
+    by_itself: bool,
+    /// Its lane and the last node of its last turn.
+    reach: (String, Hash),
+}
+
+impl Core {
+    /// Starts a draft; it is answered when it is there. One that nobody asked for has no ticket and a cause.
+    pub(crate) fn start_draft(
+        &mut self,
+        ticket: Option<Ticket>,
+        id: BranchId,
+        kind: CapsuleKind,
+        up_to: Option<u32>,
+        by: By,
+        cause: Option<String>,
+    ) -> Result<(), Failure> {
+        if !matches!(kind, CapsuleKind::Lane | CapsuleKind::Session) {
+            return Err(Failure::user("Only a lane's or the session's older turns are summed up."));
+        }
+        let branch = self.branch(id)?;
+        let rules = self.rules(&branch)?;
+        let by = if rules.profile.backend == Backend::Offline { By::Extractive } else { by };
+        let provider = match by {
+            By::Model => Some(self.setup.servers.provider(&rules.profile)?),
+            By::Extractive => None,
+        };
+        let Ready { turns, lane } = self.ready(&branch, kind)?;
+        let parent = self.in_use(&branch, kind, &lane);
+        let light: Vec<SourceTurn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
+        let already = parent.as_ref().filter(|capsule| self.holds(&branch, capsule.id)).map(|capsule| capsule.turns.1);
+        let choice = sources::choose(&light, up_to, already)?;
+        let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
+        let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
+        let tip = turns.last().map(|(turn, _)| turn.tip).unwrap_or_default();
+        let (number, cancel) = self.begin_making(id, ticket.is_none(), (lane.clone(), tip));
+        let job = Job {
+            number,
+            ticket,
+            kind,
+            lane,
+            parent,
+            turns,
+            stays: choice.stays,
+            by,
+            cause,
+            errand: self.errand(&branch, rules, provider, cancel),
+            events: self.events.clone(),
+        };
+        let inbox = self.inbox.clone();
+        job.start(move |made| {
+            let _ = inbox.send(Inbox::Condensed(Box::new(made)));
+        });
+        Ok(())
+    }
+
+    /// One draft a branch is made at a time; an older one stops.
+    fn begin_making(&mut self, id: BranchId, by_itself: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
+        self.drafts.last += 1;
+        let (number, cancel) = (self.drafts.last, Arc::new(AtomicBool::new(false)));
+        let making = Making { number, cancel: cancel.clone(), by_itself, reach };
+        if let Some(old) = self.drafts.making.insert(id, making) {
+            old.cancel.store(true, Ordering::Relaxed);
+        }
+        (number, cancel)
+    }
+
+    /// A draft is there, or came to nothing.
+    pub(crate) fn drafted(&mut self, made: Made) {
+        let Made { number, ticket, branch, result, runs } = made;
+        if let Ok(session) = self.session_mut(branch) {
+            for run in &runs {
+                session.put_run(run);
+            }
+        }
+        for run in runs {
+            self.say(Event::Run(Box::new(run)));
+        }
+        let current = self.drafts.making.get(&branch).is_some_and(|making| making.number == number);
+        let making = if current { self.drafts.making.remove(&branch) } else { None };
+        let result = match &making {
+            Some(_) => result.map(|drafted| self.put_draft(branch, drafted)),
+            None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
+        };
+        if result.is_err() && !self.drafts.making.contains_key(&branch) {
+            self.say(Event::Draft { branch, draft: self.shown_draft(branch) });
+        }
+        match (ticket, result) {
+            (Some(ticket), result) => self.answer(ticket, result.map(|draft| Answer::Draft(Some(draft)))),
+            (None, Ok(_)) => self.made_by_itself(branch),
+            (None, Err(failure)) => {
+                if let Some(Making { reach: (lane, tip), .. }) = making {
+                    self.failed_by_itself(branch, &lane, tip, &failure);
+                }
+            }
+        }
+    }
+
+    fn put_draft(&mut self, branch: BranchId, drafted: Drafted) -> Arc<CapsuleDraft> {
+        let shown = Arc::new(drafted.shown());
+        self.drafts.waiting.insert(branch, drafted);
+        self.say(Event::Draft { branch, draft: Some(shown.clone()) });
+        shown
+    }
+
+    fn shown_draft(&self, branch: BranchId) -> Option<Arc<CapsuleDraft>> {
+        self.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
+    }
+
+    /// Everything that is answered at once.
+    pub(crate) fn condense(&mut self, branch: BranchId, act: Condense) -> Result<Answer, Failure> {
+        match act {
+            Condense::Draft { .. } => Err(Failure::user("That cannot be asked here.")),
+            Condense::Show => Ok(Answer::Draft(self.shown_draft(branch))),
+            Condense::Keep { draft, items } => self.keep_items(branch, draft, &items),
+            Condense::KeepAll { draft } => self.keep_all(branch, draft),
+            Condense::Unkeep { draft, item } => self.unkeep(branch, draft, item),
+            Condense::Edit { draft, text } => {
+                let kept = self.waiting(branch, draft)?.draft.capsule.kept.clone();
+                self.recompose(branch, draft, Some(text), kept)
+            }
+            Condense::Accept { draft } => self.accept(branch, draft),
+            Condense::Reject => self.reject(branch),
+            Condense::Stop => self.stop_making(branch),
+            Condense::UndoLevel { kind } => self.undo_level(branch, kind),
+            Condense::TakeBack { capsule } => self.take_back(branch, capsule),
+            Condense::Rewrite { capsule, text } => self.rewrite(branch, capsule, &text),
+            Condense::List => self.list_capsules(branch),
+            Condense::Stats => self.memory_stats(branch),
+        }
+    }
+
+    pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&Drafted, Failure> {
+        let found = self.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
+        found.ok_or_else(|| Failure::new(FailureKind::Stale, "That draft is no longer there.").todo("Draft it again."))
+    }
+
+    fn keep_items(&mut self, branch: BranchId, draft: u64, items: &[usize]) -> Result<Answer, Failure> {
+        let drafted = self.waiting(branch, draft)?;
+        let mut kept = drafted.draft.capsule.kept.clone();
+        let found = items.iter().map(|at| {
+            let gone = || Failure::user(format!("The draft has no dropped item {}.", at + 1));
+            drafted.draft.dropped.get(*at).map(keep::keep).ok_or_else(gone)
+        });
+        let found: Vec<_> = found.collect::<Result<_, Failure>>()?;
+        keep::add(&mut kept, found);
+        self.recompose(branch, draft, None, kept)
+    }
+
+    pub(crate) fn keep_all(&mut self, branch: BranchId, draft: u64) -> Result<Answer, Failure> {
+        let drafted = self.waiting(branch, draft)?;
+        let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
+        let count = |text: &str| self.setup.counter.count(encoding, text);
+        let text = drafted.draft.capsule.text.clone().unwrap_or_default();
+        let mut kept = drafted.draft.capsule.kept.clone();
+        let heading = if kept.is_empty() { count(&format!("\n\n{}\n", keep::KEPT)) } else { 0 };
+        let room = drafted.room().saturating_sub(heading);
+        keep::add(&mut kept, keep::fill(&drafted.wanted, &text, room, &count));
+        self.recompose(branch, draft, None, kept)
+    }
+
+    fn unkeep(&mut self, branch: BranchId, draft: u64, item: usize) -> Result<Answer, Failure> {
+        let mut kept = self.waiting(branch, draft)?.draft.capsule.kept.clone();
+        if item >= kept.len() {
+            return Err(Failure::user(format!("The draft keeps no item {}.", item + 1)));
+        }
+        kept.remove(item);
+        self.recompose(branch, draft, None, kept)
+    }
+
+    /// The draft with another body or other kept words. A text that a person changed is the person's.
+    fn recompose(
+        &mut self,
+        branch: BranchId,
+        draft: u64,
+        body: Option<String>,
+        kept: Vec<Kept>,
+    ) -> Result<Answer, Failure> {
+        let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
+        let counter = self.setup.counter.clone();
+        let drafted = self.waiting(branch, draft)?;
+        let changed = body.as_ref().is_some_and(|body| body.trim() != drafted.draft.body.trim());
+        let source = if changed { CapsuleSource::User } else { drafted.draft.capsule.source };
+        let body = body.unwrap_or_else(|| drafted.draft.body.clone());
+        let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
+        Ok(Answer::Draft(Some(self.put_draft(branch, fresh))))
+    }
+
+    /// Stores the draft and uses it.
+    pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let capsule = self.waiting(id, draft)?.draft.capsule.clone();
+        self.must_still_hold(&branch, &capsule)?;
+        let mut after = branch.capsules.clone();
+        let old = self.in_use(&branch, capsule.kind, &capsule.lane).map(|capsule| capsule.id);
+        after.retain(|id| Some(*id) != old && *id != capsule.id);
+        after.push(capsule.id);
+        let (from, to) = capsule.turns;
+        let what = format!("summed up turns {from}–{to}");
+        let put = Write::PutCapsule { session: branch.session, capsule: Box::new(capsule.clone()), at: self.now() };
+        self.use_capsules(&branch, what, after, vec![put], |core| {
+            if let Ok(session) = core.session_mut(id) {
+                session.capsules.insert(capsule.id, Held::new(capsule));
+            }
+        })?;
+        self.drafts.waiting.remove(&id);
+        self.say(Event::Draft { branch: id, draft: None });
+        Ok(Answer::Done(format!("Turns {from}–{to} go as a summary from now on; u undoes it.")))
+    }
+
+    /// What was read must still be what is there, and nothing of it pinned or taken out since.
+    fn must_still_hold(&self, branch: &Branch, capsule: &Capsule) -> Result<(), Failure> {
+        let session = self.session_of(branch.id)?;
+        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let marks: Vec<Mark> = branch.marks.clone();
+        let held = Held::new(capsule.clone());
+        let sight = Ground { session, path: &path, marks: &marks }.sight(&held);
+        let same = |(key, content): &(Hash, Hash)| {
+            session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
+        };
+        let read = capsule.covers.iter().flat_map(|cover| &cover.nodes).all(same);
+        let pinned = marks.iter().any(|mark| !mark.kind.excludes() && on_cover(capsule, &mark.target));
+        if sight.on_path && sight.source.is_none() && read && !pinned {
+            return Ok(());
+        }
+        Err(Failure::new(FailureKind::Stale, "The conversation has changed since this was drafted.")
+            .kept("Nothing was changed.")
+            .todo("Draft it again."))
+    }
+
+    /// A person does not want the draft, or not now: its turns are not summed up by itself again.
+    fn reject(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let making = self.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());
+        let waiting = self.drafts.waiting.get(&id).map(|drafted| {
+            let capsule = &drafted.draft.capsule;
+            (capsule.lane.clone(), capsule.tip().unwrap_or_default())
+        });
+        if !self.drop_draft(id) {
+            return Err(Failure::user("There is no draft of a summary."));
+        }
+        if let (Ok(branch), Some((lane, tip))) = (self.branch(id), waiting.or(making)) {
+            self.put_down(&branch, &lane, tip);
+        }
+        Ok(Answer::Done("The draft is thrown away; nothing was changed.".into()))
+    }
+
+    /// A person stops a draft that is being made.
+    fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
+        let making = self.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being made."))?;
+        making.cancel.store(true, Ordering::Relaxed);
+        if let (true, Ok(branch)) = (making.by_itself, self.branch(id)) {
+            self.put_down(&branch, &making.reach.0, making.reach.1);
+        }
+        self.say(Event::Draft { branch: id, draft: self.shown_draft(id) });
+        Ok(Answer::Done("Stopped; nothing was changed.".into()))
+    }
+
+    /// Forgets a draft, and stops one that is being made; says whether there was any.
+    fn drop_draft(&mut self, branch: BranchId) -> bool {
+        let making = self.drafts.making.remove(&branch);
+        if let Some(making) = &making {
+            making.cancel.store(true, Ordering::Relaxed);
+        }
+        self.drafts.own.remove(&branch);
+        let was = self.drafts.waiting.remove(&branch).is_some() || making.is_some();
+        if was {
+            self.say(Event::Draft { branch, draft: None });
+        }
+        was
+    }
+
+    /// Drafts read what is no longer there: they go.
+    pub(crate) fn drop_drafts(&mut self, branches: &[BranchId]) {
+        for branch in branches {
+            self.drop_draft(*branch);
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Summaries of parts of the workspace's program: made from its code beside the engine, kept with their files' hashes, sent in
+//! mode Heavy with a line that says by whom and when they were made and whether they still hold.
+//! Not for: how code is summed up (`code::find::module_summary`), files with rules (`plans::sources::rules`).
+
+use super::module_model::{self, Teller};
+use crate::code::find::cards::Sources;
+use crate::code::find::module_summary::{self, Summary};
+use crate::code::index::build::renew;
+use crate::code::index::records::Index;
+use crate::code::parse::walk::Bounds;
+use crate::context::render_forms::fenced;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::model::Backend;
+use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
+use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::summary::accepted::{CapsuleSource, FileCover};
+use crate::domain::summary::draft::By;
+use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
+use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use crate::domain::tool::visibility::{READS, Sight};
+use crate::engine::api::{Answer, Event, ModuleAct, Ticket};
+use crate::engine::calls::auxiliary_call::Errand;
+use crate::engine::core::{Core, Inbox};
+use crate::engine::tools::workspace::Project;
+use crate::export::secrets;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Files that one summary is made from, at most.
+const FILES: usize = 400;
+/// Characters of a summary that are kept.
+const LONGEST: usize = 8_000;
+
+/// A summary that was made, or could not be.
+pub(crate) struct Moduled {
+    ticket: Ticket,
+    branch: BranchId,
+    root: String,
+    result: Result<ModuleCard, Failure>,
+    /// The model's calls.
+    runs: Vec<RunCard>,
+    /// The built-in offline model was to write it, which is no language model.
+    instead: bool,
+}
+
+/// Reads files of a folder as they are now.
+struct Disk<'a>(&'a Path);
+
+impl Sources for Disk<'_> {
+    fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
+        std::fs::read(self.0.join(path)).ok().map(Into::into)
+    }
+}
+
+impl Core {
+    /// Does what is asked about summaries of modules.
+    pub(crate) fn module_act(&mut self, ticket: Ticket, act: ModuleAct) -> Result<(), Failure> {
+        let result = match act {
+            ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
+            ModuleAct::List { branch } => {
+                let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
+                self.listed_modules(encoding).map(Answer::Modules)
+            }
+            ModuleAct::Edit { path, text } => self.edit_module(&path, &text),
+            ModuleAct::Step { path, forward } => self.step_module(&path, forward),
+            ModuleAct::Stop { branch } => self.stop_module(branch),
+        };
+        self.answer(ticket, result);
+        Ok(())
+    }
+
+    fn make_module(&mut self, ticket: Ticket, id: BranchId, path: &str, by: By) -> Result<(), Failure> {
+        let kept = |failure: Failure| failure.kept("Nothing was changed.");
+        if !self.trusted {
+            let failure = Failure::user("This folder is not trusted, so nothing of it is read.");
+            return Err(kept(failure.todo("/trust-folder changes that.")));
+        }
+        let branch = self.branch(id)?;
+        let asks = by == By::Model && self.rules(&branch)?.profile.backend != Backend::Offline;
+        let instead = by == By::Model && !asks;
+        let by = if asks { By::Model } else { By::Extractive };
+        let job = if asks { Some(self.module_job(&branch)?) } else { None };
+        let root = self.module_root();
+        let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} leads out of this folder."))))?;
+        let cancel = self.modules.begin(ticket, id, &path)?;
+        let job = job.map(|job| Errand { cancel: cancel.clone(), ..job });
+        let teller = Teller::new(self.events.clone(), id, &path, by);
+        let (now, inbox, denied) = (self.now(), self.inbox.clone(), self.project.denied());
+        let work = move || {
+            let mut runs = Vec::new();
+            let making = std::panic::AssertUnwindSafe(|| {
+                let card = make(Path::new(&root), &path, now, &cancel, (&teller, &denied))?;
+                match &job {
+                    Some(job) => module_model::asked(job, Path::new(&root), card, &mut runs, &teller),
+                    None => Ok(card),
+                }
+            });
+            let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
+                Err(Failure::new(FailureKind::Internal, "Summing up failed inside the program.")
+                    .todo("Please report it with the log."))
+            });
+            let result = result.map_err(|failure| failure.kept("Nothing was changed."));
+            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch: id, root, result, runs, instead })));
+        };
+        if let Err(error) = std::thread::Builder::new().name("pleach-module".into()).spawn(work) {
+            self.modules.end(ticket);
+            return Err(Failure::new(FailureKind::Internal, format!("No thread could be started: {error}.")));
+        }
+        Ok(())
+    }
+
+    fn stop_module(&mut self, branch: BranchId) -> Result<Answer, Failure> {
+        let stopped = self.modules.stop(branch);
+        if stopped.is_empty() {
+            return Err(Failure::user("No part of the program is being summed up."));
+        }
+        Ok(Answer::Done(format!("Summing up {} is being stopped.", stopped.join(", "))))
+    }
+
+    /// A summary is there: it is stored, and plans on the screen are made again.
+    pub(crate) fn moduled(&mut self, made: Moduled) {
+        let Moduled { ticket, branch, root, result, runs, instead } = made;
+        let counted = if runs.is_empty() { "" } else { " The call is counted." };
+        // What came too late to be stopped is not kept either.
+        let result = if self.modules.end(ticket) {
+            Err(Failure::user("Stopped.").kept(format!("Nothing of the summary was kept.{counted}")))
+        } else {
+            result
+        };
+        if let Ok(session) = self.session_mut(branch) {
+            for run in &runs {
+                session.put_run(run);
+            }
+        }
+        for run in runs {
+            self.say(Event::Run(Box::new(run)));
+        }
+        let stored = result.and_then(|card| {
+            let files = if card.files.len() == 1 { "file" } else { "files" };
+            let how = if instead { " (the offline model is no language model: from names and comments)" } else { "" };
+            let said = format!(
+                "Summed up {} from {} {files}{how}; it goes with calls in mode Heavy, marked as a summary.",
+                card.path,
+                grouped(card.files.len() as u64)
+            );
+            self.store.write(vec![Write::PutModule { root, card: Box::new(card) }])?;
+            Ok(Answer::Done(said))
+        });
+        let done = stored.is_ok();
+        self.answer(ticket, stored);
+        if done {
+            self.project_changed();
+        }
+    }
+
+    fn edit_module(&mut self, path: &str, text: &str) -> Result<Answer, Failure> {
+        let root = self.module_root();
+        let now = self.now();
+        let old = self.store.modules(&root)?.into_iter().rev().find(|(card, undone)| card.path == path && !undone);
+        let gone = || Failure::user(format!("There is no summary of {path:?}.")).kept("Your text is kept.");
+        let (old, _) = old.ok_or_else(gone)?;
+        let text: String = text.trim().chars().take(LONGEST).collect();
+        if text.is_empty() {
+            return Err(Failure::user("A summary without a word says nothing.").todo("u takes a version back."));
+        }
+        if text == old.text.trim() {
+            return Ok(Answer::Done("It says so already.".into()));
+        }
+        let card = ModuleCard { text, source: CapsuleSource::User, model: None, generated_at: now, ..old };
+        self.store.write(vec![Write::PutModule { root, card: Box::new(card) }])?;
+        self.project_changed();
+        Ok(Answer::Done(format!("The summary of {path} says what you wrote; u undoes it.")))
+    }
+
+    fn step_module(&mut self, path: &str, forward: bool) -> Result<Answer, Failure> {
+        let (root, path) = (self.module_root(), path.to_owned());
+        let step = Write::StepModule { root, path: path.clone(), forward };
+        self.store.write(vec![step]).map_err(|error| match error {
+            crate::store::types::StoreError::Moved if forward => Failure::user("No version of it was undone."),
+            crate::store::types::StoreError::Moved => Failure::user(format!("There is no summary of {path:?}.")),
+            other => other.into(),
+        })?;
+        self.project_changed();
+        let what = if forward { "on to the version after" } else { "back to the version before" };
+        Ok(Answer::Done(format!("The summary of {path} went {what}.")))
+    }
+
+    fn module_root(&self) -> String {
+        root_of(&self.project)
+    }
+
+    fn listed_modules(&self, encoding: Encoding) -> Result<Vec<ModuleVersion>, Failure> {
+        versions(&self.store, &self.project, self.setup.counter.as_ref(), encoding)
+    }
+
+    /// Summaries of modules as things that a person edits, with their versions; made on a thread of its own.
+    pub(crate) fn module_things(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
+        let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
+        let (store, project) = (self.store.clone(), self.project.clone());
+        let (counter, inbox) = (self.setup.counter.clone(), self.inbox.clone());
+        let work = move || {
+            let made = versions(&store, &project, counter.as_ref(), encoding);
+            let made = made.map(|all| Answer::Things(ThingKind::Modules, things(&all)));
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(made)));
+        };
+        let _ = std::thread::Builder::new().name("pleach-module".into()).spawn(work);
+        Ok(())
+    }
+}
+
+/// The folder by which a workspace's summaries are kept.
+fn root_of(project: &Project) -> String {
+    let workspace = &project.workspace;
+    workspace.canonicalize().unwrap_or_else(|_| workspace.clone()).display().to_string()
+}
+
+/// How marks name a summary.
+pub(crate) fn atom_of(root: &str, path: &str) -> Atom {
+    atom(ProjectKind::Module, root, path)
+}
+
+/// The summaries that count in a workspace, with how they stand to their files. None where the folder is not trusted, and
+/// none of files that a rule denies.
+pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, ModuleCard, Staleness)>, Failure> {
+    if !project.settings().1 {
+        return Ok(Vec::new());
+    }
+    let (root, denied) = (root_of(project), project.denied());
+    let mut all: Vec<ModuleCard> = Vec::new();
+    for (card, undone) in store.modules(&root)? {
+        if undone {
+            continue;
+        }
+        // A summary tells of what it was made of.
+        if card.files.iter().any(|file| !denied.shows(READS, &file.path)) {
+            continue;
+        }
+        all.retain(|other| other.path != card.path);
+        all.push(card);
+    }
+    let stale = |card: &ModuleCard| project.stale(Path::new(&root), card);
+    Ok(all
+        .into_iter()
+        .map(|card| (atom_of(&root, &card.path), stale(&card), card))
+        .map(|(a, s, c)| (a, c, s))
+        .collect())
+}
+
+/// All versions, newest first within each path.
+fn versions(
+    store: &Store,
+    project: &Project,
+    counter: &dyn CountTokens,
+    encoding: Encoding,
+) -> Result<Vec<ModuleVersion>, Failure> {
+    let root = root_of(project);
+    let mut found: Vec<ModuleVersion> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for (card, undone) in store.modules(&root)?.into_iter().rev() {
+        let current = !undone && seen.insert(card.path.clone());
+        let stale = current.then(|| project.stale(Path::new(&root), &card));
+        let tokens = counter.count(encoding, &sent(&card, stale.as_ref()));
+        found.push(ModuleVersion { card, current, stale, tokens });
+    }
+    found.sort_by(|a, b| a.card.path.cmp(&b.card.path));
+    Ok(found)
+}
+
+fn things(all: &[ModuleVersion]) -> Vec<Thing> {
+    let mut things: Vec<Thing> = Vec::new();
+    for one in all {
+        let card = &one.card;
+        if things.last().is_none_or(|thing| thing.id != card.path) {
+            things.push(Thing {
+                kind: ThingKind::Modules,
+                id: card.path.clone(),
+                title: card.path.clone(),
+                note: "taken back; U brings it again".into(),
+                editing: Editing::Not("Every version of it is taken back; U brings one again."),
+                goes: false,
+                versions: Vec::new(),
+            });
+        }
+        let Some(thing) = things.last_mut() else { continue };
+        if one.current {
+            let mut stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(card.files.len()));
+            if let Some(names) = one.stale.as_ref().map(Staleness::names).filter(|names| !names.is_empty()) {
+                stale = format!("{stale} ({names})");
+            }
+            let tokens = grouped(u64::from(one.tokens));
+            let commit = card
+                .commit
+                .as_ref()
+                .map_or_else(String::new, |commit| format!("; commit {}", commit.chars().take(8).collect::<String>()));
+            let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
+            thing.note = format!("{short}{stale}; {tokens} tok est; by {}; {}{commit}", card.by(), card.trust());
+            thing.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
+            thing.editing = Editing::Here;
+        }
+        let at = thing.versions.len();
+        thing.versions.push(Version {
+            what: match card.source {
+                CapsuleSource::Extractive => "by the program".into(),
+                CapsuleSource::Llm => "by the model".into(),
+                CapsuleSource::User => "in your words".into(),
+            },
+            at: Some(card.generated_at),
+            text: card.text.as_str().into(),
+            current: one.current,
+            from: Some(at + 1),
+        });
+    }
+    for thing in &mut things {
+        let count = thing.versions.len();
+        for (at, version) in thing.versions.iter_mut().enumerate() {
+            version.what = format!("version {}, {}", count - at, version.what);
+        }
+        if let Some(last) = thing.versions.last_mut() {
+            last.from = None;
+        }
+    }
+    things
+}
+
+/// A summary as it is sent: never as the truth.
+pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
+    let day = jiff::Timestamp::from_millisecond(card.generated_at)
+        .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
+    let stale = stale.map_or_else(|| "fresh".into(), |stale| stale.words(card.files.len()));
+    let label = format!(
+        "Summary of {} by {}, {day}, {stale}. It is no source: what the files say stands above it",
+        plain(&card.path),
+        plain(&card.by())
+    );
+    fenced(&label, &card.text)
+}
+
+/// A path beneath the workspace, by its names alone; `.` is the workspace.
+fn normal(path: &str) -> Option<PathBuf> {
+    let mut steps = PathBuf::new();
+    for step in Path::new(path.trim()).components() {
+        match step {
+            Component::Normal(step) => steps.push(step),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(steps)
+}
+
+/// The workspace, or a path beneath it, as people name it.
+pub(crate) fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) }
+}
+
+/// What of a folder is looked at: under the person's rules, which speak of paths beneath the workspace.
+pub(crate) fn bounds(sight: Sight, beneath: PathBuf) -> Bounds {
+    Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
+}
+
+/// Reads a folder, or the folder of a file, and sums it up.
+fn make(
+    root: &Path,
+    path: &Path,
+    now: i64,
+    stop: &AtomicBool,
+    (teller, sight): (&Teller, &Sight),
+) -> Result<ModuleCard, Failure> {
+    let shown = shown(path);
+    let whole = root.join(path).canonicalize();
+    let whole = whole.map_err(|error| Failure::user(format!("The path {shown} cannot be read: {error}.")))?;
+    if !whole.starts_with(root) {
+        return Err(Failure::user(format!("{shown} leads out of this folder.")));
+    }
+    let (folder, only) = if whole.is_dir() {
+        (whole, None)
+    } else {
+        let name = whole.file_name().map(|name| name.to_string_lossy().into_owned());
+        (whole.parent().unwrap_or(root).to_path_buf(), name)
+    };
+    let mut index = Index::default();
+    let beneath = folder.strip_prefix(root).unwrap_or(Path::new(""));
+    let bounds = bounds(sight.clone(), beneath.to_owned());
+    renew(&mut index, &folder, &bounds, stop, &mut |_| {}, &mut |progress| teller.reads(progress))
+        .map_err(|error| Failure::user(format!("{error}.")))?;
+    let made = module_summary::summary(&index, &Disk(&folder), &shown, only.as_deref());
+    let none = || Failure::user(format!("{shown} holds no code in a language that is read."));
+    let Summary { text, files, confidence } = made.ok_or_else(none)?;
+    if files.len() > FILES {
+        return Err(Failure::new(FailureKind::User, format!("{shown} has {} files of code.", files.len()))
+            .todo(format!("Choose a smaller part: at most {FILES} files go into one summary.")));
+    }
+    let cover = |(name, hash): (String, _)| FileCover { path: beneath.join(name).to_string_lossy().into_owned(), hash };
+    let (text, _) = secrets::mask(&text);
+    Ok(ModuleCard {
+        path: shown,
+        text: text.chars().take(LONGEST).collect(),
+        source: CapsuleSource::Extractive,
+        model: None,
+        version: module_summary::VERSION,
+        confidence,
+        generated_at: now,
+        commit: commit(root),
+        files: files.into_iter().map(cover).collect(),
+    })
+}
+
+/// The commit that is checked out in the repository of a folder.
+fn commit(folder: &Path) -> Option<String> {
+    let git = folder.ancestors().take(32).map(|path| path.join(".git")).find(|path| path.is_dir())?;
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(git.join(name)).ok()?;
+        (text.len() < 1 << 20).then_some(text)
+    };
+    let is = |text: &str| text.len() >= 40 && text.len() <= 64 && text.chars().all(|c| c.is_ascii_hexdigit());
+    let head = read("HEAD")?;
+    let Some(name) = head.trim().strip_prefix("ref: ") else { return Some(head.trim().to_owned()).filter(|t| is(t)) };
+    if name.contains("..") {
+        return None;
+    }
+    let loose = read(name).map(|text| text.trim().to_owned());
+    let packed = || {
+        let all = read("packed-refs")?;
+        all.lines().find_map(|line| line.strip_suffix(name)?.strip_suffix(' ').map(str::to_owned))
+    };
+    loose.or_else(packed).filter(|text| is(text))
+}

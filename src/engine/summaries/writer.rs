@@ -1,0 +1,271 @@
+//! A draft's own thread: reads the sources, masks secrets in them, has a summary written (by their own sentences or by the
+//! model), and finds out what it dropped.
+//! Not for: which turns, and what a person does with a draft (`drafts`).
+
+use super::draft_text::Drafted;
+use crate::config::prompts;
+use crate::context::render_forms;
+use crate::context::summary::survive::Wanted;
+use crate::context::summary::{Size, extract, keep, parts};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::provider::CallEnd;
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
+use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::plan::Form;
+use crate::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, Cover, Kept};
+use crate::domain::summary::draft::{By, CapsuleDraft, SourceMessage, SourceTurn, Stays};
+use crate::engine::api::{Event, Ticket};
+use crate::engine::calls::auxiliary_call::{Errand, Order};
+use crate::engine::plans::input_builder::bar;
+use crate::export::secrets;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// Lines of a tool's result that tell of an error, at most, that a summary may quote.
+const ERROR_LINES: usize = 3;
+/// Bytes of a model's text after which it is told again how much there is.
+const TOLD: usize = 400;
+/// Tokens of framing and labels around the sources in a model's request.
+const AROUND: u32 = 200;
+
+/// What is to be drafted.
+pub(crate) struct Job {
+    pub(crate) number: u64,
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) kind: CapsuleKind,
+    pub(crate) lane: String,
+    pub(crate) parent: Option<Arc<Capsule>>,
+    /// The turns, without their messages, and the nodes of each that may be read.
+    pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
+    pub(crate) stays: Vec<(u32, Stays)>,
+    pub(crate) by: By,
+    /// Why it is made by itself, where it is.
+    pub(crate) cause: Option<String>,
+    /// Asks the model, where it is the model's to write.
+    pub(crate) errand: Errand,
+    /// Where it is told how far it is.
+    pub(crate) events: Sender<Event>,
+}
+
+/// What a job came to.
+pub(crate) struct Made {
+    pub(crate) number: u64,
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) branch: BranchId,
+    pub(crate) result: Result<Drafted, Failure>,
+    /// The model's calls.
+    pub(crate) runs: Vec<RunCard>,
+}
+
+impl Job {
+    /// Starts it; `report` must not block.
+    pub(crate) fn start(self, report: impl Fn(Made) + Send + 'static) {
+        let work = move || {
+            let mut runs = Vec::new();
+            let (number, ticket, branch) = (self.number, self.ticket, self.errand.branch);
+            let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
+            let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
+                Err(Failure::new(FailureKind::Internal, "Summing up failed inside the program.")
+                    .kept("Nothing was changed.")
+                    .todo("Please report it with the log."))
+            });
+            report(Made { number, ticket, branch, result, runs });
+        };
+        let _ = std::thread::Builder::new().name("pleach-condense".into()).spawn(work);
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.errand.count(text)
+    }
+
+    /// Tells how far it is: which of how many parts, and tokens of the part's text so far.
+    fn tell(&self, (done, of): (u32, u32), tokens: u32) {
+        let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
+        let turns = (number(self.turns.first()), number(self.turns.last()));
+        let _ =
+            self.events.send(Event::Condensing { branch: self.errand.branch, turns, by: self.by, done, of, tokens });
+    }
+
+    fn make(&self, runs: &mut Vec<RunCard>) -> Result<Drafted, Failure> {
+        self.tell((0, 1), 0);
+        let (sources, masked) = self.read()?;
+        let original = sources.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
+        let wanted = Arc::new(Wanted::of(&sources));
+        let covers: Vec<Cover> = sources.iter().map(cover).collect();
+        let kept = self.carried(&covers);
+        let (body, source, warnings) = match self.by {
+            By::Extractive => (self.extracted(&sources, original, &kept), CapsuleSource::Extractive, Vec::new()),
+            By::Model => {
+                let (text, warnings) = self.asked(&sources, runs)?;
+                (text, CapsuleSource::Llm, warnings)
+            }
+        };
+        let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
+        let blank = Capsule {
+            id: Hash::default(),
+            kind: self.kind,
+            lane: self.lane.clone(),
+            text: None,
+            source,
+            model: (source == CapsuleSource::Llm).then(|| self.errand.rules.model.name.clone()),
+            prompt_version: if source == CapsuleSource::Llm { prompts::SUMMARISE_VERSION } else { extract::VERSION },
+            confidence: 0,
+            generated_at: sources.iter().map(|turn| turn.at).max().unwrap_or(0),
+            covers,
+            turns: (number(sources.first()), number(sources.last())),
+            files: Vec::new(),
+            source_hash: Hash::default(),
+            parent: self.parent.as_ref().map(|capsule| capsule.id),
+            original_tokens: original,
+            tokens: 0,
+            kept: Vec::new(),
+        };
+        let draft = CapsuleDraft {
+            number: self.number,
+            branch: self.errand.branch,
+            capsule: blank,
+            body: String::new(),
+            dropped: Arc::from([]),
+            looked_for: u32::try_from(wanted.len()).unwrap_or(u32::MAX),
+            sources: sources.into(),
+            stays: self.stays.clone(),
+            masked,
+            run: runs.last().map(|run| run.id),
+            cause: self.cause.clone(),
+            warnings,
+        };
+        let drafted = Drafted { draft, wanted };
+        Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
+    }
+
+    /// Words that a person had an older level keep and that are still among the sources.
+    fn carried(&self, covers: &[Cover]) -> Vec<Kept> {
+        let old = self.parent.iter().flat_map(|capsule| capsule.kept.clone()).filter(|kept| !kept.auto);
+        old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()
+    }
+
+    fn extracted(&self, sources: &[SourceTurn], original: u32, kept: &[Kept]) -> String {
+        let taken = self.count(&keep::joined("", kept));
+        let target = Size::default().target(original).saturating_sub(taken);
+        extract::extract(sources, target, &|text| self.count(text))
+    }
+
+    /// The sources' messages, secrets masked before anything else sees them.
+    fn read(&self) -> Result<(Vec<SourceTurn>, u32), Failure> {
+        let mut masked = 0;
+        let mut sources = Vec::new();
+        for (turn, heads) in &self.turns {
+            let ids: Vec<NodeId> = heads.iter().filter(|head| bar(head, false).is_none()).map(|head| head.id).collect();
+            let mut turn = turn.clone();
+            for Node { head, content } in self.errand.store.nodes(&ids)? {
+                turn.tokens = turn.tokens.saturating_add(cost(&head, &content, &|text| self.count(text)));
+                let text = told(&head, &content);
+                let (text, found) = secrets::mask(&text);
+                masked += u32::try_from(found).unwrap_or(u32::MAX);
+                let content = head.content.unwrap_or_default();
+                turn.messages.push(SourceMessage { node: head.key, content, role: head.role, text: text.into_owned() });
+            }
+            if self.errand.stopped() {
+                return Err(Failure::user("Stopped.").kept("Nothing was changed."));
+            }
+            sources.extend((!turn.messages.is_empty()).then_some(turn));
+        }
+        Ok((sources, masked))
+    }
+
+    /// A summary by the model: chunk by chunk from the sources, the parts joined. Each chunk is a call of its own, written
+    /// down before it is made.
+    fn asked(&self, sources: &[SourceTurn], runs: &mut Vec<RunCard>) -> Result<(String, Vec<String>), Failure> {
+        let count = |text: &str| self.count(text);
+        let fixed = self.count(prompts::SUMMARISE).saturating_add(AROUND);
+        let room = self.errand.rules.budget.prompt.saturating_sub(fixed) / 10 * 9;
+        if room < 256 {
+            return Err(Failure::new(FailureKind::Blocked, "The model's budget leaves no room for sources.")
+                .todo("Raise the budget, or use the extractive summariser."));
+        }
+        let mut answers = Vec::new();
+        let mut warnings = Vec::new();
+        let chunks = parts::chunks(sources, room, &count);
+        let of = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        for (done, run) in (0..).zip(chunks) {
+            self.tell((done, of), 0);
+            let chunk = &sources[run];
+            let whole = parts::told(chunk, usize::MAX);
+            let most = room as usize * 2 / chunk.iter().map(|turn| turn.messages.len()).sum::<usize>().max(1);
+            let text = if self.count(&whole) > room { parts::told(chunk, most) } else { whole };
+            let (text, end) = self.ask((done, of), chunk, &text, runs)?;
+            if end == CallEnd::Truncated {
+                warnings.push("The model's summary was cut at its output limit.".to_owned());
+            }
+            answers.push(text);
+        }
+        let (text, found) = {
+            let text = parts::merged(&answers);
+            let (text, found) = secrets::mask(&text);
+            (text.into_owned(), found)
+        };
+        if found > 0 {
+            warnings.push(format!("{found} secrets were masked in the model's text."));
+        }
+        Ok((text, warnings))
+    }
+
+    /// One call for one part of the sources.
+    fn ask(
+        &self,
+        part: (u32, u32),
+        chunk: &[SourceTurn],
+        text: &str,
+        runs: &mut Vec<RunCard>,
+    ) -> Result<(String, CallEnd), Failure> {
+        let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
+        let title = format!("turns {}–{} to be summed up", number(chunk.first()), number(chunk.last()));
+        let order = Order {
+            what: "summary",
+            policy: "summarise",
+            prompt: prompts::SUMMARISE,
+            version: prompts::SUMMARISE_VERSION,
+            title,
+            text,
+            otherwise: "Use the extractive summariser.",
+        };
+        let mut told = 0;
+        let mut hear = |said: &str| {
+            if said.len() > told + TOLD {
+                told = said.len();
+                self.tell(part, self.count(said));
+            }
+        };
+        self.errand.ask(&order, &mut hear, runs)
+    }
+}
+
+/// Tokens of a message as it would be sent whole.
+pub(crate) fn cost(head: &NodeHead, content: &Content, count: &dyn Fn(&str) -> u32) -> u32 {
+    let words = count(&render_forms::words(head.key, head.role, content, Form::NoState));
+    let calls = content.calls().map(|(_, name, args)| count(name) + count(args) + CALL_FRAMING);
+    calls.fold(words.saturating_add(MESSAGE_FRAMING), u32::saturating_add)
+}
+
+fn cover(turn: &SourceTurn) -> Cover {
+    let nodes = turn.messages.iter().map(|message| (message.node, message.content)).collect();
+    Cover { user: turn.user, tip: turn.tip, nodes }
+}
+
+/// What of a message is read: its words without a state block; of a tool's result the first lines that tell of an error.
+pub(crate) fn told(head: &NodeHead, content: &Content) -> String {
+    let words = render_forms::words(head.key, head.role, content, Form::NoState);
+    if head.role != Role::Tool {
+        return words;
+    }
+    let tells = |line: &&str| {
+        let line = line.to_lowercase();
+        ["error", "failed", "panicked", "exception", "fatal", "denied", "not found", "timed out"]
+            .iter()
+            .any(|cue| line.contains(cue))
+    };
+    words.lines().filter(tells).take(ERROR_LINES).collect::<Vec<_>>().join("\n")
+}

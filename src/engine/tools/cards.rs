@@ -1,0 +1,160 @@
+//! All tools as cards: what a screen and the command line show of them.
+//! Not for: acting on any (`servers`).
+
+use super::switches::{OWN, alone, specs};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::tokens::Encoding;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::tool::cards::{FileCard, FileServer, ServerCard, ToolCard, Toolbox};
+use crate::domain::tool::mcp::{self, Origin, Server, ServerSpec, ServerState, ServerTool};
+use crate::domain::tool::trace::ToolSpec;
+use crate::engine::core::Core;
+use crate::engine::startup::setup;
+
+impl Core {
+    /// All tools, as a branch has them.
+    pub(crate) fn toolbox(&mut self, branch: Option<BranchId>) -> Result<Toolbox, Failure> {
+        // A file that was changed meanwhile is shown as it is now.
+        let fresh = self.setup.named.as_ref().map(|read| read());
+        if fresh.is_some_and(|fresh| fresh != self.foreign.named) {
+            self.set_servers();
+        }
+        let branch = branch.map(|id| self.branch(id)).transpose()?;
+        let rules = branch.as_ref().map(|branch| self.rules(branch)).transpose()?;
+        let encoding = rules.as_ref().map_or_else(|| setup::encoding(&self.setup), |rules| rules.model.encoding);
+        let off = branch.map(|branch: Branch| branch.overrides.tools_off).unwrap_or_default();
+        let own = self
+            .setup
+            .tools
+            .as_ref()
+            .map(|own| self.own_card(self.learned.own_specs(&self.setup, &**own), &off, encoding));
+        let servers = self.setup.foreign.servers();
+        let cards = servers.iter().map(|server| self.server_card(server, &off, encoding));
+        let servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
+        let specs = match &rules {
+            Some(rules) => rules.tools.clone(),
+            None => self.setup.tools.as_ref().filter(|_| self.trusted).map_or_else(Vec::new, |own| {
+                specs(self.learned.own_specs(&self.setup, &**own), &self.learned.offered, &off)
+            }),
+        };
+        Ok(Toolbox {
+            built: crate::mcp::BUILT,
+            trusted: self.trusted,
+            enabled: self.setup.tools.is_some() && rules.is_none_or(|rules| rules.profile.dialect.tools),
+            file: self.foreign.named.file.as_ref().map(|file| self.file_card(file)),
+            servers,
+            tokens: self.setup.counter.count(encoding, &crate::context::render::tools_text(&specs)),
+        })
+    }
+
+    fn file_card(&self, file: &mcp::FolderFile) -> FileCard {
+        let shown = |spec: &ServerSpec| FileServer {
+            name: spec.name.clone(),
+            command: spec.shown.clone(),
+            given: spec.given.clone(),
+            taken: self.foreign.named.servers.iter().any(|own| own.name == spec.name),
+        };
+        FileCard {
+            path: file.path.clone(),
+            digest: file.digest,
+            word: self.file_word(file.digest),
+            servers: file.servers.as_ref().map(|all| all.iter().map(shown).collect()).unwrap_or_default(),
+            fault: file.servers.as_ref().err().cloned(),
+        }
+    }
+
+    fn own_card(&self, own: Vec<ToolSpec>, off: &[String], encoding: Encoding) -> ServerCard {
+        let card = |spec: ToolSpec| ToolCard {
+            key: spec.name.clone(),
+            tool: spec.name.clone(),
+            on: !off.contains(&spec.name),
+            tokens: alone(&spec, &*self.setup.counter, encoding),
+            parameters: laid_out(&spec.parameters),
+            name: spec.name,
+            description: spec.description,
+            hints: mcp::Hints::default(),
+            waits: false,
+            before: None,
+        };
+        let tools: Vec<ToolCard> = own.into_iter().map(card).collect();
+        let state = if self.trusted {
+            ServerState::Ready
+        } else {
+            ServerState::Off { why: "this folder is not trusted".into() }
+        };
+        let about = "Read and change files of this folder, run commands in a cage.".to_owned();
+        finish(ServerCard {
+            about,
+            ..blank(OWN.into(), "pleach", Origin::Own, state, !off.contains(&OWN.to_owned()), tools)
+        })
+    }
+
+    fn server_card(&self, server: &Server, off: &[String], encoding: Encoding) -> ServerCard {
+        let name = &server.spec.name;
+        let approved = self.approved(server);
+        let card = |tool: &ServerTool| {
+            let kept = approved.get(&tool.name);
+            let waits = kept.is_none_or(|kept| kept.digest != tool.digest());
+            let spec = ToolSpec {
+                name: mcp::offered_name(name, &tool.name),
+                description: tool.description.clone(),
+                parameters: tool.parameters.clone(),
+            };
+            let key = mcp::switch(name, Some(&tool.name));
+            ToolCard {
+                on: !off.contains(&key),
+                key,
+                tokens: alone(&spec, &*self.setup.counter, encoding),
+                name: spec.name,
+                tool: tool.name.clone(),
+                description: tool.description.clone(),
+                parameters: laid_out(&tool.parameters),
+                hints: tool.hints,
+                waits,
+                before: kept.filter(|_| waits).map(|kept| kept.description.clone()),
+            }
+        };
+        let tools = server.tools.iter().map(card).collect();
+        let key = mcp::switch(name, None);
+        let on = !off.contains(&key);
+        finish(ServerCard {
+            command: server.spec.shown.clone(),
+            given: server.spec.given.clone(),
+            about: server.about.clone(),
+            instructions: server.instructions.clone(),
+            tail: server.tail.clone(),
+            strays: server.strays,
+            notes: server.notes.clone(),
+            ..blank(key, name, server.spec.origin, server.state.clone(), on, tools)
+        })
+    }
+}
+
+fn blank(key: String, name: &str, origin: Origin, state: ServerState, on: bool, tools: Vec<ToolCard>) -> ServerCard {
+    ServerCard {
+        key,
+        name: name.to_owned(),
+        origin,
+        state,
+        command: String::new(),
+        given: Vec::new(),
+        about: String::new(),
+        instructions: String::new(),
+        tail: String::new(),
+        strays: 0,
+        notes: Vec::new(),
+        on,
+        tokens: 0,
+        tools,
+    }
+}
+
+fn finish(card: ServerCard) -> ServerCard {
+    let tokens = card.going().map(|tool| tool.tokens).sum();
+    ServerCard { tokens, ..card }
+}
+
+fn laid_out(value: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

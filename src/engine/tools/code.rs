@@ -1,0 +1,360 @@
+//! The model's tools for code: symbols for a question, and the source, the users or the used of one. They only look, at the
+//! index that plans look at, and their answers say of every piece from which lines of which file it is.
+//! Not for: other tools (`tools`), consent (`consent`), what goes into a plan unasked (`plans::sources::code`).
+
+use crate::code::find::cards::{Limits, Sources, fill};
+use crate::code::find::choose;
+use crate::code::find::names;
+use crate::code::find::{query, rank};
+use crate::code::index::records::SymbolId;
+use crate::code::parse::words::Analyzer;
+use crate::code::tuning::Tuning;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::code::symbols::{Kind, Named};
+use crate::domain::conversation::attachment;
+use crate::domain::tool::consent::Deed;
+use crate::domain::tool::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
+use crate::domain::tool::visibility::{READS, Sight};
+use crate::engine::indexing::code_indexer::source;
+use crate::engine::indexing::code_workspace::{Codebase, Disk, Held};
+use crate::engine::plans::sources::code::CodeRules;
+use crate::export::secrets;
+use serde::Deserialize;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The tools' names.
+pub(crate) const FIND: &str = "request_code_context";
+pub(crate) const EXPAND: &str = "expand";
+/// How long a call waits for the code to be read.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Tokens of an answer, where the model names none, and at most.
+const USUAL: u32 = 2_000;
+const MOST: u32 = 8_000;
+/// Pieces of an answer.
+const PIECES: usize = 12;
+/// Symbols that are ranked.
+const RANKED: usize = 120;
+/// Users or used symbols that are listed.
+const LISTED: usize = 40;
+/// Lines of a symbol that are given at once.
+const LINES: u32 = 400;
+
+/// The two tools as the model reads of them.
+pub(crate) fn specs() -> Vec<ToolSpec> {
+    let spec = |name: &str, description: &str, properties: serde_json::Value, required: &[&str]| ToolSpec {
+        name: name.into(),
+        description: description.into(),
+        parameters: json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false
+        }),
+    };
+    vec![
+        spec(
+            FIND,
+            "Finds the functions and types of the workspace that a question is about, with their first lines.",
+            json!({
+                "query": {"type": "string", "description": "What is looked for, in words and names"},
+                "path": {"type": "string", "description": "Prefer this file or folder"},
+                "budget": {"type": "integer", "description": "Tokens for the answer, 2000 by default, at most 8000"},
+            }),
+            &["query"],
+        ),
+        spec(
+            EXPAND,
+            "Gives the whole source of a symbol, or lists what uses it or what it uses.",
+            json!({
+                "symbol": {"type": "string", "description": "Its name, with its type or module before it where needed"},
+                "path": {"type": "string", "description": "Its file, where several have the name"},
+                "what": {"enum": ["source", "callers", "callees"], "description": "source by default"},
+            }),
+            &["symbol"],
+        ),
+    ]
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Find {
+    query: String,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    budget: Option<u32>,
+}
+
+#[derive(Clone, Copy, Deserialize, Default, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    #[default]
+    Source,
+    Callers,
+    Callees,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expand {
+    symbol: String,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    what: What,
+}
+
+/// The workspace's tools with those for code among them.
+pub(crate) struct WithCode {
+    pub(crate) inner: Arc<dyn RunTools>,
+    pub(crate) book: Codebase,
+    pub(crate) rules: CodeRules,
+    pub(crate) counter: Arc<dyn CountTokens>,
+    pub(crate) encoding: Encoding,
+}
+
+impl RunTools for WithCode {
+    fn specs(&self) -> Vec<ToolSpec> {
+        self.inner.specs().into_iter().chain(specs()).collect()
+    }
+
+    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+        match name {
+            FIND => Ok(Deed::Look { what: String::new() }),
+            EXPAND => {
+                let path = serde_json::from_str::<Expand>(args).ok().and_then(|expand| expand.path);
+                Ok(Deed::Look { what: path.unwrap_or_default() })
+            }
+            _ => self.inner.deed(name, args),
+        }
+    }
+
+    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+        match name {
+            FIND | EXPAND => Done::said(self.run(name, args, &|| watch.cancelled())),
+            _ => self.inner.carry_out(name, args, deed, hunks, watch),
+        }
+    }
+
+    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
+        let answer = match name {
+            FIND => self.look(args, cancelled, |args: &Find, held| Ok(self.find(args, held))),
+            EXPAND => self.look(args, cancelled, |args: &Expand, held| self.expand(args, held)),
+            _ => return self.inner.run(name, args, cancelled),
+        };
+        let (status, body) = match answer {
+            _ if cancelled() => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
+            Ok(body) => (ToolStatus::Ok, body),
+            Err(why) => (ToolStatus::Failed, format!("Failed: {why}")),
+        };
+        ToolOutput { status, full_bytes: body.len() as u64, body }
+    }
+
+    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+        self.inner.over(name, args, text)
+    }
+
+    fn keeps(&self) -> usize {
+        self.inner.keeps()
+    }
+
+    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+        self.inner.files(most, sight)
+    }
+
+    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+        self.inner.text(path, most, sight)
+    }
+
+    fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
+        self.inner.put_back(path, expected, text)
+    }
+}
+
+impl WithCode {
+    fn look<A: for<'a> Deserialize<'a>>(
+        &self,
+        args: &str,
+        cancelled: &dyn Fn() -> bool,
+        with: impl Fn(&A, &Held) -> Result<String, String>,
+    ) -> Result<String, String> {
+        let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments do not fit: {error}."))?;
+        self.book.settle(PATIENCE, cancelled);
+        let looked = self.book.wait_look(PATIENCE, cancelled, |held| with(&args, held));
+        looked.unwrap_or_else(|| Err("the code is still being read; ask again, or use search.".into()))
+    }
+
+    /// Whether a rule of the person's keeps a file from being read unasked.
+    fn withheld(&self, path: &str) -> bool {
+        !self.rules.sight.shows(READS, path)
+    }
+
+    fn find(&self, args: &Find, held: &Held) -> String {
+        let budget = args.budget.unwrap_or(USUAL).clamp(100, MOST);
+        let tuning = Tuning::default();
+        let asked = query::read(&mut Analyzer::default(), &args.query, &tuning);
+        let scope = choose::scope(&held.index, &args.path.iter().cloned().collect::<Vec<_>>());
+        let mut hits = choose::focused(&held.index, rank::rank(&held.index, &asked, &tuning, RANKED), &scope, &[]);
+        hits.retain(|hit| held.index.symbol(hit.id).is_some_and(|(_, file)| !self.withheld(&file.shown)));
+        let count = |text: &str| self.counter.count(self.encoding, text);
+        let limits = Limits { budget, items: PIECES, lines: 30, tokens: 600, excerpts: 60 };
+        let mut items = fill(&held.index, &hits, &Disk(&held.root), &count, limits).items;
+        items.sort_by_key(|item| item.rank);
+        let (mut out, mut left) = (unknown(&scope), 0);
+        let begun = out.len();
+        for item in &items {
+            let named = Named {
+                path: item.path.clone(),
+                short: item.symbol.clone(),
+                qualified: item.qualified.clone(),
+                kind: item.kind,
+                lines: (item.span.0.max(1), item.span.1.max(1)),
+            };
+            let text = Disk(&held.root).text(Path::new(&item.path)).unwrap_or_default();
+            let more = if item.span.1 < item.whole.1 {
+                format!("[{} goes on to line {}; expand gives all of it]\n", item.symbol, item.whole.1)
+            } else {
+                String::new()
+            };
+            let piece = format!("{}{more}\n", piece(&named, &names::lines(&text, named.lines)));
+            if count(&out) + count(&piece) > budget {
+                left += 1;
+            } else {
+                out.push_str(&piece);
+            }
+        }
+        if out.len() == begun {
+            return format!("{out}[nothing in the code fits that; use search for words in files]");
+        }
+        if left > 0 {
+            let _ = writeln!(out, "[{left} more fit and found no room in {budget} tokens]");
+        }
+        out
+    }
+
+    fn expand(&self, args: &Expand, held: &Held) -> Result<String, String> {
+        let ids = self.meant(args, held);
+        let [id] = ids.as_slice() else {
+            return if ids.is_empty() {
+                Err(self.nowhere(args, held))
+            } else {
+                let list = self.list(held, ids.iter().copied());
+                Ok(format!("Several are called so; name one with its path:\n{list}"))
+            };
+        };
+        match args.what {
+            What::Source => whole(held, *id),
+            What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "Nothing known uses it.")),
+            What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses nothing of the workspace.")),
+        }
+    }
+
+    /// Why nothing is called so: the path is none, or it is elsewhere.
+    fn nowhere(&self, args: &Expand, held: &Held) -> String {
+        let name = short(&args.symbol);
+        let Some(path) = &args.path else {
+            return format!("no symbol of the workspace is called {name:?}; {FIND} finds some.");
+        };
+        let elsewhere = self.meant(&Expand { symbol: args.symbol.clone(), path: None, what: args.what }, held);
+        let list = self.list(held, elsewhere.into_iter());
+        let scope = choose::scope(&held.index, std::slice::from_ref(path));
+        let path = short(path);
+        match (scope.unknown.is_empty(), list.is_empty()) {
+            (true, true) => format!("nothing in {path:?} is called {name:?}; {FIND} finds some."),
+            (true, false) => format!("nothing in {path:?} is called {name:?}, but there is:\n{list}"),
+            (false, true) => format!("no file is called {path:?}, and no symbol {name:?}; {FIND} finds some."),
+            (false, false) => format!("no file or folder is called {path:?}; there is:\n{list}"),
+        }
+    }
+
+    /// The symbols that a name means, in a file where one is named.
+    fn meant(&self, args: &Expand, held: &Held) -> Vec<SymbolId> {
+        let index = &held.index;
+        let wanted = args.symbol.trim();
+        let own = wanted.rsplit(['#', ':', '.']).next().unwrap_or_default();
+        let path = args.path.as_deref().or_else(|| wanted.split_once('#').map(|(path, _)| path));
+        let scope = path.map(|path| choose::scope(index, &[path.to_owned()]));
+        let here = |path: &str| scope.as_ref().is_none_or(|scope| scope.holds(path)) && !self.withheld(path);
+        let found = names::find(index, wanted, 200).into_iter().filter(|named| here(&named.path));
+        let named = found.filter(|named| named.qualified.rsplit([':', '.']).next() == Some(own));
+        let at = |named: Named| names::at(index, &named.path, &named.qualified, named.lines.0);
+        let ids: Vec<SymbolId> = named.filter_map(at).collect();
+        // The very name goes before one in other letters; what tests define last.
+        let exact: Vec<SymbolId> = ids
+            .iter()
+            .copied()
+            .filter(|id| {
+                index.symbol(*id).is_some_and(|(symbol, file)| *symbol.name == *own && !(symbol.test || file.test))
+            })
+            .collect();
+        if exact.is_empty() { ids } else { exact }
+    }
+
+    fn listed(&self, held: &Held, ids: &[SymbolId], none: &str) -> String {
+        let list = self.list(held, ids.iter().copied());
+        if list.is_empty() { none.to_owned() } else { list }
+    }
+
+    /// A line each, by file; tests last.
+    fn list(&self, held: &Held, ids: impl Iterator<Item = SymbolId>) -> String {
+        let mut lines: Vec<(bool, String, u32, String)> = Vec::new();
+        for id in ids {
+            let Some((symbol, file)) = held.index.symbol(id) else { continue };
+            if symbol.kind == Kind::File && symbol.name.is_empty() || self.withheld(&file.shown) {
+                continue;
+            }
+            let said = format!("{} {}", symbol.kind.name(), held.index.qualified(id));
+            lines.push((symbol.test || file.test, file.shown.to_string(), symbol.lines.0, said));
+        }
+        lines.sort();
+        lines.dedup();
+        let left = lines.len().saturating_sub(LISTED);
+        let mut out = String::new();
+        for (_, path, line, said) in lines.into_iter().take(LISTED) {
+            let _ = writeln!(out, "{path}:{line}  {said}");
+        }
+        if left > 0 {
+            let _ = writeln!(out, "[{left} more]");
+        }
+        out
+    }
+}
+
+/// A line about a path that names nothing: then everything was looked through.
+fn unknown(scope: &choose::Scope) -> String {
+    let names: Vec<String> = scope.unknown.iter().map(|name| short(name)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("[no file or folder is called {}; all of the workspace was looked through]\n", names.join(", "))
+}
+
+/// All of a symbol, up to a bound.
+fn whole(held: &Held, id: SymbolId) -> Result<String, String> {
+    let named = names::named(&held.index, id).ok_or("it is gone.")?;
+    let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
+    let found = source(held, &named).map_err(|failure| failure.what)?;
+    let text: String = found.text.split_inclusive('\n').take(LINES as usize).collect();
+    let shown = Named { lines: (named.lines.0, last), ..found.named.clone() };
+    let more = if last < named.lines.1 {
+        format!("[it goes on to line {}; read_file from line {} on]\n", named.lines.1, last + 1)
+    } else {
+        String::new()
+    };
+    Ok(format!("{}{more}", piece(&shown, &text)))
+}
+
+/// Lines of a file with their place over them, in a fence that nothing in them closes.
+fn piece(named: &Named, text: &str) -> String {
+    let (text, _) = secrets::mask(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{}\n{fence}\n{text}{end}{fence}\n", attachment::heading(&named.place()))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(80).collect()
+}

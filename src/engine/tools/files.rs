@@ -1,0 +1,180 @@
+//! Files of the workspace for a message that is being written: their names by what was typed, and the text of one.
+//! Not for: what the model reads by itself (`tools`). Both want the folder's trust.
+
+use super::skills::PREFIX;
+use crate::domain::base::failure::Failure;
+use crate::domain::call::tokens::grouped;
+use crate::domain::tool::trace::RunTools;
+use crate::domain::tool::visibility::Sight;
+use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
+use crate::engine::core::{Core, Inbox};
+use crate::export::secrets;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Files that are looked at.
+const MOST: usize = 50_000;
+/// Bytes of a file that goes with a message.
+const LARGEST: u64 = 200_000;
+/// How long a list of names counts as fresh.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// When names were read last, under which rules, the names, and whether there are more.
+type Names = Option<(Instant, Sight, Arc<Vec<String>>, bool)>;
+
+/// The names that were read last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listed(Arc<Mutex<Names>>);
+
+impl Listed {
+    /// The names, read anew where they are old. One thread reads, the others wait for it.
+    fn names(&self, tools: &dyn RunTools, sight: &Sight) -> (Arc<Vec<String>>, bool) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);
+        if let Some((_, _, names, more)) = fresh {
+            return (names.clone(), *more);
+        }
+        let (names, more) = tools.files(MOST, sight);
+        let names = Arc::new(names);
+        *held = Some((Instant::now(), sight.clone(), names.clone(), more));
+        (names, more)
+    }
+}
+
+impl Core {
+    fn readable(&self) -> Result<Arc<dyn RunTools>, Failure> {
+        let tools = self.setup.tools.clone();
+        let tools = tools.ok_or_else(|| Failure::user("Files of this folder cannot be read: tools are off."))?;
+        let untrusted = || Failure::user("This folder is not trusted, so no file of it is named or read.");
+        Some(tools).filter(|_| self.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
+    }
+
+    /// Files by what was typed, on a thread of its own.
+    pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
+        let (inbox, listed) = (self.inbox.clone(), self.files.clone());
+        let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
+        let work = move || {
+            let mut list = match tools {
+                Err(why) if !skills.is_empty() => drop_note(why),
+                Err(why) => FileList { paths: Vec::new(), note: format!("{} {}", why.what, why.todo) },
+                Ok(tools) => {
+                    let (names, more) = listed.names(&*tools, &denied);
+                    let paths = best(&names, &query, limit.min(500));
+                    let note = if more { format!("only the first {MOST} files are looked at") } else { String::new() };
+                    FileList { paths, note }
+                }
+            };
+            let place = if query.starts_with(PREFIX) { 0 } else { list.paths.len().min(limit / 2) };
+            list.paths.splice(place..place, skills);
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Files(list)))));
+        };
+        let _ = std::thread::Builder::new().name("pleach-files".into()).spawn(work);
+    }
+
+    /// Asks about code. What may go into a message wants the folder's trust; without it there are no names, for which the
+    /// list of files says why.
+    pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
+        let branch = self.session().ok().map(|session| session.current);
+        self.keep_back(branch);
+        let wanted = self.setup.orient.enabled || !act.is_names();
+        let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
+        match allowed {
+            Ok(()) if wanted => self.coder.ask(ticket, act, root, crate::engine::startup::setup::encoding(&self.setup)),
+            Ok(()) | Err(_) if act.is_names() => {
+                self.answer(ticket, Ok(Answer::Symbols(Vec::new())));
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// The text of a file, on a thread of its own.
+    pub(crate) fn attach(&self, ticket: Ticket, path: String) -> Result<(), Failure> {
+        if let Some(name) = path.strip_prefix(PREFIX) {
+            let text = self.skill_text(name);
+            self.answer(ticket, text);
+            return Ok(());
+        }
+        let (tools, inbox, denied) = (self.readable()?, self.inbox.clone(), self.denied());
+        let work = move || {
+            let read = tools.text(&path, LARGEST, &denied).map(|text| {
+                let (text, masked) = secrets::mask(&text);
+                Answer::Attached { text: Arc::from(&*text), masked }
+            });
+            let read = read.map_err(|why| Failure::user(why).todo(largest()));
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(read)));
+        };
+        let _ = std::thread::Builder::new().name("pleach-files".into()).spawn(work);
+        Ok(())
+    }
+}
+
+/// Only skills of the person's own can be named where files cannot.
+fn drop_note(_: Failure) -> FileList {
+    FileList::default()
+}
+
+fn largest() -> String {
+    format!("Text files of at most {} bytes go with a message.", grouped(LARGEST))
+}
+
+/// The names that fit what was typed, best first; without anything typed the ones that lie highest.
+fn best(names: &[String], query: &str, limit: usize) -> Vec<String> {
+    let wanted: Vec<char> = query.to_lowercase().chars().collect();
+    let mut found: Vec<(i64, usize)> =
+        names.iter().enumerate().filter_map(|(at, name)| score(name, &wanted).map(|score| (-score, at))).collect();
+    found.sort_unstable();
+    found.into_iter().take(limit).map(|(_, at)| names[at].clone()).collect()
+}
+
+/// How well a name fits letters that stand in it in this order; none when they do not. Runs of letters count, beginnings
+/// of words count more, the file's own name counts more than its folders; short names come before long ones.
+fn score(name: &str, wanted: &[char]) -> Option<i64> {
+    let depth = i64::try_from(name.matches('/').count()).unwrap_or(i64::MAX / 4);
+    let length = i64::try_from(name.len()).unwrap_or(i64::MAX / 4);
+    let letters: Vec<char> = name.to_lowercase().chars().collect();
+    let own = letters.iter().rposition(|c| *c == '/').map_or(0, |at| at + 1);
+    let in_own = fit(&letters, own, wanted).map(|score| score + 40);
+    let best = in_own.max(fit(&letters, 0, wanted))?;
+    Some(best * 8 - length - depth * 4)
+}
+
+fn fit(letters: &[char], from: usize, wanted: &[char]) -> Option<i64> {
+    let (mut score, mut at, mut run) = (0, from, false);
+    for (nth, want) in wanted.iter().enumerate() {
+        let found = at + letters[at..].iter().position(|c| c == want)?;
+        let starts = found == from || "/_-. ".contains(letters[found - 1]);
+        score += 2 + if starts { 6 } else { 0 } + if run && found == at { 5 } else { 0 };
+        score += if nth == 0 && found == from { 8 } else { 0 };
+        (at, run) = (found + 1, true);
+    }
+    Some(score)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_that_was_meant_comes_first() {
+        let names: Vec<String> = [
+            "src/tui/view/composer.rs",
+            "src/tui/model/composer.rs",
+            "src/compose/mod.rs",
+            "Cargo.toml",
+            "docs/core.md",
+            "src/main.rs",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let first = |query: &str| best(&names, query, 3).first().cloned().unwrap_or_default();
+        assert_eq!(first("main"), "src/main.rs");
+        assert_eq!(first("CARGO"), "Cargo.toml");
+        assert_eq!(first("view/com"), "src/tui/view/composer.rs");
+        assert_eq!(first("composer"), "src/tui/view/composer.rs".to_owned().min(first("composer")));
+        assert!(first("mocom").contains("model/composer"));
+        assert_eq!(best(&names, "zzz", 3), [""; 0]);
+        assert_eq!(best(&names, "", 1), ["Cargo.toml"]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Trust in the workspace folder, and the word on the folder's own settings file.
+//! Not for: reading that file (`config`), or the folder's servers of tools (`servers`).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::tool::folder_settings::{FileStanding, FolderSettings};
+use crate::engine::api::{Answer, FolderAct};
+use crate::engine::core::Core;
+
+impl Core {
+    /// The folder is trusted, or no longer; with it what its settings file says holds, or no longer does.
+    pub(crate) fn trust(&mut self, trusted: bool) -> Answer {
+        let saved = (self.setup.save_trust)(trusted);
+        self.trusted = trusted;
+        self.set_servers();
+        self.project.configure(None, trusted);
+        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        for branch in branches {
+            self.show_branch(branch);
+        }
+        let what = if trusted {
+            "This folder is trusted: tools are offered; what changes anything asks first."
+        } else {
+            "No tools are offered here."
+        };
+        if let Err(why) = saved {
+            return Answer::Done(format!("{what} It holds until the program ends: {why}"));
+        }
+        let more = match self.read_again() {
+            Err(failure) => Some(format!("The settings could not be read again: {failure}")),
+            Ok(_) => self.folder_card().filter(|_| trusted).and_then(|card| card.notice()),
+        };
+        Answer::Done(more.map_or_else(|| what.to_owned(), |more| format!("{what} {more}")))
+    }
+
+    /// How the folder's settings file stands, or a word on it.
+    pub(crate) fn folder_settings(&mut self, act: FolderAct) -> Result<Answer, Failure> {
+        match act {
+            FolderAct::Show => Ok(Answer::FolderSettings(self.folder_card().map(Box::new))),
+            FolderAct::Say { digest, yes } => self.say_to_settings(digest, yes),
+        }
+    }
+
+    pub(crate) fn folder_card(&self) -> Option<FolderSettings> {
+        self.setup.folder.as_ref().and_then(|file| (file.look)())
+    }
+
+    fn say_to_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
+        let card = self.folder_card();
+        let stale = || Failure::new(FailureKind::Stale, "The file was changed meanwhile; look at it again.");
+        let Some(file) = self.setup.folder.clone().filter(|_| {
+            card.as_ref().is_some_and(|card| card.digest == Some(digest) && card.standing != FileStanding::Faulty)
+        }) else {
+            return Err(stale());
+        };
+        if !(file.say)(digest, yes)? {
+            return Err(stale());
+        }
+        self.read_again()?;
+        Ok(Answer::Done(if yes {
+            "The folder's settings hold from now on; they are asked about again when they change.".into()
+        } else {
+            "The folder's settings are not used.".into()
+        }))
+    }
+}

@@ -1,0 +1,110 @@
+//! Servers of tools as the doctor sees them: what is named, by which way it is spoken to, how it stands or what it lacks. None
+//! is started for it.
+//! Not for: using them (`servers`).
+
+use crate::domain::tool::cards::FileWord;
+use crate::domain::tool::mcp::{FolderFile, Named, Origin, ServerSpec, ServerState, Way};
+use crate::engine::api::Finding;
+use crate::engine::core::Core;
+use crate::mcp;
+
+/// What is said of one: a word for programs, whether it is well, a sentence, and what to do.
+struct State(&'static str, Option<bool>, String, String);
+
+impl Core {
+    /// One finding for each server that the settings and the folder's file name, and one for a file that cannot be read.
+    pub(crate) fn examine_servers(&self) -> Vec<Finding> {
+        let Named { servers, file } = self.setup.named.as_ref().map_or_else(Named::default, |read| read());
+        let mut found: Vec<Finding> = servers.iter().map(|spec| finding(spec, self.state_of(spec, None))).collect();
+        let Some(file) = file else { return found };
+        match &file.servers {
+            Err(why) => found.push(Finding {
+                subject: file.path.clone(),
+                ok: Some(false),
+                text: format!("not used: {why}"),
+                todo: "Mend the file.".into(),
+                facts: vec![("state", "fault".into())],
+            }),
+            Ok(all) => {
+                let taken = |spec: &ServerSpec| servers.iter().any(|own| own.name == spec.name);
+                found.extend(all.iter().map(|spec| {
+                    let state = if taken(spec) { passed_over(&file) } else { self.state_of(spec, Some(&file)) };
+                    finding(spec, state)
+                }));
+            }
+        }
+        found
+    }
+
+    fn state_of(&self, spec: &ServerSpec, file: Option<&FolderFile>) -> State {
+        let word = file.map_or(FileWord::Yes, |file| self.file_word(file.digest));
+        let lives = self.setup.foreign.servers().into_iter().find(|server| server.spec == *spec);
+        let still = |word, why: &str, todo: &str| State(word, None, why.to_owned(), todo.to_owned());
+        if !mcp::BUILT {
+            return State("absent", Some(false), "MCP is not built into this program".into(), String::new());
+        }
+        if spec.disabled {
+            return still("disabled", "disabled where it is named", "");
+        }
+        if word == FileWord::No {
+            return still("refused", "you said no to the file that names it", "`pleach mcp use` asks again.");
+        }
+        if let Some((why, todo)) = mcp::missing(spec) {
+            return State("missing", Some(false), why, todo);
+        }
+        if word == FileWord::Waits {
+            return still(
+                "waits",
+                "it waits for your yes to the file that names it",
+                "`pleach mcp use` shows it and asks.",
+            );
+        }
+        if !self.trusted {
+            return still("untrusted", "not started: this folder is not trusted", "");
+        }
+        match lives.map(|server| (server.state, server.tools.len())) {
+            Some((ServerState::Ready, tools)) => {
+                State("ready", Some(true), format!("it runs, {tools} tools"), String::new())
+            }
+            Some((ServerState::Starting, _)) => still("starting", "it is starting", ""),
+            Some((ServerState::Failed { why, todo }, _)) => State("failed", Some(false), why, todo),
+            Some((ServerState::Off { why }, _)) => State("off", None, why, String::new()),
+            None if matches!(spec.way, Ok(Way::Address { .. })) => {
+                still("unasked", "not called to look", "`pleach mcp test NAME` calls it.")
+            }
+            None => {
+                State("found", Some(true), "its program is there; it was not started to look".into(), String::new())
+            }
+        }
+    }
+}
+
+fn passed_over(file: &FolderFile) -> State {
+    let why = format!("passed over: your settings name a server so, and {} names another", file.path);
+    State("passed over", None, why, "Give one of them another name, where you want both.".into())
+}
+
+fn finding(spec: &ServerSpec, State(word, ok, text, todo): State) -> Finding {
+    let (transport, how) = match &spec.way {
+        Ok(Way::Address { .. }) => ("http", "http"),
+        Ok(Way::Program { .. }) => ("stdio", "stdio"),
+        Err(_) => ("unknown", "unknown way"),
+    };
+    let (origin, whose) = match spec.origin {
+        Origin::Folder => ("folder", ".mcp.json"),
+        Origin::Settings | Origin::Own => ("settings", "settings"),
+    };
+    Finding {
+        subject: format!("server {}", spec.name),
+        ok,
+        text: format!("{text} ({how}, {whose}: {})", spec.shown),
+        todo: todo.replace("NAME", &spec.name),
+        facts: vec![
+            ("name", spec.name.clone()),
+            ("transport", transport.to_owned()),
+            ("named_by", origin.to_owned()),
+            ("state", word.to_owned()),
+            ("command", spec.shown.clone()),
+        ],
+    }
+}

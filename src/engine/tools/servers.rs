@@ -1,0 +1,309 @@
+//! Servers of tools: which are used, what of theirs is offered on a branch, what was approved, and the runner that brings
+//! them together with the program's own tools.
+//!
+//! None is started before the first plan of a trusted folder is asked for; then they start beside everything else, and what
+//! they offer goes with plans from then on. Only single commands wait for them, so that a plan and what is sent after it agree.
+//! Not for: speaking to one (`mcp`), or the word on a call (`consent`).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::tool::cards::FileWord;
+use crate::domain::tool::mcp::{self, Named, Server, ServerSpec, ServerState, ServerTool};
+use crate::domain::tool::trace::RunTools;
+use crate::engine::api::{Answer, Event, Request, ServerAct, Ticket};
+use crate::engine::core::Core;
+use crate::engine::turns::runner::Runner;
+use crate::store::types::Write;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a person approved of a tool.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Approved {
+    pub(crate) digest: Hash,
+    pub(crate) description: String,
+}
+
+/// What a person said to a folder's file.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Said {
+    digest: Hash,
+    yes: bool,
+}
+
+/// What is kept of servers while the program runs.
+#[derive(Default)]
+pub(crate) struct Foreign {
+    /// What is named, as it was read last.
+    pub(crate) named: Named,
+    /// Somebody asked for a plan, or for servers.
+    wanted: bool,
+    /// Requests that wait until none is still starting.
+    waiting: Vec<(Ticket, Request)>,
+    /// How each stood when it was last told of.
+    stood: BTreeMap<String, ServerState>,
+    /// Tools that a person was told of because they are not what was approved.
+    told: BTreeSet<(String, Hash)>,
+    /// The folder's file was told of.
+    file_told: Option<Hash>,
+}
+
+impl Core {
+    /// Servers are wanted from now on: they are started where they are not, beside everything else. A request for which
+    /// they must stand waits; then nothing is given back.
+    pub(crate) fn after_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
+        let plans = matches!(
+            request,
+            Request::Replan { .. }
+                | Request::Ask { .. }
+                | Request::WhatIf { .. }
+                | Request::Race { .. }
+                | Request::Exact { .. }
+        );
+        let listed = matches!(request, Request::Servers(..));
+        if !plans && !listed {
+            return Some(request);
+        }
+        if !self.foreign.wanted {
+            self.foreign.wanted = true;
+            self.set_servers();
+        }
+        if let Request::Servers(_, ServerAct::Test { server }) = &request {
+            self.setup.foreign.restart(server);
+        }
+        let settles = matches!(request, Request::Servers(_, ServerAct::Settle | ServerAct::Test { .. }));
+        if (settles || (plans && self.setup.patient)) && !self.settled() {
+            self.foreign.waiting.push((ticket, request));
+            return None;
+        }
+        // What stands already may not have been told yet.
+        if settles || (plans && self.setup.patient) {
+            self.take_offered();
+        }
+        Some(request)
+    }
+
+    fn settled(&self) -> bool {
+        self.setup.foreign.servers().iter().all(|server| server.state.settled())
+    }
+
+    /// Reads which servers are named, and has exactly those run that may.
+    pub(crate) fn set_servers(&mut self) {
+        if !self.foreign.wanted {
+            return;
+        }
+        let read = self.setup.named.clone();
+        self.foreign.named = read.map_or_else(Named::default, |read| read());
+        let may = self.trusted && self.setup.tools.is_some();
+        let specs = if may { self.usable() } else { Vec::new() };
+        self.setup.foreign.set(&specs);
+        self.tell_of_file(may);
+        self.servers_changed();
+    }
+
+    /// The person's own, and the folder's where the person said so. The person's own name wins.
+    fn usable(&self) -> Vec<ServerSpec> {
+        let named = &self.foreign.named;
+        let mut all = named.servers.clone();
+        if let Some(file) = &named.file
+            && self.file_word(file.digest) == FileWord::Yes
+            && let Ok(servers) = &file.servers
+        {
+            let own: BTreeSet<&str> = named.servers.iter().map(|spec| spec.name.as_str()).collect();
+            all.extend(servers.iter().filter(|spec| !own.contains(spec.name.as_str())).cloned());
+        }
+        all
+    }
+
+    fn file_key(&self) -> String {
+        format!("mcp.file.{}", Hash::of(self.setup.workspace.as_bytes()))
+    }
+
+    pub(crate) fn file_word(&self, digest: Hash) -> FileWord {
+        let kept = self.store.setting(&self.file_key()).ok().flatten();
+        match kept.and_then(|text| serde_json::from_str::<Said>(&text).ok()).filter(|said| said.digest == digest) {
+            None => FileWord::Waits,
+            Some(said) if said.yes => FileWord::Yes,
+            Some(_) => FileWord::No,
+        }
+    }
+
+    fn tell_of_file(&mut self, may: bool) {
+        let Some(file) = self.foreign.named.file.clone().filter(|_| may) else { return };
+        if self.foreign.file_told.replace(file.digest) == Some(file.digest) {
+            return;
+        }
+        match &file.servers {
+            Err(why) => self.say(Event::Notice(format!("{} of this folder is not used: {why}.", file.path))),
+            Ok(servers) if !servers.is_empty() && self.file_word(file.digest) == FileWord::Waits => {
+                let count = servers.len();
+                let what = if count == 1 { "a server".to_owned() } else { format!("{count} servers") };
+                let path = &file.path;
+                self.say(Event::Notice(format!("{path} of this folder names {what} of tools; /mcp shows and asks.")));
+            }
+            Ok(_) => {}
+        }
+    }
+
+    /// A server stands otherwise: what is offered is worked out anew, and what a person must know is said.
+    pub(crate) fn servers_changed(&mut self) {
+        self.take_offered();
+        for server in self.setup.foreign.servers() {
+            let (name, state) = (server.spec.name.clone(), server.state.clone());
+            let before = self.foreign.stood.insert(name.clone(), state.clone());
+            if let ServerState::Failed { why, todo } = &state
+                && before.as_ref() != Some(&state)
+            {
+                let what = if before == Some(ServerState::Ready) { "is gone" } else { "could not be used" };
+                self.say(Event::Notice(format!("The server {name} {what}: {why}. {todo}")));
+            }
+        }
+        self.say(Event::Servers);
+        if self.settled() {
+            for (ticket, request) in std::mem::take(&mut self.foreign.waiting) {
+                self.request_now(ticket, request);
+            }
+        }
+    }
+
+    /// Works out what is offered. Another list makes drawn plans stale.
+    fn take_offered(&mut self) {
+        let servers = self.setup.foreign.servers();
+        let mut all: Vec<(String, Vec<ServerTool>)> = Vec::new();
+        for server in servers.iter().filter(|server| server.state == ServerState::Ready) {
+            let approved = self.approved(server);
+            let fits = |tool: &&ServerTool| approved.get(&tool.name).is_some_and(|kept| kept.digest == tool.digest());
+            let (known, strange): (Vec<_>, Vec<_>) = server.tools.iter().partition(fits);
+            let news: Vec<&ServerTool> = strange
+                .into_iter()
+                .filter(|tool| self.foreign.told.insert((server.spec.name.clone(), tool.digest())))
+                .collect();
+            if !news.is_empty() {
+                self.say(Event::Alarm(otherwise(&server.spec.name, &news, &approved)));
+            }
+            all.push((server.spec.name.clone(), known.into_iter().cloned().collect()));
+        }
+        let offered = mcp::offered(all.iter().map(|(name, tools)| (name.as_str(), tools.as_slice())));
+        if offered == *self.learned.offered {
+            return;
+        }
+        self.learned.offered = Arc::new(offered);
+        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        for branch in branches {
+            self.show_branch(branch);
+        }
+    }
+
+    fn approvals_key(spec: &ServerSpec) -> String {
+        format!("mcp.tools.{}", spec.identity())
+    }
+
+    /// What was approved of a server's tools. What it offers when it is met first is what the person named it for.
+    pub(crate) fn approved(&self, server: &Server) -> BTreeMap<String, Approved> {
+        let key = Self::approvals_key(&server.spec);
+        let kept = self.store.setting(&key).ok().flatten();
+        if let Some(kept) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
+            return kept;
+        }
+        let all: BTreeMap<String, Approved> = server.tools.iter().map(approve).collect();
+        if server.state == ServerState::Ready {
+            self.keep(key, &all);
+        }
+        all
+    }
+
+    fn keep<T: Serialize>(&self, key: String, value: &T) {
+        if !self.store.read_only()
+            && let Ok(text) = serde_json::to_string(value)
+            && let Err(error) = self.store.write(vec![Write::Setting { key, value: Some(text) }])
+        {
+            self.say(Event::Alarm(format!("What was approved could not be kept: {error}.")));
+        }
+    }
+
+    /// Does what is wanted of servers.
+    pub(crate) fn act_on_servers(&mut self, branch: Option<BranchId>, act: ServerAct) -> Result<Answer, Failure> {
+        match act {
+            ServerAct::List | ServerAct::Settle | ServerAct::Test { .. } => {
+                self.toolbox(branch).map(|all| Answer::Toolbox(Box::new(all)))
+            }
+            ServerAct::Switch { keys, on } => self.switch_tools(branch, &keys, on),
+            ServerAct::Restart { server } => {
+                self.known(&server)?;
+                self.setup.foreign.restart(&server);
+                Ok(Answer::Done(format!("{server} is started again.")))
+            }
+            ServerAct::Approve { server, tool } => self.approve_tools(&server, tool.as_deref()),
+            ServerAct::File { digest, yes } => self.say_to_file(digest, yes),
+        }
+    }
+
+    fn known(&self, name: &str) -> Result<Server, Failure> {
+        let servers = self.setup.foreign.servers();
+        let names: Vec<&str> = servers.iter().map(|server| server.spec.name.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let found = servers.iter().find(|server| server.spec.name == name).cloned();
+        found.ok_or_else(|| Failure::user(format!("There is no server {name:?}; there are: {names}.")))
+    }
+
+    fn approve_tools(&mut self, server: &str, tool: Option<&str>) -> Result<Answer, Failure> {
+        let found = self.known(server)?;
+        let mut approved = self.approved(&found);
+        let wanted: Vec<_> = found.tools.iter().filter(|known| tool.is_none_or(|name| known.name == name)).collect();
+        if wanted.is_empty() {
+            return Err(Failure::new(FailureKind::Stale, "The server offers no such tool any more."));
+        }
+        approved.extend(wanted.iter().map(|tool| approve(tool)));
+        self.keep(Self::approvals_key(&found.spec), &approved);
+        self.servers_changed();
+        let what = tool.map_or_else(|| format!("All tools of {server} are"), |tool| format!("{server}'s {tool} is"));
+        Ok(Answer::Done(format!("{what} taken as described now.")))
+    }
+
+    fn say_to_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
+        self.set_servers();
+        if self.foreign.named.file.as_ref().is_none_or(|file| file.digest != digest) {
+            return Err(Failure::new(FailureKind::Stale, "The file was changed meanwhile; look at it again."));
+        }
+        self.keep(self.file_key(), &Said { digest, yes });
+        self.set_servers();
+        Ok(Answer::Done(if yes {
+            "The folder's servers are being started; they are asked about again when the file changes.".into()
+        } else {
+            "The folder's servers are not used.".into()
+        }))
+    }
+
+    /// What runs the tools of a branch.
+    pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
+        let tools = self.setup.tools.clone().filter(|_| self.trusted)?;
+        let keep = tools.keeps();
+        let own = self.with_code(branch, Some(tools))?;
+        let off = self.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
+        let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
+        Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.output_limit, keep }))
+    }
+}
+
+fn approve(tool: &ServerTool) -> (String, Approved) {
+    (tool.name.clone(), Approved { digest: tool.digest(), description: tool.description.clone() })
+}
+
+/// What is said where a server's tools are not what was approved.
+fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, Approved>) -> String {
+    let names = |changed: bool| -> Vec<&str> {
+        let of = |tool: &&&ServerTool| approved.contains_key(&tool.name) == changed;
+        news.iter().filter(of).map(|tool| tool.name.as_str()).take(5).collect()
+    };
+    let (changed, fresh) = (names(true), names(false));
+    let mut parts = Vec::new();
+    if !changed.is_empty() {
+        parts.push(format!("describes {} otherwise than when it was approved", changed.join(", ")));
+    }
+    if !fresh.is_empty() {
+        parts.push(format!("offers {} anew", fresh.join(", ")));
+    }
+    format!("The server {server} {}: not offered to the model until you approve it in /mcp.", parts.join(" and "))
+}

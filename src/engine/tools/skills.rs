@@ -1,0 +1,188 @@
+//! Skills: folders with a SKILL.md, found in the workspace and in the person's home; their names as a line of the plan; the
+//! tool by which a model loads one.
+//! Not for: when they are looked for again (`workspace`).
+
+use super::workspace::{Project, short};
+use crate::domain::base::hash::Hash;
+use crate::domain::code::workspace_rules::{self, ProjectKind, frontmatter, plain};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::tool::consent::Deed;
+use crate::domain::tool::folder_settings::SKILLS;
+use crate::domain::tool::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
+use crate::domain::tool::visibility::Sight;
+use crate::export::secrets;
+use crate::tools::folder::{Folder, Looked};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Folders looked at in each.
+const MOST: usize = 64;
+/// Bytes of a file that are read for its name, and for its text.
+const FIRST: u64 = 8_192;
+const LARGEST: u64 = 200_000;
+/// Characters of what a skill is for.
+const ABOUT: usize = 240;
+/// The tool.
+pub(crate) const TOOL: &str = "load_skill";
+/// Before a skill's name where files are named.
+pub(crate) const PREFIX: &str = "skill:";
+
+/// A skill.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Skill {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    /// As people name it.
+    pub(crate) path: String,
+    /// The folder that it is read beneath, and its path there.
+    place: (PathBuf, PathBuf),
+    looked: Looked,
+}
+
+/// How marks name the list of skills.
+pub(crate) fn atom() -> Atom {
+    workspace_rules::atom(ProjectKind::Skill, "", "")
+}
+
+/// All skills, by name; of two with one name that of the workspace.
+pub(crate) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> {
+    let mut found: Vec<Skill> = Vec::new();
+    let own = home.filter(|home| Some(*home) != workspace);
+    for root in [workspace, own].into_iter().flatten() {
+        let Ok(folder) = Folder::open(root) else { continue };
+        for place in SKILLS {
+            for name in folder.folders(Path::new(place), MOST) {
+                let path = Path::new(place).join(&name).join("SKILL.md");
+                let there = folder.look(&path);
+                if !matches!(there, Looked::File(_)) {
+                    continue;
+                }
+                let Ok(head) = folder.head(&path, FIRST) else { continue };
+                let (title, about) = frontmatter(&head.text);
+                let named = Some(title).filter(|title| !title.is_empty()).unwrap_or(name);
+                let named: String = plain(&named).split_whitespace().collect::<Vec<_>>().join("-");
+                if named.is_empty() || found.iter().any(|skill| skill.name == named) {
+                    continue;
+                }
+                let shown = if Some(root) == workspace {
+                    plain(&path.display().to_string())
+                } else {
+                    short(&root.join(&path), Some(root))
+                };
+                let about = plain(&about).chars().take(ABOUT).collect();
+                let place = (root.to_path_buf(), path);
+                found.push(Skill { name: named, about, path: shown, place, looked: there });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+impl Skill {
+    /// Its text, secrets masked, with how many of them.
+    pub(crate) fn text(&self) -> Result<(String, usize), String> {
+        let (root, path) = &self.place;
+        let folder = Folder::open(root).map_err(|error| format!("{} cannot be read: {error}.", self.path))?;
+        let head = folder.head(path, LARGEST).map_err(|why| format!("{} {why}.", self.path))?;
+        let (text, masked) = secrets::mask(&head.text);
+        let more = if head.left > 0 { format!("\n[{} more bytes are left out]\n", head.left) } else { String::new() };
+        Ok((format!("{text}{more}"), masked))
+    }
+
+    /// Bytes of its file.
+    pub(crate) fn bytes(&self) -> u64 {
+        if let Looked::File(stamp) = self.looked { stamp.bytes } else { 0 }
+    }
+}
+
+/// The names as they are sent.
+pub(crate) fn listed(skills: &[Skill]) -> String {
+    let line = |skill: &Skill| {
+        if skill.about.is_empty() { format!("- {}", skill.name) } else { format!("- {}: {}", skill.name, skill.about) }
+    };
+    skills.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The tools, with the one by which a skill is loaded.
+pub(crate) struct WithSkills {
+    pub(crate) inner: Arc<dyn RunTools>,
+    pub(crate) project: Arc<Project>,
+}
+
+impl WithSkills {
+    fn load(&self, args: &str) -> ToolOutput {
+        let name = named(args);
+        let skills = self.project.skills();
+        let found = skills.iter().find(|skill| Some(&skill.name) == name.as_ref());
+        let (status, body) = match found.map(Skill::text) {
+            Some(Ok((text, _))) => (ToolStatus::Ok, text),
+            Some(Err(why)) => (ToolStatus::Failed, format!("Failed: {why}")),
+            None => {
+                let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+                (ToolStatus::Failed, format!("Failed: there is no such skill; there are: {}.", names.join(", ")))
+            }
+        };
+        ToolOutput { status, full_bytes: body.len() as u64, body }
+    }
+}
+
+fn named(args: &str) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(args).ok()?;
+    value.get("name")?.as_str().map(str::to_owned)
+}
+
+impl RunTools for WithSkills {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let mut specs = self.inner.specs();
+        if !self.project.skills().is_empty() {
+            specs.push(ToolSpec {
+                name: TOOL.into(),
+                description: "Gives the text of a skill: instructions for one kind of work. Load one before such work."
+                    .into(),
+                parameters: serde_json::json!({
+                    "type": "object",
+                    "properties": {"name": {"type": "string", "description": "The skill's name, as listed"}},
+                    "required": ["name"],
+                    "additionalProperties": false,
+                }),
+            });
+        }
+        specs
+    }
+
+    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+        if name == TOOL {
+            return Ok(Deed::Look { what: named(args).unwrap_or_default() });
+        }
+        self.inner.deed(name, args)
+    }
+
+    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+        if name == TOOL { Done::said(self.load(args)) } else { self.inner.carry_out(name, args, deed, hunks, watch) }
+    }
+
+    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
+        if name == TOOL { self.load(args) } else { self.inner.run(name, args, cancelled) }
+    }
+
+    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+        self.inner.over(name, args, text)
+    }
+
+    fn keeps(&self) -> usize {
+        self.inner.keeps()
+    }
+
+    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+        self.inner.files(most, sight)
+    }
+
+    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+        self.inner.text(path, most, sight)
+    }
+
+    fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
+        self.inner.put_back(path, expected, text)
+    }
+}

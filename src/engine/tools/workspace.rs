@@ -1,0 +1,479 @@
+//! What the workspace says of itself beside its code: files with rules and skills, found and read again when they change.
+//! Read by the planner's thread and by the one that looks for changes; the engine's own thread only asks what is known.
+//! Not for: putting them into a plan (`plans::sources::rules`), requests about them (`workspace_rules`) or summaries of modules (`modules`).
+
+use super::skills::{self, Skill};
+use crate::code::index::arrived::Arrived;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::plan::{ContextPlan, RowKind};
+use crate::domain::summary::accepted::FileCover;
+use crate::domain::summary::module::{ModuleCard, Staleness};
+use crate::domain::tool::consent::matches;
+use crate::domain::tool::visibility::Sight;
+use crate::engine::plans::sources::rule_text::load;
+use crate::engine::startup::setup::{ProjectSetup, Setup};
+use crate::engine::summaries::modules;
+use crate::tools::folder::{Folder, Looked, repository};
+use std::collections::{HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The files of a folder, the first that is there counts.
+pub(crate) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Files with rules around what is named or touched that go; four times as many folders are looked at.
+pub(crate) const AROUND: usize = 24;
+/// Why rules in a folder that git ignores do not go.
+const IGNORED: &str = "lies in a folder that git ignores";
+/// Texts that are kept at hand.
+const KEPT: usize = 200;
+
+/// A file with rules.
+#[derive(Clone, Debug)]
+pub(crate) struct Guide {
+    pub(crate) atom: Atom,
+    /// As people name it.
+    pub(crate) path: String,
+    /// The folder whose work it is for, in words; empty for the person's own.
+    pub(crate) folder: String,
+    /// Of the person, not of the project.
+    pub(crate) own: bool,
+    /// It goes only because something near it is named or touched.
+    pub(crate) nested: bool,
+    /// Switched off in the settings.
+    pub(crate) off: bool,
+    pub(crate) found: Result<Arc<GuideText>, String>,
+}
+
+/// The text of a file with rules.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GuideText {
+    /// As it goes: secrets masked, files put in the place of their names.
+    pub(crate) sent: Arc<str>,
+    /// As it stands in the file, as far as it is read.
+    pub(crate) raw: Arc<str>,
+    pub(crate) bytes: u64,
+    pub(crate) left: u64,
+    /// Characters that nobody would see.
+    pub(crate) hidden: u32,
+    pub(crate) notes: Vec<String>,
+    /// The files that it was made of, as they were.
+    pub(crate) of: Vec<(PathBuf, Looked)>,
+}
+
+/// Files with rules, farthest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Guides {
+    pub(crate) list: Vec<Guide>,
+    /// Files that stay out because the folder is not trusted.
+    pub(crate) untrusted: u32,
+}
+
+/// What is known without reading.
+struct Known {
+    set: ProjectSetup,
+    trusted: bool,
+    atoms: HashSet<Atom>,
+    sent: HashMap<BranchId, HashMap<Atom, Hash>>,
+    skills: Arc<Vec<Skill>>,
+    /// What rules of the person's keep from being read.
+    denied: Sight,
+}
+
+/// What was read.
+#[derive(Default)]
+struct Read {
+    texts: HashMap<PathBuf, Arc<GuideText>>,
+    /// What the last look went to: the folder it went out from, the path beneath it, and what stood there.
+    looked: Vec<(PathBuf, PathBuf, Looked)>,
+    polls: u32,
+    /// Hashes of files, with what stood there.
+    hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
+    /// Files that came into folders since summaries of them were made, by folder and the summary's time.
+    arrived: HashMap<(PathBuf, i64), Arc<Arrived>>,
+}
+
+/// See the module.
+pub(crate) struct Project {
+    pub(crate) workspace: PathBuf,
+    known: Mutex<Known>,
+    read: Mutex<Read>,
+}
+
+/// The folder that is looked at, opened, with the workspace's place beneath it.
+pub(crate) struct Top {
+    pub(crate) folder: Folder,
+    pub(crate) path: PathBuf,
+    pub(crate) below: PathBuf,
+    /// The folder's own name, which names the project.
+    pub(crate) name: String,
+}
+
+impl Project {
+    pub(crate) fn new(setup: &Setup) -> Arc<Self> {
+        let workspace = PathBuf::from(&setup.workspace);
+        let known = Known {
+            set: setup.project.clone(),
+            trusted: setup.trusted,
+            atoms: HashSet::new(),
+            sent: HashMap::new(),
+            skills: Arc::default(),
+            denied: Sight::default(),
+        };
+        let project = Self { workspace, known: Mutex::new(known), read: Mutex::default() };
+        project.find_skills();
+        Arc::new(project)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Other settings, or another trust.
+    pub(crate) fn configure(&self, set: Option<ProjectSetup>, trusted: bool) {
+        let mut known = self.known();
+        known.trusted = trusted;
+        if let Some(set) = set {
+            known.set = set;
+        }
+        drop(known);
+        self.find_skills();
+    }
+
+    /// What rules of the person's keep from being read, from now on.
+    pub(crate) fn keep_back(&self, denied: Sight) {
+        let before = std::mem::replace(&mut self.known().denied, denied);
+        if before != self.denied() {
+            self.read().arrived.clear();
+        }
+    }
+
+    /// What rules of the person's keep from being read.
+    pub(crate) fn denied(&self) -> Sight {
+        self.known().denied.clone()
+    }
+
+    pub(crate) fn settings(&self) -> (ProjectSetup, bool) {
+        let known = self.known();
+        (known.set.clone(), known.trusted)
+    }
+
+    /// Whether an atom names an item of the project.
+    pub(crate) fn knows(&self, atom: &Atom) -> bool {
+        self.known().atoms.contains(atom)
+    }
+
+    /// An item that is no file with rules.
+    pub(crate) fn learn(&self, atom: Atom) {
+        self.known().atoms.insert(atom);
+    }
+
+    /// A fork carried what its branch did.
+    pub(crate) fn inherit(&self, from: BranchId, to: BranchId) {
+        let mut known = self.known();
+        if let Some(sent) = known.sent.get(&from).cloned() {
+            known.sent.insert(to, sent);
+        }
+    }
+
+    /// What of the project a call carried.
+    pub(crate) fn carried(&self, branch: BranchId, plan: &ContextPlan) {
+        let ours = plan.included().filter(|row| matches!(row.kind, RowKind::Rules | RowKind::Module));
+        let texts = ours.filter_map(|row| Some((row.atom, row.text?))).collect();
+        self.known().sent.insert(branch, texts);
+    }
+
+    /// The hash of an item's text in the last call of a branch.
+    pub(crate) fn last_sent(&self, branch: BranchId, atom: &Atom) -> Option<Hash> {
+        self.known().sent.get(&branch)?.get(atom).copied()
+    }
+
+    /// The folder from which on rules count.
+    pub(crate) fn top(&self) -> Option<Top> {
+        let workspace = self.workspace.canonicalize().ok()?;
+        let path = repository(&workspace);
+        let below = workspace.strip_prefix(&path).ok()?.to_path_buf();
+        let name = path.file_name().map(|name| plain(&name.to_string_lossy())).unwrap_or_default();
+        let folder = Folder::open(&path).ok()?.without(self.denied(), &below);
+        Some(Top { folder, path, below, name })
+    }
+
+    /// The rules that count while these paths beneath the workspace are named or touched: the person's own, then from the
+    /// topmost folder down to the nearest.
+    pub(crate) fn guides(&self, near: &[String], most: usize) -> Guides {
+        let (set, trusted) = self.settings();
+        let mut guides = Guides::default();
+        if !set.rules {
+            return guides;
+        }
+        let mut read = self.read();
+        if read.texts.len() > KEPT {
+            read.texts.clear();
+        }
+        let mut looked = Vec::new();
+        let mut search = Search { set: &set, read: &mut read, looked: &mut looked };
+        if let Some(own) = set.own.as_ref().and_then(|own| Some((own, Folder::open(own).ok()?))) {
+            guides.list.extend(search.own(own.0, &own.1));
+        }
+        if let Some(top) = self.top() {
+            let mut nested = 0;
+            for place in places(&top, near, most) {
+                match trusted {
+                    true if place.nested && nested == most => {}
+                    true => {
+                        let found = search.guide(&top, &place);
+                        nested += usize::from(place.nested && found.is_some());
+                        guides.list.extend(found);
+                    }
+                    false if place.nested => {}
+                    false => guides.untrusted += u32::from(search.name(&top, &place).is_some()),
+                }
+            }
+        }
+        read.looked = looked;
+        drop(read);
+        let mut known = self.known();
+        known.atoms.extend(guides.list.iter().map(|guide| guide.atom));
+        guides
+    }
+
+    /// Files with rules that stay out because the folder is not trusted, by their names alone.
+    pub(crate) fn untrusted(&self) -> Vec<String> {
+        let (set, _) = self.settings();
+        let Some(top) = self.top() else { return Vec::new() };
+        let mut read = Read::default();
+        let mut search = Search { set: &set, read: &mut read, looked: &mut Vec::new() };
+        let named = places(&top, &[], 0).into_iter().filter_map(|spot| {
+            let (name, _) = search.name(&top, &spot)?;
+            Some(format!("{}{name}", spot.shown))
+        });
+        named.collect()
+    }
+
+    /// Which files of a summary are no longer as they were, and which came into its folder. A file is read again only when it
+    /// was written since the last look, a folder only when a name came or went.
+    pub(crate) fn stale(&self, root: &Path, card: &ModuleCard) -> Staleness {
+        let mut stale = self.changed(root, &card.files);
+        let Some(folder) = card.folder().and_then(|folder| root.join(folder).canonicalize().ok()) else { return stale };
+        let Ok(beneath) = folder.strip_prefix(root) else { return stale };
+        let key = (folder.clone(), card.generated_at);
+        let held = self.read().arrived.get(&key).cloned().filter(|arrived| arrived.holds(&folder));
+        let arrived = held.unwrap_or_else(|| {
+            let known: HashSet<&Path> =
+                card.files.iter().filter_map(|file| Path::new(&file.path).strip_prefix(beneath).ok()).collect();
+            let found = Arrived::look(&folder, &modules::bounds(self.denied(), beneath.to_owned()), &|path| {
+                known.contains(Path::new(path))
+            });
+            let found = Arc::new(found);
+            let mut read = self.read();
+            if read.arrived.len() > KEPT {
+                read.arrived.clear();
+            }
+            read.arrived.insert(key, found.clone());
+            found
+        });
+        for file in &arrived.files {
+            stale.comes(&beneath.join(file).to_string_lossy());
+        }
+        stale
+    }
+
+    fn changed(&self, root: &Path, files: &[FileCover]) -> Staleness {
+        const LARGEST: u64 = 4 << 20;
+        let mut stale = Staleness::default();
+        let Ok(folder) = Folder::open(root) else { return stale };
+        let mut read = self.read();
+        if read.hashes.len() > 20_000 {
+            read.hashes.clear();
+        }
+        for file in files {
+            let path = Path::new(&file.path);
+            let there = folder.look(path);
+            let known = read.hashes.get(&root.join(path)).filter(|(was, _)| *was == there).map(|(_, hash)| *hash);
+            let hash = known.unwrap_or_else(|| {
+                let hash = folder.hash(path, LARGEST);
+                read.hashes.insert(root.join(path), (there.clone(), hash));
+                hash
+            });
+            if hash != Some(file.hash) {
+                stale.changes(&file.path);
+            }
+        }
+        stale
+    }
+
+    /// The skills that there are.
+    pub(crate) fn skills(&self) -> Arc<Vec<Skill>> {
+        self.known().skills.clone()
+    }
+
+    /// Looks for skills; says whether they are others than before.
+    fn find_skills(&self) -> bool {
+        let (set, trusted) = self.settings();
+        let workspace = self.workspace.canonicalize().ok().filter(|_| trusted);
+        let found = if set.skills { skills::find(workspace.as_deref(), set.home.as_deref()) } else { Vec::new() };
+        let atom = skills::atom();
+        let mut known = self.known();
+        known.atoms.insert(atom);
+        let changed = *known.skills != found;
+        if changed {
+            known.skills = Arc::new(found);
+        }
+        changed
+    }
+
+    /// Whether anything that was looked at is no longer as it was.
+    pub(crate) fn poll(&self) -> bool {
+        let mut read = self.read();
+        read.polls = read.polls.wrapping_add(1);
+        let skills = read.polls.is_multiple_of(4);
+        let mut open: HashMap<PathBuf, Option<Folder>> = HashMap::new();
+        let mut changed = false;
+        for (root, path, before) in &mut read.looked {
+            let folder = open.entry(root.clone()).or_insert_with(|| Folder::open(root).ok());
+            let now = folder.as_ref().map_or(Looked::Nothing, |folder| folder.look(path));
+            changed |= now != *before;
+            *before = now;
+        }
+        drop(read);
+        if skills { self.find_skills() || changed } else { changed }
+    }
+}
+
+/// A folder that may hold rules.
+struct Spot {
+    /// Beneath the topmost folder.
+    folder: PathBuf,
+    /// Before the file's name, as people name it.
+    shown: String,
+    words: String,
+    nested: bool,
+}
+
+/// The folders from the topmost down to the workspace, then those around the paths that are near.
+fn places(top: &Top, near: &[String], most: usize) -> Vec<Spot> {
+    let steps: Vec<Component<'_>> = top.below.components().collect();
+    let mut found = Vec::new();
+    for depth in 0..=steps.len() {
+        let folder: PathBuf = steps[..depth].iter().collect();
+        let up = steps.len() - depth;
+        let words = match up {
+            0 => "the workspace".to_owned(),
+            _ if depth == 0 => format!("all of {}", top.name),
+            _ => plain(&format!("{}/", folder.display())),
+        };
+        found.push(Spot { folder, shown: "../".repeat(up), words, nested: false });
+    }
+    let mut inner: Vec<PathBuf> = near.iter().filter_map(|path| beneath(path)).flat_map(|path| around(&path)).collect();
+    inner.sort();
+    inner.dedup();
+    for folder in inner.into_iter().take(most * 4) {
+        let shown = plain(&format!("{}/", folder.display()));
+        found.push(Spot { folder: top.below.join(&folder), words: shown.clone(), shown, nested: true });
+    }
+    found
+}
+
+/// A path beneath the workspace by its names alone.
+fn beneath(path: &str) -> Option<PathBuf> {
+    let steps = Path::new(path).components().filter(|step| !matches!(step, Component::CurDir));
+    let steps: Vec<Component<'_>> = steps.collect();
+    let plain = !steps.is_empty() && steps.iter().all(|step| matches!(step, Component::Normal(_)));
+    plain.then(|| steps.iter().collect())
+}
+
+/// A path and the folders that it lies in, the workspace itself left out. What is no folder holds no rules.
+fn around(path: &Path) -> Vec<PathBuf> {
+    path.ancestors().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf).collect()
+}
+
+struct Search<'a> {
+    set: &'a ProjectSetup,
+    read: &'a mut Read,
+    looked: &'a mut Vec<(PathBuf, PathBuf, Looked)>,
+}
+
+impl Search<'_> {
+    /// The name of the file that counts in a folder.
+    fn name(&mut self, top: &Top, spot: &Spot) -> Option<(&'static str, Looked)> {
+        self.first(&top.path, &top.folder, &spot.folder)
+    }
+
+    fn first(&mut self, root: &Path, folder: &Folder, inner: &Path) -> Option<(&'static str, Looked)> {
+        for name in NAMES {
+            let path = inner.join(name);
+            let there = folder.look(&path);
+            self.looked.push((root.to_path_buf(), path, there.clone()));
+            if there != Looked::Nothing {
+                return Some((name, there));
+            }
+        }
+        None
+    }
+
+    fn guide(&mut self, top: &Top, spot: &Spot) -> Option<Guide> {
+        let (name, there) = self.name(top, spot)?;
+        let path = spot.folder.join(name);
+        let foreign = spot.nested && top.folder.ignored(&spot.folder);
+        let shown = format!("{}{name}", spot.shown);
+        let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
+        Some(Guide {
+            atom: atom(ProjectKind::Rules, &top.name, &path.to_string_lossy()),
+            folder: spot.words.clone(),
+            own: false,
+            nested: spot.nested,
+            off,
+            // What a package brought along does not speak for the project.
+            found: if foreign { Err(IGNORED.into()) } else { self.text(&top.path, &top.folder, &path, &there) },
+            path: shown,
+        })
+    }
+
+    fn own(&mut self, root: &Path, folder: &Folder) -> Option<Guide> {
+        let (name, there) = self.first(root, folder, Path::new(""))?;
+        let shown = short(&root.join(name), self.set.home.as_deref());
+        let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
+        Some(Guide {
+            atom: atom(ProjectKind::Rules, "", name),
+            folder: String::new(),
+            own: true,
+            nested: false,
+            off,
+            found: self.text(root, folder, Path::new(name), &there),
+            path: shown,
+        })
+    }
+
+    /// The text of a file, read again where it, or a file that it names, has changed.
+    fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<GuideText>, String> {
+        if let Looked::Refused(why) = there {
+            return Err(why.clone());
+        }
+        let key = root.join(path);
+        let known = self.read.texts.get(&key).filter(|text| {
+            text.of.first().is_some_and(|(_, first)| first == there)
+                && text.of.iter().skip(1).all(|(path, before)| folder.look(path) == *before)
+        });
+        let text = if let Some(text) = known {
+            text.clone()
+        } else {
+            let made = Arc::new(load(folder, path, there, u64::from(self.set.limit.max(256)))?);
+            self.read.texts.insert(key, made.clone());
+            made
+        };
+        self.looked.extend(text.of.iter().skip(1).map(|(path, was)| (root.to_path_buf(), path.clone(), was.clone())));
+        Ok(text)
+    }
+}
+
+/// A path with `~` for the home folder.
+pub(crate) fn short(path: &Path, home: Option<&Path>) -> String {
+    let inner = home.and_then(|home| path.strip_prefix(home).ok());
+    plain(&inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display())))
+}

@@ -1,0 +1,354 @@
+//! Requests about what a project says of itself: the list, taking a file out of a branch's calls, writing one, a skill for a
+//! message.
+//! Not for: finding and reading (`workspace`, `skills`) or plans (`plans::sources::rules`).
+
+use super::skills;
+use super::workspace::{AROUND, Guide, GuideText, NAMES, Project};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
+use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList, Stands};
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::operation::Change;
+use crate::domain::planning::plan::{ContextPlan, Reason, Row, Verdict};
+use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use crate::domain::tool::trace::RunTools;
+use crate::domain::tool::visibility::Sight;
+use crate::engine::api::{Act, Answer, Item, ProjectAct, Ticket};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::sources::rules;
+use crate::store::types::Write;
+use std::sync::Arc;
+
+/// Files of the workspace that are looked through for rules.
+const MOST: usize = 50_000;
+/// Folders whose rules are listed.
+const LISTED: usize = 300;
+/// How the list of skills is named.
+pub(crate) const SKILLS: &str = "skills";
+
+/// What the list is made from, so that it can be made beside the engine.
+struct Ground {
+    denied: Sight,
+    project: Arc<Project>,
+    tools: Option<Arc<dyn RunTools>>,
+    marks: Vec<Mark>,
+    plan: Option<Arc<ContextPlan>>,
+    counter: Arc<dyn CountTokens>,
+    encoding: Encoding,
+}
+
+impl Core {
+    /// Does what is asked about the project; the list is made on a thread of its own.
+    pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
+        let result = match act {
+            ProjectAct::List { branch } => {
+                return self.beside(ticket, branch, |ground| Ok(Answer::Project(Box::new(ground.list()))));
+            }
+            ProjectAct::Module(act) => return self.module_act(ticket, act),
+            ProjectAct::Set { branch, path, on, once } => self.set_item(branch, &path, on, once),
+            ProjectAct::Save { branch, path, text, expected } => self.save_rules(branch, &path, &text, expected),
+        };
+        self.answer(ticket, result);
+        Ok(())
+    }
+
+    fn beside(
+        &self,
+        ticket: Ticket,
+        branch: BranchId,
+        make: impl FnOnce(&Ground) -> Result<Answer, Failure> + Send + 'static,
+    ) -> Result<(), Failure> {
+        let branch = self.branch(branch)?;
+        let ground = Ground {
+            denied: self.denied(),
+            project: self.project.clone(),
+            tools: self.setup.tools.clone().filter(|_| self.trusted),
+            marks: branch.marks.clone(),
+            plan: self.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone()),
+            counter: self.setup.counter.clone(),
+            encoding: self.rules(&branch)?.model.encoding,
+        };
+        let inbox = self.inbox.clone();
+        let work = move || {
+            let _ = inbox.send(Inbox::Answer(ticket, Box::new(make(&ground))));
+        };
+        let _ = std::thread::Builder::new().name("pleach-project".into()).spawn(work);
+        Ok(())
+    }
+
+    /// Rules or skills as things that a person looks through.
+    pub(crate) fn project_things(&self, ticket: Ticket, branch: BranchId, kind: ThingKind) -> Result<(), Failure> {
+        self.beside(ticket, branch, move |ground| {
+            let wanted = if kind == ThingKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
+            let items = ground.list().items.into_iter().filter(|item| item.kind == wanted);
+            Ok(Answer::Things(kind, items.map(|item| thing(kind, item)).collect()))
+        })
+    }
+
+    /// The rules that a path names.
+    fn guide(&self, path: &str) -> Result<Guide, Failure> {
+        let found = self.project.guides(&[path.to_owned()], AROUND).list.into_iter().find(|guide| guide.path == path);
+        let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("pleach project lists them.");
+        found.ok_or_else(gone)
+    }
+
+    fn set_item(&mut self, id: BranchId, path: &str, on: Option<bool>, once: bool) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let (atom, off, nested) = if path == SKILLS {
+            (skills::atom(), false, false)
+        } else {
+            let guide = self.guide(path)?;
+            (guide.atom, guide.off, guide.nested)
+        };
+        let mark = branch.marks.iter().find(|mark| mark.target == atom).map(|mark| mark.kind);
+        let out = mark.is_some_and(MarkKind::excludes);
+        let on = on.unwrap_or(out || (off && mark.is_none()));
+        let act = match (on, out, off) {
+            (true, true, _) => Act::Clear,
+            (true, false, true) => Act::Set { kind: MarkKind::IncludeOnce, toggle: false },
+            (true, false, false) if nested => {
+                let words = "it goes once a file near it is named or touched";
+                return Ok(Answer::Done(format!("{path} is not excluded; {words}.")));
+            }
+            (true, false, false) => return Ok(Answer::Done(format!("{path} is not excluded."))),
+            (false, true, _) => return Ok(Answer::Done(format!("{path} is excluded already."))),
+            (false, false, true) if mark.is_some() => Act::Clear,
+            (false, false, _) if once => Act::Set { kind: MarkKind::ExcludeOnce, toggle: false },
+            (false, false, _) => Act::Set { kind: MarkKind::Exclude, toggle: false },
+        };
+        self.mark(id, &[Item::Atom(atom)], act)
+    }
+
+    /// Writes a file with rules as the tools would, so that undo takes it back.
+    fn save_rules(&mut self, id: BranchId, path: &str, text: &str, expected: Option<Hash>) -> Result<Answer, Failure> {
+        let branch = self.branch(id)?;
+        let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
+        if !is_rules(path) {
+            return Err(kept(Failure::user(format!("{path} is not named as files with rules are."))));
+        }
+        let text = if text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") };
+        let tools = self.setup.tools.clone().filter(|_| self.trusted);
+        let tools =
+            tools.ok_or_else(|| kept(Failure::user("Files are written only in a trusted folder, with tools on.")))?;
+        let denied = self.denied();
+        let before =
+            expected.map(|_| tools.text(path, 2 << 20, &denied)).transpose().map_err(|why| kept(Failure::user(why)))?;
+        if before.as_ref().map(|text| Hash::of(text.as_bytes())) != expected {
+            let why = format!("{path} was changed by something else meanwhile.");
+            return Err(kept(Failure::new(FailureKind::Stale, why).todo("Leave the editor and open it anew.")));
+        }
+        tools.put_back(path, expected, Some(&text)).map_err(|why| kept(Failure::user(why)))?;
+        let change = Change::File { path: path.to_owned(), before: expected, after: Some(Hash::of(text.as_bytes())) };
+        let texts = before.into_iter().map(Into::into).chain([text.as_str().into()]);
+        let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session: branch.session, text }).collect();
+        writes.push(self.operation(branch.session, format!("wrote {path}"), vec![change]));
+        self.store.write(writes)?;
+        self.project_changed();
+        Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
+    }
+
+    /// Something of the project is no longer as it was: plans on the screen are made again. None is refused for it; what was
+    /// drawn goes as it was drawn.
+    pub(crate) fn project_changed(&mut self) {
+        let drawn: Vec<_> = self.drawn.iter().map(|(id, drawn)| (*id, drawn.draft.clone())).collect();
+        for (branch, draft) in drawn {
+            let generation = self.newest.get(&branch).copied().unwrap_or_default();
+            if self.live.contains_key(&branch) {
+                continue;
+            }
+            if let Err(failure) = self.replan(None, branch, generation, draft) {
+                self.say(crate::engine::api::Event::Notice(failure.to_string()));
+            }
+        }
+    }
+
+    /// Skills whose names fit what was typed behind `skill:` or before it.
+    pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
+        let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
+        let begins = skills::PREFIX.starts_with(&query);
+        let all = self.project.skills();
+        let fits = all.iter().filter(|skill| begins || skill.name.to_lowercase().contains(&query));
+        fits.map(|skill| format!("{}{}", skills::PREFIX, skill.name)).take(20).collect()
+    }
+
+    /// A skill's text for a message.
+    pub(crate) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
+        let skills = self.project.skills();
+        let found = skills.iter().find(|skill| skill.name == name);
+        let found =
+            found.ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists them."))?;
+        let (text, masked) = found.text().map_err(Failure::user)?;
+        Ok(Answer::Attached { text: text.into(), masked })
+    }
+
+    /// The text of an item of the project that stays out.
+    pub(crate) fn project_text(&self, atom: &Atom, path: Option<&str>) -> Option<String> {
+        if *atom == skills::atom() {
+            return Some(skills::listed(&self.project.skills()));
+        }
+        let modules = crate::engine::summaries::modules::current(&self.store, &self.project).unwrap_or_default();
+        if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
+            return Some(crate::engine::summaries::modules::sent(&card, Some(&stale)));
+        }
+        let guide = self.guide(path?).ok().filter(|guide| guide.atom == *atom)?;
+        guide.found.ok().map(|text| text.sent.to_string())
+    }
+}
+
+/// Whether a path ends as files with rules are named.
+fn is_rules(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name))
+}
+
+impl Ground {
+    fn list(&self) -> ProjectList {
+        let (_, trusted) = self.project.settings();
+        let names = self.tools.as_ref().map(|tools| tools.files(MOST, &self.denied).0).unwrap_or_default();
+        let near: Vec<String> = names.into_iter().filter(|name| is_rules(name)).collect();
+        let guides = self.project.guides(&near, LISTED).list;
+        let mut items: Vec<ProjectItem> = guides.iter().map(|guide| self.rules(guide)).collect();
+        items.extend(self.untrusted());
+        let listed = self.marks.iter().find(|mark| mark.target == skills::atom() && mark.kind.excludes());
+        let stands = listed.map_or(Stands::Waits, |mark| Stands::Excluded { once: mark.kind == MarkKind::ExcludeOnce });
+        items.extend(self.project.skills().iter().map(|skill| {
+            let (text, notes) = match skill.text() {
+                Ok((text, masked)) => (text, (masked > 0).then(|| format!("{masked} masked")).into_iter().collect()),
+                Err(why) => (String::new(), vec![why]),
+            };
+            ProjectItem {
+                kind: ProjectKind::Skill,
+                atom: Some(skills::atom()),
+                path: skill.path.clone(),
+                title: skill.name.clone(),
+                about: skill.about.clone(),
+                stands: stands.clone(),
+                tokens: self.counter.count(self.encoding, &text),
+                bytes: skill.bytes(),
+                left: 0,
+                notes,
+                hash: Hash::of(text.as_bytes()),
+                text: text.into(),
+                writable: false,
+            }
+        }));
+        let root = self.project.top().map(|top| top.path.display().to_string()).unwrap_or_default();
+        ProjectList { root, trusted, items }
+    }
+
+    fn rules(&self, guide: &Guide) -> ProjectItem {
+        let none = Arc::new(GuideText::default());
+        let text = guide.found.as_ref().unwrap_or(&none);
+        let whole = text.left == 0 && guide.found.is_ok();
+        ProjectItem {
+            kind: ProjectKind::Rules,
+            atom: Some(guide.atom),
+            path: guide.path.clone(),
+            title: guide.path.clone(),
+            about: if guide.own { "all projects, your own".into() } else { guide.folder.clone() },
+            stands: self.stands(guide),
+            tokens: guide.found.as_ref().map_or(0, |text| self.counter.count(self.encoding, &rules::sent(guide, text))),
+            bytes: text.bytes,
+            left: text.left,
+            notes: text.notes.clone(),
+            hash: Hash::of(text.raw.as_bytes()),
+            text: text.raw.clone(),
+            writable: whole && !guide.own && !guide.path.starts_with("../") && self.tools.is_some(),
+        }
+    }
+
+    fn stands(&self, guide: &Guide) -> Stands {
+        if let Err(why) = &guide.found {
+            return Stands::Unread { why: why.clone() };
+        }
+        let row = self.plan.as_ref().and_then(|plan| plan.rows.iter().find(|row| row.atom == guide.atom));
+        let mark = self.marks.iter().find(|mark| mark.target == guide.atom).map(|mark| mark.kind);
+        let goes = row.is_some_and(Row::included);
+        match mark {
+            Some(MarkKind::Exclude) => Stands::Excluded { once: false },
+            Some(MarkKind::ExcludeOnce) => Stands::Excluded { once: true },
+            _ if goes => Stands::Goes,
+            _ if row.is_some_and(|row| {
+                matches!(row.verdict, Verdict::Out { .. }) && matches!(row.reason, Reason::Budget { .. })
+            }) =>
+            {
+                Stands::NoRoom
+            }
+            Some(MarkKind::IncludeOnce) => Stands::Goes,
+            _ if guide.off => Stands::Off,
+            _ if guide.nested => Stands::Waits,
+            _ => Stands::Goes,
+        }
+    }
+
+    /// Where the folder is not trusted: the names of what would go, nothing of what it says.
+    fn untrusted(&self) -> Vec<ProjectItem> {
+        let (set, trusted) = self.project.settings();
+        if trusted || !set.rules {
+            return Vec::new();
+        }
+        let named = self.project.untrusted();
+        let item = |path: String| ProjectItem {
+            kind: ProjectKind::Rules,
+            atom: None,
+            title: path.clone(),
+            path,
+            about: String::new(),
+            stands: Stands::Untrusted,
+            tokens: 0,
+            bytes: 0,
+            left: 0,
+            notes: Vec::new(),
+            text: Arc::from(""),
+            writable: false,
+            hash: Hash::default(),
+        };
+        named.into_iter().map(item).collect()
+    }
+}
+
+/// An item as a thing of the editors' screen.
+fn thing(kind: ThingKind, item: ProjectItem) -> Thing {
+    let mut note = Vec::new();
+    if kind == ThingKind::Rules {
+        note.extend([item.stands.short().to_owned(), item.stands.words()]);
+        note.dedup();
+        if !item.about.is_empty() {
+            note.push(format!("for {}", item.about));
+        }
+    } else {
+        note.extend(Some(item.about.clone()).filter(|about| !about.is_empty()));
+        note.push(item.path.clone());
+    }
+    note.push(format!("{} tok est", grouped(u64::from(item.tokens))));
+    note.extend(item.notes.iter().cloned());
+    let editing = match kind {
+        ThingKind::Rules if item.writable => Editing::Here,
+        ThingKind::Rules if item.left > 0 => Editing::Not("It is larger than is read here; edit it where it lies."),
+        ThingKind::Rules if item.stands == Stands::Untrusted => {
+            Editing::Not("This folder is not trusted; /trust-folder changes that.")
+        }
+        ThingKind::Rules => Editing::Not("It lies outside this folder; edit it where it lies."),
+        _ => Editing::Not("A skill is edited where it lies; a puts it into the message."),
+    };
+    let version = Version { what: "as it stands now".into(), at: None, text: item.text, current: true, from: None };
+    Thing {
+        kind,
+        id: if kind == ThingKind::Rules { item.path } else { item.title.clone() },
+        title: item.title,
+        note: note.join("; "),
+        editing,
+        goes: item.stands.goes() || (kind == ThingKind::Skills && item.stands == Stands::Waits),
+        versions: if item.stands == Stands::Untrusted { Vec::new() } else { vec![version] },
+    }
+}
+
+/// Whether a mark on an item of the project makes sense: rules go by themselves, so there is nothing to pin.
+pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
+    if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
+        return Err(Failure::user("It goes with each call by itself; there is nothing to pin.")
+            .todo("x leaves it out until taken back."));
+    }
+    Ok(())
+}

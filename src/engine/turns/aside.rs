@@ -1,0 +1,317 @@
+//! Side questions: asked in a branch's present context, answered beside it, forgotten. Nothing becomes a message, no mark
+//! counts down, no tool runs, no piece of what was said is stored; only that a call was made, and what it cost.
+//! Not for: turns (`live`).
+
+use super::machine::Arrived;
+use super::stream::{Call, Report};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::call::model::Price;
+use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::usage::UsageReport;
+use crate::domain::conversation::branch::StateVersion;
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::planning::policy::Section;
+use crate::engine::api::{Answer, AsideView, Event, Ticket};
+use crate::engine::branches::fork::{Sprout, fresh_name};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::draft::Use;
+use crate::engine::plans::snapshot::Question;
+use crate::engine::plans::worker::{Solution, Solved, Stored};
+use crate::engine::startup::setup::rules;
+use crate::store::types::Write;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use uuid::Uuid;
+
+/// A question that waits for its plan.
+pub(crate) struct Waiting {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) text: Arc<str>,
+    /// The node after which it would stand.
+    pub(crate) base: Option<NodeId>,
+}
+
+/// A question that is asked.
+pub(crate) struct Aside {
+    view: AsideView,
+    base: Option<NodeId>,
+    card: RunCard,
+    solved: Solved,
+    arrived: Arrived,
+    price: Option<Price>,
+    prompt_micro: Option<u64>,
+    cancel: Arc<AtomicBool>,
+    /// Nobody wants the answer any more; its call is still counted.
+    dropped: bool,
+}
+
+/// All that are open.
+pub(crate) type Asides = HashMap<RunId, Aside>;
+
+impl Core {
+    /// Asks beside a branch: first the plan.
+    pub(crate) fn aside(&mut self, ticket: Ticket, branch: BranchId, text: Arc<str>) -> Result<(), Failure> {
+        if text.trim().is_empty() {
+            return Err(Failure::user("There is nothing to ask yet.").todo("Type the side question."));
+        }
+        let there = self.branch(branch)?;
+        // Without tools: what a side question does must leave no trace.
+        let rules = rules(&self.setup, &self.learned, &there, false)?;
+        self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
+        let base = self.live.get(&branch).map_or(there.head, |live| live.before.0);
+        let question = Question { base, text: Some(text.clone()), ..Question::default() };
+        let waiting = Waiting { ticket, branch, text, base };
+        self.submit_under(&there, rules, &question, Use::Aside(waiting))
+    }
+
+    /// Its plan is there: the call is written down and made.
+    pub(crate) fn aside_planned(&mut self, waiting: Waiting, solution: Solution) {
+        let ticket = waiting.ticket;
+        let opened = match solution {
+            Ok(Ok(solved)) => self.open_aside(waiting, solved),
+            Ok(Err(blocked)) => Err(Failure::new(FailureKind::Blocked, blocked.sentence()).kept("Nothing was sent.")),
+            Err(failure) => Err(failure),
+        };
+        self.answer(ticket, opened.map(|run| Answer::Asked { run }));
+    }
+
+    fn open_aside(&mut self, waiting: Waiting, solved: Solved) -> Result<RunId, Failure> {
+        let branch = self.branch(waiting.branch)?;
+        let rules = rules(&self.setup, &self.learned, &branch, false)?;
+        let provider = self.setup.servers.provider(&rules.profile)?;
+        let whose = (branch.session, branch.id);
+        let run = RunId(Uuid::now_v7());
+        let card = RunCard::open(run, whose, &solved.plan, solved.wire.digest, 1, self.now());
+        let card = RunCard { aside: true, ..card };
+        // Should the program die meanwhile, the call is on record as interrupted; nothing of it has to be recovered.
+        let kept = RunCard { status: RunStatus::Interrupted, ..card.clone() };
+        self.store.write(vec![
+            Write::PutPlan { id: solved.plan.id, branch: branch.id, body: without_words(&solved)? },
+            Write::PutRun(Box::new(kept.clone())),
+        ])?;
+        self.session_mut(branch.id)?.put_run(&kept);
+        let cancel = Arc::new(AtomicBool::new(false));
+        let call = Call {
+            run,
+            wire: solved.wire.clone(),
+            provider,
+            store: self.store.clone(),
+            counter: self.setup.counter.clone(),
+            encoding: rules.model.encoding,
+            cancel: cancel.clone(),
+            until: None,
+            saves: false,
+        };
+        let prompt_micro = self.prompt_cost(rules.model.price, &solved.plan, 0).map(|cost| cost.micro);
+        let view = AsideView {
+            run,
+            branch: branch.id,
+            question: waiting.text,
+            text: String::new(),
+            tokens: 0,
+            cost_micro: prompt_micro,
+            card: None,
+            failure: None,
+        };
+        self.say(Event::Run(Box::new(card.clone())));
+        self.say(Event::Aside(Box::new(view.clone())));
+        let (arrived, price) = (Arrived::default(), rules.model.price);
+        let aside =
+            Aside { view, base: waiting.base, card, solved, arrived, price, prompt_micro, cancel, dropped: false };
+        self.asides.insert(run, aside);
+        let inbox = self.inbox.clone();
+        call.start(move |report| drop(inbox.send(Inbox::Aside(Box::new(report)))));
+        Ok(run)
+    }
+
+    /// What its call reports.
+    pub(crate) fn aside_report(&mut self, report: Report) {
+        match report {
+            Report::Deltas { run, deltas, tokens } => {
+                let Some(aside) = self.asides.get_mut(&run) else { return };
+                for delta in &deltas {
+                    aside.arrived.add(delta);
+                    if let Delta::Diagnostic(told) = delta {
+                        aside.card.diagnose(told.clone());
+                    }
+                }
+                let words = |delta: &Delta| matches!(delta, Delta::Text(_) | Delta::Reasoning(_));
+                if !deltas.iter().any(words) || aside.dropped {
+                    return;
+                }
+                aside.view.text.clone_from(&aside.arrived.text);
+                aside.view.tokens = tokens;
+                let priced = aside.price.zip(aside.prompt_micro);
+                aside.view.cost_micro = priced.map(|(price, prompt)| prompt + price.micro(0, 0, tokens));
+                let view = Box::new(aside.view.clone());
+                self.say(Event::Aside(view));
+            }
+            Report::Ended { run, outcome } => self.aside_ended(run, *outcome),
+            // It runs no tools.
+            Report::ToolWants { .. }
+            | Report::ToolBegan { .. }
+            | Report::ToolSaid { .. }
+            | Report::ToolEnded { .. } => {}
+        }
+    }
+
+    fn aside_ended(&mut self, run: RunId, mut outcome: Outcome) {
+        let Some(mut aside) = self.asides.remove(&run) else { return };
+        outcome.usage = outcome.usage.bounded(aside.card.est_total);
+        let outcome = &outcome;
+        let cost = aside.price.and_then(|price| price.bill(&outcome.usage));
+        aside.card.ended(outcome, cost);
+        aside.card.status = outcome.end.into();
+        aside.view.failure = aside_failure(&aside.arrived, outcome);
+        aside.card.error = outcome.error.as_ref().map(|error| error.what.clone());
+        if let Some(ProviderErrorKind::Body(quirk)) = outcome.error.as_ref().map(|error| &error.kind) {
+            let (profile, model) = (aside.card.profile.clone(), aside.card.model.clone());
+            self.learn_quirk(&profile, &model, *quirk);
+        }
+        aside.view.text.clone_from(&aside.arrived.text);
+        aside.view.cost_micro = aside.card.cost_micro;
+        aside.view.card = Some(Box::new(aside.card.clone()));
+        let report = UsageReport::of(&aside.card, &aside.solved.plan, outcome);
+        let writes = vec![Write::PutRun(Box::new(aside.card.clone())), Write::PutUsage(Box::new(report))];
+        if let Err(error) = self.store.write(writes) {
+            self.say(Event::Alarm(format!("What a side question cost could not be written down: {error}.")));
+        }
+        self.meters.forget();
+        if let Ok(session) = self.session_mut(aside.view.branch) {
+            session.put_run(&aside.card);
+        }
+        self.say(Event::Run(Box::new(aside.card.clone())));
+        if !aside.dropped {
+            self.say(Event::Aside(Box::new(aside.view.clone())));
+            self.asides.insert(run, aside);
+        }
+    }
+
+    /// Nobody wants the answer any more.
+    pub(crate) fn drop_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
+        let over = self.asides.get(&run).map(|aside| aside.view.card.is_some());
+        match over {
+            Some(true) => drop(self.asides.remove(&run)),
+            Some(false) => {
+                if let Some(aside) = self.asides.get_mut(&run) {
+                    aside.dropped = true;
+                    aside.cancel.store(true, Ordering::Relaxed);
+                }
+            }
+            None => return Err(gone()),
+        }
+        Ok(Answer::Done("The side question is dropped; what its call cost stays counted.".into()))
+    }
+
+    /// Stops all that are under way, because the program ends.
+    pub(crate) fn stop_asides(&mut self) {
+        for aside in self.asides.values() {
+            aside.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes a branch of one that is answered, at the place where it was asked.
+    pub(crate) fn keep_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
+        let aside = self.asides.get(&run).ok_or_else(gone)?;
+        if aside.view.card.is_none() {
+            return Err(Failure::new(FailureKind::Busy, "Its answer is still coming.").todo("Wait for it."));
+        }
+        if aside.arrived.is_empty() {
+            return Err(Failure::user("There is no answer that could be kept."));
+        }
+        let from = aside.view.branch;
+        let session = self.session_of(from)?;
+        let gone = || Failure::user("The place where it was asked is gone.").kept("Its answer is still shown.");
+        let base = aside.base.map(|node| session.tree.slot(node).ok_or_else(gone)).transpose()?;
+        let branch = session.branch(from)?;
+        let question = Question { base: aside.base, text: Some(aside.view.question.clone()), ..Question::default() };
+        let lane = crate::engine::plans::snapshot::lane_of(session, branch, base, &question);
+        let at = aside.card.at.max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
+        let (asked, content) = super::live::asked_node(session, base, &aside.view.question, None, at, &lane);
+        let answer = answered(&asked, aside);
+        let card = RunCard { user: Some(asked.id), answer: Some(answer.head.id), aside: false, ..aside.card.clone() };
+        let name = fresh_name(session, "aside", 1);
+        let mut sprout = Sprout::new(name.clone(), None);
+        let card = RunCard { branch: sprout.id, ..card };
+        sprout.grown = vec![Node { head: asked, content }, answer.clone()];
+        sprout.writes.push(Write::PutRun(Box::new(card.clone())));
+        let fork = aside.base;
+        let made = self.sprout_at(from, fork, vec![sprout], format!("kept a side question as {name}"))?;
+        let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
+        self.asides.remove(&run);
+        let open = self.session_mut(child)?;
+        open.put_run(&card);
+        let states = crate::engine::sessions::library::states_of(&[answer], open.next_state()).into_iter();
+        // The model wrote it here: only the state of an import waits for a person.
+        let states: Vec<_> = states.map(|state| StateVersion { offered: false, ..state }).collect();
+        let session = open.card.id;
+        let write = |version: &StateVersion| Write::PutState { session, version: version.clone() };
+        self.store.write(states.iter().map(write).collect())?;
+        self.session_mut(child)?.add_states(states);
+        self.show_branch(child);
+        self.say(Event::Run(Box::new(card)));
+        Ok(Answer::Branch(Box::new(self.branch(child)?)))
+    }
+}
+
+fn gone() -> Failure {
+    Failure::user("That side question is gone.").todo("Ask it again.")
+}
+
+/// The answer as a message under its question.
+fn answered(asked: &NodeHead, aside: &Aside) -> Node {
+    let content: Content = aside.arrived.without_calls();
+    let end = match aside.card.status {
+        RunStatus::Truncated => End::Truncated,
+        RunStatus::Cancelled => End::Cancelled,
+        RunStatus::Errored | RunStatus::Open | RunStatus::Interrupted => End::Errored,
+        RunStatus::Complete => End::Complete,
+    };
+    let head = NodeHead {
+        id: NodeId(Uuid::now_v7()),
+        key: node_key(Some(asked.key), Role::Assistant, Some(content.hash()), 0, None),
+        parent: Some(asked.id),
+        ord: 0,
+        role: Role::Assistant,
+        end,
+        at: asked.at + 1,
+        bytes: content.bytes(),
+        calls: 0,
+        content: Some(content.hash()),
+        preview: NodeHead::preview_of(&content.words()),
+        model: Some(aside.card.model.clone()),
+        ..asked.clone()
+    };
+    Node { head, content }
+}
+
+/// What is to be said of an answer that is none.
+fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
+    if let Some(error) = &outcome.error {
+        return Some(Failure::new(FailureKind::Provider, error.what.clone()).todo(error.hint.clone()));
+    }
+    if let Some(call) = arrived.calls.first() {
+        let what = format!("The model wanted to call {}, and a side question runs no tools.", call.name);
+        return Some(Failure::new(FailureKind::Provider, what).todo("Ask it on the branch."));
+    }
+    let nothing = arrived.is_empty() && outcome.end != CallEnd::Cancelled;
+    nothing.then(|| Failure::new(FailureKind::Provider, "The server ended its answer without saying anything."))
+}
+
+/// The plan as it is stored: without any words of the question.
+fn without_words(solved: &Solved) -> Result<String, Failure> {
+    let failed =
+        |error: serde_json::Error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}."));
+    let mut stored: Stored = serde_json::from_str(&solved.stored).map_err(failed)?;
+    for row in stored.plan.rows.iter_mut().filter(|row| row.section() == Some(Section::UserMessage)) {
+        row.title.clear();
+        for item in &mut row.items {
+            item.title.clear();
+        }
+    }
+    serde_json::to_string(&stored).map_err(failed)
+}

@@ -1,0 +1,128 @@
+//! One program asks on a branch at a time: the right to it is taken before a message is sent and kept until the turn is
+//! over; who does not get it is told who has it, or waits in line.
+//! Not for: the locks (`store`).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::BranchId;
+use crate::engine::api::{Answer, Event, Ticket};
+use crate::engine::core::{Core, Inbox};
+use crate::store::file::claims::{Asker, Claim};
+use std::sync::Arc;
+
+/// A claim that this program holds.
+pub(crate) struct Held {
+    _claim: Claim,
+    /// It was waited for and nothing was asked under it yet.
+    unused: bool,
+}
+
+impl Core {
+    /// Takes the right to ask on a branch, and then everything that was done there meanwhile.
+    pub(crate) fn claim(&mut self, branch: BranchId) -> Result<(), Failure> {
+        if let Some(held) = self.claims.get_mut(&branch) {
+            held.unused = false;
+            return Ok(());
+        }
+        match self.store.claim(branch, &asker(&self.setup.now, !self.setup.patient)) {
+            Ok(claim) => {
+                self.claims.insert(branch, Held { _claim: claim, unused: false });
+                self.look();
+                Ok(())
+            }
+            Err(other) => Err(self.taken(branch, other.as_ref())),
+        }
+    }
+
+    /// Waits in line for the right to ask on a branch; answered once it is had.
+    pub(crate) fn await_claim(&mut self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
+        self.branch(branch)?;
+        match self.claim(branch) {
+            Ok(()) => {
+                self.keep_unused(branch);
+                self.answer(ticket, Ok(Answer::Done(String::new())));
+                return Ok(());
+            }
+            Err(taken) => self.say(Event::Notice(format!("{} Your message goes when it is done.", taken.what))),
+        }
+        let (store, inbox) = (self.store.clone(), self.inbox.clone());
+        let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);
+        let wait = move || {
+            let claim = store.await_claim(branch, || asker(&now, workbench));
+            let _ = inbox.send(Inbox::Claimed(ticket, branch, Box::new(claim)));
+        };
+        let started = std::thread::Builder::new().name("pleach-line".into()).spawn(wait);
+        started.map(drop).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))
+    }
+
+    /// Its turn has come.
+    pub(crate) fn claimed(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
+        self.claims.insert(branch, Held { _claim: claim, unused: true });
+        self.look();
+        self.recover_branch(branch);
+        self.answer(ticket, Ok(Answer::Done(String::new())));
+    }
+
+    fn keep_unused(&mut self, branch: BranchId) {
+        let free = !self.asks(branch);
+        if let Some(held) = self.claims.get_mut(&branch) {
+            held.unused = free;
+        }
+    }
+
+    /// What was waited for is not wanted any more.
+    pub(crate) fn give_back(&mut self, branch: BranchId) -> Answer {
+        if let Some(held) = self.claims.get_mut(&branch) {
+            held.unused = false;
+        }
+        Answer::Done(String::new())
+    }
+
+    /// Whether a message of this program is on its way on a branch.
+    fn asks(&self, branch: BranchId) -> bool {
+        self.live.contains_key(&branch) || self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch)
+    }
+
+    /// Gives back what nothing is asked under any more.
+    pub(crate) fn drop_claims(&mut self) {
+        let over: Vec<BranchId> = self
+            .claims
+            .iter()
+            .filter(|(branch, held)| !held.unused && !self.asks(**branch))
+            .map(|(branch, _)| *branch)
+            .collect();
+        for branch in over {
+            self.claims.remove(&branch);
+        }
+    }
+
+    fn taken(&self, branch: BranchId, other: Option<&Asker>) -> Failure {
+        let name = self.branch(branch).map_or_else(|_| "this branch".into(), |branch| branch.name);
+        let who = match other {
+            Some(Asker { process, since, workbench }) => {
+                let place = if *workbench { "the workbench" } else { "the command line" };
+                format!("{place} of process {process}, since {}", clock(*since))
+            }
+            None => "another pleach".into(),
+        };
+        let failure = Failure::new(FailureKind::Busy, format!("Somebody else is asking on {name}: {who}."));
+        if self.setup.patient {
+            failure
+                .kept("Your message was not saved and nothing was sent.")
+                .todo("Ask with --wait to take your turn after it, or fork and ask there.")
+        } else {
+            failure.kept("Nothing was sent; your draft is kept.").todo("Wait for it, or fork and ask there.")
+        }
+    }
+}
+
+fn asker(now: &Arc<dyn Fn() -> i64 + Send + Sync>, workbench: bool) -> Asker {
+    Asker { process: std::process::id(), since: now(), workbench }
+}
+
+/// A time of day in the person's own zone, with the date.
+fn clock(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map_or_else(
+        |_| "?".into(),
+        |at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+    )
+}

@@ -1,0 +1,408 @@
+//! What is written at the ends of a turn: nodes, the head's move, the run's end, the state. Each end is one transaction.
+//! Not for: when that happens (`machine`).
+
+use super::live::{Live, new_head};
+use super::machine::Phase;
+use super::reflect::{Moved, Reflected};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::provider::CallEnd;
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::usage::UsageReport;
+use crate::domain::conversation::branch::StateVersion;
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::planning::policy::StateBlock;
+use crate::engine::api::{DraftKind, Event};
+use crate::engine::core::Core;
+use crate::engine::plans::snapshot::fresh_key;
+use crate::store::types::{StoreError, Write};
+
+impl Core {
+    /// Writes a turn's end. Where something moved meanwhile in another window, it is looked at again and written so that
+    /// nothing of the answer is lost: beside the branch when the branch went elsewhere, without marks when they changed.
+    fn commit<T>(
+        &mut self,
+        branch: BranchId,
+        live: &mut Live,
+        make: impl Fn(&Self, &Live, bool) -> Result<(T, Vec<Write>), Failure>,
+    ) -> Result<T, Failure> {
+        for attempt in 0..3 {
+            let (written, writes) = make(self, live, attempt == 2)?;
+            match self.store.write(writes) {
+                Ok(()) => return Ok(written),
+                Err(StoreError::Moved) => self.look_closely(branch, live)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Failure::new(FailureKind::Stale, "This answer was ended by another window."))
+    }
+
+    fn look_closely(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
+        self.reload(live.session)?;
+        if self.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
+            let what = "This branch was moved in another window; the answer is kept as another version beside it.";
+            self.say(Event::Notice(what.into()));
+        }
+        Ok(())
+    }
+
+    /// The first event is here: the user message becomes a node, and the branch stands on it.
+    pub(crate) fn commit_user(&mut self, branch: BranchId) -> Result<(), Failure> {
+        self.with_live(branch, |core, live| core.write_user(branch, live))
+    }
+
+    /// Works on a turn that is taken out for as long.
+    fn with_live(
+        &mut self,
+        branch: BranchId,
+        work: impl FnOnce(&mut Self, &mut Live) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
+        let result = work(self, &mut live);
+        self.live.insert(branch, live);
+        result
+    }
+
+    fn write_user(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
+        let Some((planned, content)) = live.user.clone() else { return Ok(()) };
+        let head = self.commit(branch, live, |core, live, _| {
+            let grown = core.grow(branch, live, Role::User, &content, End::Complete)?;
+            let head = NodeHead { id: planned.id, at: planned.at, lane: planned.lane.clone(), ..grown };
+            let card = RunCard { user: Some(head.id), ..live.card.clone() };
+            let node = Node { head: head.clone(), content: content.clone() };
+            let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
+            writes.extend(moved(branch, live, head.id));
+            writes.extend([Write::UserIsNode(card.id), Write::PutRun(Box::new(card))]);
+            writes.extend(uses_reply(live).then_some(Write::SetReply { branch, reply: None }));
+            Ok((head, writes))
+        })?;
+        let tip = self.landed(branch, live, vec![head])?;
+        live.user = None;
+        live.card.user = Some(tip);
+        if let Ok(session) = self.session_mut(branch) {
+            session.put_run(&live.card);
+            if let Some(branch) = session.branch_mut(branch).filter(|_| uses_reply(live)) {
+                branch.reply = None;
+            }
+        }
+        self.title_by_words(branch);
+        self.show_branch(branch);
+        self.say(Event::Run(Box::new(live.card.clone())));
+        Ok(())
+    }
+
+    /// Nodes that were just written, in memory and on the screen; gives the last one's id. When another window wrote the
+    /// very same message at the same place first, the store keeps that one, and so do we.
+    fn landed(&mut self, branch: BranchId, live: &mut Live, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
+        let last = heads.last().ok_or_else(|| Failure::new(FailureKind::Internal, "Nothing was written."))?;
+        let (mut tip, key) = (last.id, last.key);
+        if self.store.nodes(&[tip]).is_ok_and(|found| found.is_empty()) {
+            self.reload(live.session)?;
+            let known = self.session_of(branch)?.tree.by_key(key);
+            tip = known.map_or(tip, |slot| self.session_of(branch).map_or(tip, |s| s.tree.head(slot).id));
+        } else {
+            self.adopt(branch, heads, (!live.detached).then_some(tip));
+        }
+        live.after = Some(tip);
+        if !live.detached {
+            live.head = Some(tip);
+        }
+        Ok(tip)
+    }
+
+    /// Nodes and a head that were just written, in memory and on the screen.
+    fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
+        let Ok(session) = self.session_mut(branch) else { return };
+        let id = session.card.id;
+        session.card.messages += heads.len() as u64;
+        for head in &heads {
+            session.card.updated_at = session.card.updated_at.max(head.at);
+            session.put_node(head.clone());
+        }
+        if let (Some(branch), Some(tip)) = (session.branch_mut(branch), tip) {
+            branch.head = Some(tip);
+            branch.seq += 1;
+        }
+        self.show_nodes(id, heads);
+    }
+
+    /// A message as a node after the turn's last one.
+    fn grow(
+        &self,
+        branch: BranchId,
+        live: &Live,
+        role: Role,
+        content: &Content,
+        end: End,
+    ) -> Result<NodeHead, Failure> {
+        let session = self.session_of(branch)?;
+        let parent = live.after.and_then(|id| session.tree.slot(id));
+        let key = fresh_key(session, parent, role, content);
+        let above = parent.map(|slot| session.tree.head(slot));
+        let at = self.now().max(above.map_or(0, |head| head.at + 1));
+        let lane = above.map_or_else(String::new, |head| head.lane.clone());
+        let mut head = new_head(session, parent, key, role, content, at, &lane);
+        head.end = end;
+        head.model = (role == Role::Assistant).then(|| live.card.model.clone());
+        Ok(head)
+    }
+
+    /// The answer becomes a node and the run ends; with a natural end, the turn is reflected upon (`reflect`).
+    pub(crate) fn commit_answer(&mut self, branch: BranchId, content: &Content, end: End) -> Result<(), Failure> {
+        self.with_live(branch, |core, live| core.write_answer(branch, live, content, end))
+    }
+
+    fn write_answer(&mut self, branch: BranchId, live: &mut Live, content: &Content, end: End) -> Result<(), Failure> {
+        live.card.status = status_of(end);
+        let answered = self.commit(branch, live, |core, live, bare| {
+            let head = core.grow(branch, live, Role::Assistant, content, end)?;
+            let wishes = core.wishes(branch, live, &head, content, end)?;
+            let state = wishes.state.clone();
+            let card = RunCard { answer: Some(head.id), ..live.card.clone() };
+            let node = Node { head: head.clone(), content: content.clone() };
+            let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
+            writes.extend(moved(branch, live, head.id));
+            writes.push(Write::CloseRun(Box::new(card.clone())));
+            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
+            writes.extend(wishes.writes);
+            let counts = end == End::Complete && !bare;
+            let done = if counts { core.reflect(branch, live, &head, content)? } else { Reflected::default() };
+            writes.extend(done.marks.iter().map(|moved| moved.write(branch)));
+            writes.extend(done.writes);
+            writes.extend(core.head_operation(branch, live, head.id, &done.marks));
+            let said = [wishes.said, done.said].concat();
+            Ok(((head, state, done.marks, card, said), writes))
+        })?;
+        let (head, state, marks, card, said) = answered;
+        live.undoable = live.moves;
+        live.card = card;
+        if let Ok(session) = self.session_mut(branch) {
+            session.add_states(state.clone());
+            if let Some(branch) = session.branch_mut(branch) {
+                for moved in marks {
+                    branch.marks.retain(|mark| mark.target != moved.target);
+                    branch.marks.extend(moved.after);
+                }
+            }
+        }
+        let tip = self.landed(branch, live, vec![head])?;
+        live.card.answer = Some(tip);
+        self.settle(branch, live, state, end);
+        for words in said {
+            self.say(Event::Notice(words));
+        }
+        Ok(())
+    }
+
+    /// What the screen is told when an answer is written.
+    fn settle(&mut self, branch: BranchId, live: &Live, state: Option<StateVersion>, end: End) {
+        let card = live.card.clone();
+        let asked = live
+            .solved
+            .plan
+            .rows
+            .iter()
+            .any(|row| row.section() == Some(crate::domain::planning::policy::Section::Guidelines));
+        let required = asked
+            && self
+                .branch(branch)
+                .and_then(|b| self.rules(&b))
+                .is_ok_and(|r| r.policy.state_block == StateBlock::Required);
+        let missing = required && end == End::Complete && state.is_none();
+        if let Ok(session) = self.session_mut(branch) {
+            session.put_run(&card);
+            if missing {
+                session.state_missing.insert(branch);
+            } else {
+                session.state_missing.remove(&branch);
+            }
+        }
+        self.show_branch(branch);
+        if state.is_some() || missing {
+            self.say(Event::State { branch, version: state, missing });
+        }
+        self.meters.forget();
+        self.say(Event::Run(Box::new(card)));
+    }
+
+    /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
+    /// and the window as they were.
+    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId, marks: &[Moved]) -> Vec<Write> {
+        if !live.moves || live.undoable || live.detached {
+            return Vec::new();
+        }
+        let what = match live.draft.kind {
+            DraftKind::Regenerate(_) => "regenerated an answer",
+            DraftKind::Edit(_) => "edited a message",
+            DraftKind::Message | DraftKind::Continue(_) => "went on from an earlier answer",
+        };
+        let mut changes = vec![Change::Head { branch, before: live.before.0, after: Some(tip) }];
+        changes.extend(marks.iter().map(|moved| moved.change(branch)));
+        let operation =
+            Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
+        let anchor = crate::engine::branches::undo::keep_anchor(branch, live.before.0, live.before.1.as_ref());
+        vec![anchor, Write::PutOp(Box::new(operation))]
+    }
+
+    /// The calling message and all results become nodes, in call order, in one transaction.
+    pub(crate) fn commit_episode(
+        &mut self,
+        branch: BranchId,
+        content: &Content,
+        results: &[Content],
+    ) -> Result<(), Failure> {
+        self.with_live(branch, |core, live| core.write_episode(branch, live, content, results))
+    }
+
+    fn write_episode(
+        &mut self,
+        branch: BranchId,
+        live: &mut Live,
+        content: &Content,
+        results: &[Content],
+    ) -> Result<(), Failure> {
+        live.card.status = if live.state.cancelled { RunStatus::Cancelled } else { RunStatus::Complete };
+        let (nodes, card, traces) = self.commit(branch, live, |core, live, _| {
+            let nodes = core.episode(branch, live, content, results)?;
+            let (first, last) = (nodes.first().map(|node| node.head.id), nodes.last().map(|node| node.head.id));
+            let card = RunCard { answer: first, ..live.card.clone() };
+            let mut traces = live.traces.clone();
+            for (trace, node) in traces.iter_mut().zip(nodes.iter().skip(1)) {
+                trace.node = Some(node.head.id);
+            }
+            let session = live.session;
+            let mut writes = vec![Write::PutNodes { session, nodes: nodes.clone() }];
+            writes.extend(last.and_then(|tip| moved(branch, live, tip)));
+            writes.push(Write::CloseRun(Box::new(card.clone())));
+            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
+            if let Some(tip) = last.filter(|_| live.state.phase == Phase::Closed) {
+                writes.extend(core.head_operation(branch, live, tip, &[]));
+            }
+            Ok(((nodes, card, traces), writes))
+        })?;
+        live.undoable |= live.moves && live.state.phase == Phase::Closed;
+        live.card = card;
+        live.traces.clear();
+        self.meters.forget();
+        self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
+        if let Ok(session) = self.session_mut(branch) {
+            session.put_run(&live.card);
+        }
+        self.show_branch(branch);
+        self.say(Event::Run(Box::new(live.card.clone())));
+        for trace in traces {
+            self.say(Event::Trace(Box::new(trace)));
+        }
+        Ok(())
+    }
+
+    /// An episode's nodes: each result stands below the one before.
+    fn episode(
+        &self,
+        branch: BranchId,
+        live: &Live,
+        content: &Content,
+        results: &[Content],
+    ) -> Result<Vec<Node>, Failure> {
+        let mut nodes: Vec<Node> = Vec::new();
+        let parts = std::iter::once((Role::Assistant, content)).chain(results.iter().map(|r| (Role::Tool, r)));
+        for (role, content) in parts {
+            let mut head = self.grow(branch, live, role, content, End::Complete)?;
+            if let Some(Node { head: above, .. }) = nodes.last() {
+                head.parent = Some(above.id);
+                head.key = crate::domain::conversation::message::node_key(Some(above.key), role, head.content, 0, None);
+                head.ord = 0;
+                head.at = head.at.max(above.at + 1);
+            }
+            nodes.push(Node { head, content: content.clone() });
+        }
+        Ok(nodes)
+    }
+
+    /// The run ends without a node.
+    pub(crate) fn close_run(&mut self, branch: BranchId) -> Result<(), Failure> {
+        let Some(live) = self.live.get_mut(&branch) else { return Ok(()) };
+        let cancelled = live.outcome.as_ref().is_some_and(|outcome| outcome.end == CallEnd::Cancelled);
+        live.card.status = if cancelled { RunStatus::Cancelled } else { RunStatus::Errored };
+        let card = live.card.clone();
+        let report = usage(live).map(|report| Write::PutUsage(Box::new(report)));
+        self.store.write(std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(report).collect())?;
+        self.meters.forget();
+        if let Ok(session) = self.session_mut(branch) {
+            session.put_run(&card);
+        }
+        self.say(Event::Run(Box::new(card)));
+        Ok(())
+    }
+
+    /// The turn is over.
+    pub(crate) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
+        let Some(mut live) = self.live.remove(&branch) else { return };
+        let stopped = live.watch.as_ref().is_some_and(|watch| watch.stopped.is_some());
+        let limit = !stopped
+            && !completed
+            && live.failure.is_none()
+            && !live.state.cancelled
+            && live.state.round >= live.state.rounds;
+        if limit {
+            let said = if live.solved.edited {
+                "The edited request was one call; c goes on with the usual plan.".to_owned()
+            } else {
+                format!("Stopped after {} rounds of tools; c goes on.", live.state.rounds)
+            };
+            self.say(Event::Notice(said));
+        }
+        let elsewhere = live.head != live.before.0 && live.after == live.head;
+        if let (true, Some(tip)) = (elsewhere, live.head) {
+            let late = self.head_operation(branch, &live, tip, &[]);
+            if !late.is_empty() {
+                let _ = self.store.write(late);
+            }
+        }
+        let draft = draft_back.then(|| live.draft.clone());
+        let failure = live.failure.take().map(|failure| {
+            let kept = match &draft {
+                Some(_) => "Your message is back in the composer.",
+                None => "What had come is kept in the tree.",
+            };
+            if failure.kept.is_empty() { failure.kept(kept) } else { failure }
+        });
+        if let Ok(session) = self.session_of(branch) {
+            self.say(Event::Card(session.card.clone()));
+        }
+        self.watched(branch, &live);
+        // Who hears of the end may ask at once, from another window too.
+        self.drop_claims();
+        self.say(Event::TurnClosed { branch, draft, failure });
+        self.consider(branch, &live.solved.plan, completed);
+        self.title_by_itself(branch, completed);
+    }
+}
+
+/// The head's move to a node that is written with it.
+fn moved(branch: BranchId, live: &Live, tip: NodeId) -> Option<Write> {
+    (!live.detached).then_some(Write::MoveHead { branch, expect: live.head, head: Some(tip) })
+}
+
+/// Whether the turn's own message uses the branch's reply up.
+fn uses_reply(live: &Live) -> bool {
+    matches!(live.draft.kind, DraftKind::Message | DraftKind::Edit(_))
+}
+
+pub(crate) fn status_of(end: End) -> RunStatus {
+    match end {
+        End::Complete => RunStatus::Complete,
+        End::Truncated => RunStatus::Truncated,
+        End::Cancelled => RunStatus::Cancelled,
+        End::Interrupted => RunStatus::Interrupted,
+        End::Errored | End::Removed => RunStatus::Errored,
+    }
+}
+
+/// The account of a turn's present call.
+fn usage(live: &Live) -> Option<UsageReport> {
+    Some(UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?))
+}

@@ -1,0 +1,304 @@
+//! The word on calls to tools: by rules, else by a person; the rules that a person gave; and what tools changed, undoably.
+//! Not for: what a call would do (`tools`), how rules are read (`domain::tool::consent`) or the thread that waits (`tool_calls`).
+
+use super::tool_calls::Word;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::conversation::operation::Change;
+use crate::domain::tool::consent::{Asking, Command, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::tool::visibility::Sight;
+use crate::engine::api::{Answer, Event};
+use crate::engine::core::Core;
+use crate::store::types::Write;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// Rules of one scope that are kept at most.
+const MOST: usize = 200;
+
+/// A call that waits for a person.
+pub(crate) struct Waiting {
+    pub(crate) asking: Arc<Asking>,
+    pub(crate) reply: Sender<Word>,
+}
+
+impl Core {
+    /// A call is understood: a rule gives the word, or a person is asked.
+    pub(crate) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: Deed, reply: Sender<Word>) {
+        let rules = self.all_rules(branch);
+        let sight = sight(&rules);
+        let deed = warned(deed, &sight);
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(trace) = live.traces.get_mut(index) else { return };
+        trace.more.protection = protection(&deed);
+        let (tool, args) = (trace.name.clone(), trace.args.clone());
+        let asking = Asking { index, tool, args, deed, rule: None };
+        match by_rule(&rules, asking) {
+            Ok((consent, words)) => {
+                trace.word = words;
+                let _ = reply.send(Word { consent, sight });
+            }
+            Err(asking) => {
+                live.asks = Some(Waiting { asking: asking.clone(), reply });
+                self.say(Event::Asks { branch, asking: Some(asking) });
+            }
+        }
+    }
+
+    /// A person's word; with a rule, the like of it is decided so from now on.
+    pub(crate) fn consent(
+        &mut self,
+        branch: BranchId,
+        index: usize,
+        consent: Consent,
+        always: Option<(RuleScope, Rule)>,
+    ) -> Result<Answer, Failure> {
+        let waits = self.live.get(&branch).and_then(|live| live.asks.as_ref());
+        if waits.is_none_or(|waiting| waiting.asking.index != index) {
+            return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
+        }
+        if always.is_some()
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.steers())
+        {
+            return Err(Failure::user(format!("No rule allows a change of {path}: it steers the program."))
+                .kept("Nothing was done.")
+                .todo("Answer for this call alone."));
+        }
+        let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
+        let Some(live) = self.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
+        if let Some(trace) = live.traces.get_mut(index) {
+            trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
+        }
+        let waiting = live.asks.take();
+        if let Some(Waiting { asking, reply }) = waiting {
+            let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
+            let _ = reply.send(Word { consent, sight });
+        }
+        self.say(Event::Asks { branch, asking: None });
+        Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
+    }
+
+    /// A call ended, with or without a word.
+    pub(crate) fn answered(&mut self, branch: BranchId, index: usize) {
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
+            self.say(Event::Asks { branch, asking: None });
+        }
+    }
+
+    /// The rules about files on a branch, for what the model sees.
+    pub(crate) fn sight(&self, branch: BranchId) -> Sight {
+        sight(&self.all_rules(branch))
+    }
+
+    /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
+    pub(crate) fn denied(&self) -> Sight {
+        let here = self.session().ok().map(|session| session.current);
+        let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
+        Sight::denying(rules.into_iter().map(|(_, rule)| rule))
+    }
+
+    /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
+    pub(crate) fn keep_back(&self, branch: Option<BranchId>) {
+        let session = branch.and_then(|branch| self.session_of(branch).ok()).map(|session| session.card.id);
+        let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
+        let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
+        self.project.keep_back(self.coder.book().keep_back(session, rules));
+    }
+
+    /// Rules by scope, the session's first.
+    pub(crate) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
+        self.rules_of(self.session_of(branch).map(|session| session.card.id).ok())
+    }
+
+    fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
+        let own = session.map(|id| self.kept_rules(RuleScope::Session, id)).unwrap_or_default();
+        let folder = self.kept(&self.folder_key());
+        let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
+        let config = self.setup.tool_rules.iter().cloned();
+        let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
+        all.chain(config.map(of(RuleScope::Config))).collect()
+    }
+
+    fn kept_rules(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
+        self.kept(&self.rules_key(scope, session))
+    }
+
+    fn kept(&self, key: &str) -> Vec<Rule> {
+        let kept = self.store.setting(key).ok().flatten();
+        kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
+        match scope {
+            RuleScope::Session => format!("rules.session.{session}"),
+            RuleScope::Folder | RuleScope::Config => self.folder_key(),
+        }
+    }
+
+    fn folder_key(&self) -> String {
+        format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
+    }
+
+    /// All rules that hold, with where they stand.
+    pub(crate) fn rules_listed(&self) -> Result<Answer, Failure> {
+        Ok(Answer::Rules(self.all_rules(self.session()?.current)))
+    }
+
+    /// Adds a rule of a person's, or takes it off.
+    pub(crate) fn set_rule(&mut self, scope: RuleScope, rule: Rule, on: bool) -> Result<Answer, Failure> {
+        if scope == RuleScope::Config {
+            return Err(Failure::user("That rule stands in the settings.").todo("Change [tools] rules there."));
+        }
+        let session = self.session()?.card.id;
+        let mut rules = self.kept_rules(scope, session);
+        let words = rule.words();
+        let before = rules.len();
+        rules.retain(|known| *known != rule);
+        if !on && rules.len() == before {
+            return Err(Failure::user(format!("There is no rule {words} there.")));
+        }
+        if on {
+            rules.insert(0, rule);
+        }
+        if rules.len() > MOST {
+            return Err(Failure::user(format!("More than {MOST} rules are not kept.")).todo("Take one off first."));
+        }
+        let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
+        self.store.write(vec![Write::Setting { key: self.rules_key(scope, session), value }])?;
+        let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
+        Ok(Answer::Done(if on {
+            format!("From now on {place}: {words}.")
+        } else {
+            format!("No longer {place}: {words}.")
+        }))
+    }
+
+    /// What tools changed becomes an operation, so that undo takes it back.
+    pub(crate) fn changed_files(&mut self, session: SessionId, changed: &[FileChange]) {
+        if changed.is_empty() {
+            return;
+        }
+        let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));
+        let texts = changed.iter().flat_map(|change| [&change.before, &change.after]).flatten();
+        let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session, text: text.clone() }).collect();
+        let files = changed.iter().map(|change| Change::File {
+            path: change.path.clone(),
+            before: hash(&change.before),
+            after: hash(&change.after),
+        });
+        let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
+        writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
+        if let Err(error) = self.store.write(writes) {
+            self.say(Event::Alarm(format!("{} was changed, and undo will not know of it: {error}", names.join(", "))));
+        }
+    }
+
+    /// Gives files the texts that changes say; what was done already is taken back where one of them cannot be.
+    pub(crate) fn put_files_back(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
+        let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
+        for change in changes {
+            let Change::File { path, before, after } = change else { continue };
+            if let Err(failure) = self.put_file_back(session, path, *before, *after) {
+                for (path, before, after) in done.into_iter().rev() {
+                    let _ = self.put_file_back(session, path, after, before);
+                }
+                return Err(failure);
+            }
+            done.push((path, *before, *after));
+        }
+        Ok(())
+    }
+
+    fn put_file_back(
+        &self,
+        session: SessionId,
+        path: &str,
+        expected: Option<Hash>,
+        wanted: Option<Hash>,
+    ) -> Result<(), Failure> {
+        let text = wanted.map(|hash| self.store.file_text(session, hash)).transpose()?.flatten();
+        if wanted.is_some() && text.is_none() {
+            return Err(Failure::user(format!("What {path} held is no longer known.")).kept("It was left alone."));
+        }
+        let Some(tools) = &self.setup.tools else {
+            return Err(Failure::user(format!("{path} cannot be changed: tools are off."))
+                .kept("It was left alone.")
+                .todo("Switch [tools] on."));
+        };
+        tools.put_back(path, expected, text.as_deref()).map_err(|why| {
+            Failure::new(FailureKind::Stale, why).kept("Nothing was undone or done again.").todo("Change it by hand.")
+        })
+    }
+}
+
+/// The word that rules give, with the words about them.
+///
+/// # Errors
+/// They give none: a person is asked.
+pub(crate) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Arc<Asking>> {
+    if let Some(why) = not_alone(&asking.deed) {
+        return Ok((Consent::No { why: Some(why) }, Some("the program".into())));
+    }
+    let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
+    let words = rule.map(Rule::words);
+    let consent = match verdict {
+        Verdict::Allow => Consent::Yes { hunks: Vec::new() },
+        Verdict::Deny => Consent::No {
+            why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())),
+        },
+        Verdict::Ask => return Err(Arc::new(Asking { rule: rule.cloned(), ..asking })),
+    };
+    Ok((consent, words.map(|words| format!("rule {words}"))))
+}
+
+/// The rules about files.
+pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> Sight {
+    Sight::new(rules.iter().map(|(_, rule)| rule.clone()))
+}
+
+/// A command with what rules cannot do about it: the system that keeps it in does not know them.
+pub(crate) fn warned(deed: Deed, sight: &Sight) -> Deed {
+    let Deed::Run(command) = deed else { return deed };
+    let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
+    if denied.is_empty() {
+        return Deed::Run(command);
+    }
+    let mut protection = command.protection;
+    protection.push(format!(
+        "rules: a command can read the files of the workspace that rules deny ({}); only the line itself is checked",
+        denied.join(", ")
+    ));
+    Deed::Run(Command { protection, ..command })
+}
+
+/// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
+fn not_alone(deed: &Deed) -> Option<String> {
+    let (path, what) = deed.steers()?;
+    let Deed::Change(changes) = deed else { return None };
+    (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
+}
+
+/// What keeps a deed in, in words.
+pub(crate) fn protection(deed: &Deed) -> Vec<String> {
+    match deed {
+        Deed::Run(command) => command.protection.clone(),
+        Deed::Look { .. } | Deed::Change(_) | Deed::Foreign { .. } => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_steers_the_program_is_not_changed_beside_others() {
+        let change =
+            |path: &str| FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
+        let asking = |deed: Deed| Asking { index: 0, tool: "write_file".into(), args: String::new(), deed, rule: None };
+        let both = by_rule(&[], asking(Deed::Change(vec![change("a"), change(".mcp.json")])));
+        assert!(matches!(both, Ok((Consent::No { why: Some(why) }, _)) if why.starts_with(".mcp.json names programs")));
+        assert!(by_rule(&[], asking(Deed::Change(vec![change(".mcp.json")]))).is_err(), "alone it is asked about");
+    }
+}

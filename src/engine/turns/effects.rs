@@ -1,0 +1,338 @@
+//! What comes of a turn's calls: feeds the turn machine with what threads report, and carries its effects out in order.
+//! Not for: the machine's decisions (`machine`) or what is committed at an end (`commit`).
+
+use super::machine::{Effect, Phase, TurnEvent, step};
+use super::settle::settle;
+use super::stream::Report;
+use super::tool_calls::Episode;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
+use crate::domain::call::tokens::Certainty;
+use crate::domain::tool::trace::{Done, More, ToolOutput, ToolStatus, ToolTrace};
+use crate::engine::api::Event;
+use crate::engine::core::{Core, Inbox};
+use crate::store::types::Write;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long calls and tools may take to stop when the program ends.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+impl Core {
+    /// Takes what a call's or an episode's thread reports. Reports of runs that are over are strangers.
+    pub(crate) fn report(&mut self, branch: BranchId, report: Report) {
+        let run = match &report {
+            Report::Deltas { run, .. }
+            | Report::Ended { run, .. }
+            | Report::ToolBegan { run, .. }
+            | Report::ToolWants { run, .. }
+            | Report::ToolSaid { run, .. }
+            | Report::ToolEnded { run, .. } => *run,
+        };
+        if self.live.get(&branch).is_none_or(|live| live.card.id != run) {
+            return;
+        }
+        match report {
+            Report::Deltas { deltas, tokens, .. } => self.deltas(branch, run, deltas, tokens),
+            Report::Ended { outcome, .. } => self.ended(branch, *outcome),
+            Report::ToolBegan { index, .. } => self.tool_began(branch, index),
+            Report::ToolWants { index, deed, reply, .. } => self.tool_wants(branch, index, deed, reply),
+            Report::ToolSaid { index, text, .. } => self.say(Event::ToolSaid { branch, run, index, text }),
+            Report::ToolEnded { index, done, millis, .. } => self.tool_ended(branch, index, *done, millis),
+        }
+    }
+
+    fn deltas(&mut self, branch: BranchId, run: RunId, deltas: Vec<Delta>, tokens: u32) {
+        let (mut text, mut reasoning) = (String::new(), String::new());
+        for delta in deltas {
+            match &delta {
+                Delta::Text(more) => text.push_str(more),
+                Delta::Reasoning(more) => reasoning.push_str(more),
+                Delta::Retry { attempt, wait_ms, why } => {
+                    self.say(Event::Retrying { branch, attempt: *attempt, wait_ms: *wait_ms, why: why.clone() });
+                }
+                Delta::Diagnostic(told) => {
+                    if let Some(live) = self.live.get_mut(&branch) {
+                        live.card.diagnose(told.clone());
+                    }
+                }
+                Delta::Tick | Delta::Accepted | Delta::Call { .. } | Delta::Usage(_) => {}
+            }
+            self.feed(branch, TurnEvent::Delta(delta));
+        }
+        if text.is_empty() && reasoning.is_empty() {
+            return;
+        }
+        let live = self.live.get(&branch);
+        let price = live.and_then(|live| Some((live.model.price?, live.prompt_micro?)));
+        let cost_micro = price.map(|(price, prompt)| prompt + price.micro(0, 0, tokens));
+        let certainty = Certainty::Estimated;
+        self.say(Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro });
+        self.watch_words(branch, tokens, cost_micro);
+    }
+
+    fn ended(&mut self, branch: BranchId, mut outcome: Outcome) {
+        self.settle_answer(branch, &mut outcome);
+        let plan = self.live.get(&branch).map(|live| live.solved.plan.clone());
+        let short_read = plan.and_then(|plan| self.short_read(&plan, &outcome.usage));
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        live.card.short_read = short_read;
+        if live.state.arrived.is_empty() && outcome.error.is_none() && outcome.end != CallEnd::Cancelled {
+            outcome.end = CallEnd::Errored;
+            let nothing = Failure::new(FailureKind::Provider, "The server ended its answer without saying anything.");
+            live.card.error = Some(nothing.what.clone());
+            live.failure = Some(nothing.todo("Send again, or try another model."));
+        }
+        if let Some(error) = &outcome.error {
+            live.failure = Some(Failure::new(FailureKind::Provider, error.what.clone()).todo(error.hint.clone()));
+            live.card.error = Some(error.what.clone());
+            if let ProviderErrorKind::Body(quirk) = error.kind {
+                live.quirk = Some(quirk);
+            }
+        }
+        let cost = live.model.price.and_then(|price| price.bill(&outcome.usage));
+        live.card.ended(&outcome, cost);
+        Self::watch_end(live, &outcome);
+        live.outcome = Some(outcome.clone());
+        self.feed(branch, TurnEvent::Ended(outcome));
+    }
+
+    /// Puts an answer right that ended. What could not be taken as it came is said, unless its failure says it.
+    fn settle_answer(&mut self, branch: BranchId, outcome: &mut Outcome) {
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        let expected = live.solved.plan.est_total;
+        for told in settle(live.card.id, &mut live.state.arrived, outcome, &live.solved.wire, expected) {
+            live.card.diagnose(told);
+        }
+        if outcome.error.is_none() {
+            for told in live.card.diagnostics.clone() {
+                self.say(Event::Notice(told.what));
+            }
+        }
+    }
+
+    /// Moves a turn on and carries out what follows.
+    pub(crate) fn feed(&mut self, branch: BranchId, event: TurnEvent) {
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        let effects = step(&mut live.state, event);
+        live.pending.extend(effects);
+        self.carry_on(branch);
+    }
+
+    /// Carries out what is still to be done. Where the store refuses, the rest waits: the text stays on the screen and is
+    /// written as soon as that is possible.
+    pub(crate) fn carry_on(&mut self, branch: BranchId) {
+        while let Some(effect) = self.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
+            let Err(failure) = self.perform(branch, &effect) else { continue };
+            if failure.kind == FailureKind::Store {
+                self.stall(branch, effect, &failure);
+            } else {
+                self.fail_turn(branch, failure);
+            }
+            return;
+        }
+        if let Some(live) = self.live.get_mut(&branch).filter(|live| live.stalled) {
+            live.stalled = false;
+            self.say(Event::Notice("The store can be written again; everything is saved.".into()));
+        }
+    }
+
+    fn stall(&mut self, branch: BranchId, effect: Effect, failure: &Failure) {
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        live.pending.push_front(effect);
+        if !std::mem::replace(&mut live.stalled, true) {
+            let kept = "What came stays on the screen and is saved as soon as the store can be written.";
+            self.say(Event::Notice(format!("{} {kept} {}", failure.what, failure.todo)));
+        }
+    }
+
+    /// Tries again what the store refused.
+    pub(crate) fn retry_stalled(&mut self) {
+        let stalled: Vec<BranchId> =
+            self.live.iter().filter(|(_, live)| live.stalled).map(|(branch, _)| *branch).collect();
+        for branch in stalled {
+            self.carry_on(branch);
+        }
+    }
+
+    fn perform(&mut self, branch: BranchId, effect: &Effect) -> Result<(), Failure> {
+        match effect {
+            Effect::CommitUser => self.commit_user(branch),
+            Effect::StopCall | Effect::StopTools => {
+                if let Some(live) = self.live.get(&branch) {
+                    live.cancel.store(true, Ordering::Relaxed);
+                }
+                Ok(())
+            }
+            Effect::RunTools(calls) => {
+                self.run_tools(branch, calls);
+                Ok(())
+            }
+            Effect::CommitAnswer { content, end } => self.commit_answer(branch, content, *end),
+            Effect::CommitEpisode { content, results } => self.commit_episode(branch, content, results),
+            Effect::CloseRun => self.close_run(branch),
+            Effect::NextRound => {
+                if let Err(failure) = self.next_round(branch)
+                    && let Some(live) = self.live.get_mut(&branch)
+                {
+                    live.failure = Some(failure);
+                    let effects = step(&mut live.state, TurnEvent::RoundRefused);
+                    live.pending.extend(effects);
+                }
+                Ok(())
+            }
+            Effect::Close { draft_back, completed } => {
+                self.close_turn(branch, *draft_back, *completed);
+                Ok(())
+            }
+        }
+    }
+
+    fn run_tools(&mut self, branch: BranchId, calls: &[(usize, String, String)]) {
+        let now = self.now();
+        let turn = self.live.get(&branch).and_then(|live| live.card.user);
+        let turn = turn.and_then(|user| self.session_of(branch).ok()?.tree.get(user).map(|head| head.key));
+        let (runner, sight) = (self.runner(branch), self.sight(branch));
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
+        let traces = calls.iter().map(|(index, name, args)| ToolTrace {
+            call_id: ids.get(*index).cloned().unwrap_or_default(),
+            run: live.card.id,
+            node: None,
+            turn,
+            name: name.clone(),
+            args: args.clone(),
+            status: None,
+            bytes: 0,
+            truncated_from: None,
+            est_tokens: 0,
+            duration_ms: 0,
+            at: now,
+            preview: String::new(),
+            word: None,
+            exit: None,
+            changed: Vec::new(),
+            more: More::default(),
+        });
+        live.traces = traces.collect();
+        let episode = Episode {
+            run: live.card.id,
+            calls: calls.to_vec(),
+            runner,
+            cancel: live.cancel.clone(),
+            ids,
+            session: live.session,
+            store: self.store.clone(),
+            sight,
+        };
+        episode.start(self.reporter(branch));
+    }
+
+    fn tool_began(&mut self, branch: BranchId, index: usize) {
+        let Some(live) = self.live.get(&branch) else { return };
+        if let Some(trace) = live.traces.get(index) {
+            self.say(Event::Trace(Box::new(trace.clone())));
+        }
+    }
+
+    fn tool_ended(&mut self, branch: BranchId, index: usize, done: Done, millis: u64) {
+        self.answered(branch, index);
+        if let Some(session) = self.live.get(&branch).map(|live| live.session) {
+            self.changed_files(session, &done.changed);
+        }
+        let counter = self.setup.counter.clone();
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        if let Some(trace) = live.traces.get_mut(index) {
+            let tokens = counter.count(live.model.encoding, &done.output.body);
+            crate::engine::tools::traces::ended(trace, &done, tokens, millis);
+            let (session, trace) = (live.session, Box::new(trace.clone()));
+            let mut writes = crate::engine::tools::traces::kept_of(session, &trace, &done);
+            writes.push(Write::PutTrace { session, trace: trace.clone() });
+            let _ = self.store.write(writes);
+            self.say(Event::Trace(trace));
+        }
+        self.feed(branch, TurnEvent::ToolDone { index, output: done.output });
+    }
+
+    /// A person stops a turn, or a draft that waits to be sent.
+    pub(crate) fn cancel(&mut self, branch: BranchId) -> Result<(), Failure> {
+        if self.unlatch(branch) {
+            return Ok(());
+        }
+        if !self.live.contains_key(&branch) {
+            return Err(Failure::user("Nothing is coming on this branch."));
+        }
+        self.feed(branch, TurnEvent::Cancel);
+        if self.live.get(&branch).is_some_and(|live| live.stalled && live.state.phase == Phase::Closed) {
+            let given_up =
+                Failure::new(FailureKind::Store, "The store could not be written, and the waiting was stopped.");
+            self.fail_turn(branch, given_up);
+        }
+        Ok(())
+    }
+
+    /// The turn cannot go on: its run was ended elsewhere, or the store refuses for good.
+    fn fail_turn(&mut self, branch: BranchId, failure: Failure) {
+        let Some(live) = self.live.remove(&branch) else { return };
+        live.cancel.store(true, Ordering::Relaxed);
+        let draft = live.user.is_some().then(|| live.draft.clone());
+        let kept = "What had come and was saved is restored at the next start.";
+        self.drop_claims();
+        self.say(Event::TurnClosed { branch, draft, failure: Some(failure.kept(kept)) });
+    }
+
+    /// The program ends: calls are stopped and what came is committed, within two seconds.
+    pub(crate) fn abandon(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
+        self.stop_asides();
+        let _ = self.stop_again();
+        let branches: Vec<BranchId> = self.live.keys().copied().collect();
+        for branch in &branches {
+            self.feed(*branch, TurnEvent::Cancel);
+            if self.live.get(branch).is_some_and(|live| live.state.phase == Phase::Planning) {
+                self.feed(*branch, TurnEvent::RoundRefused);
+            }
+        }
+        let until = Instant::now() + PATIENCE;
+        while self.live.values().any(|live| live.state.phase != Phase::Closed) {
+            match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Inbox::Report(branch, report)) => self.report(branch, *report),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        for branch in branches {
+            self.let_go(branch);
+        }
+    }
+
+    /// Ends a turn whose threads do not stop in time with what there is.
+    fn let_go(&mut self, branch: BranchId) {
+        let Some(live) = self.live.get(&branch) else { return };
+        match live.state.phase {
+            Phase::Calling => self.feed(branch, TurnEvent::Ended(stopped())),
+            Phase::Tools => {
+                for index in 0..live.state.results.len() {
+                    let body = "[cancelled]".to_owned();
+                    let output = ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body };
+                    self.feed(branch, TurnEvent::ToolDone { index, output });
+                }
+            }
+            Phase::Planning => self.feed(branch, TurnEvent::RoundRefused),
+            Phase::Closed => self.carry_on(branch),
+        }
+    }
+}
+
+fn stopped() -> Outcome {
+    Outcome {
+        end: CallEnd::Cancelled,
+        any: false,
+        finish_reason: None,
+        usage: crate::domain::call::usage::Usage::default(),
+        error: None,
+        attempts: 1,
+        ttft_ms: None,
+        total_ms: 0,
+    }
+}

@@ -1,0 +1,140 @@
+//! Limits of the branches of a race: watched while an answer comes, checked before each call.
+//! Not for: making races or ending them (`race`).
+
+use super::live::Live;
+use super::machine::TurnEvent;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::call::provider::{CallEnd, Outcome};
+use crate::domain::call::race::{BranchRun, Limit, Limits, Spent};
+use crate::engine::api::Event;
+use crate::engine::core::Core;
+use crate::store::types::Write;
+use std::time::{Duration, Instant};
+
+/// A branch of a race whose turn is under way.
+pub(crate) struct Watch {
+    limits: Limits,
+    began: Instant,
+    /// What its ended calls took.
+    before: Spent,
+    /// Tokens and cost of the present call, as estimated.
+    now: (u32, Option<u64>),
+    /// The limit that ended it.
+    pub(crate) stopped: Option<Limit>,
+}
+
+impl Watch {
+    fn spent(&self) -> Spent {
+        let cost_micro = match (self.before.cost_micro, self.now.1) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+        };
+        let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Spent { tokens: self.before.tokens.saturating_add(self.now.0), cost_micro, ms }
+    }
+
+    /// When its time is over.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        self.limits.set().seconds.map(|seconds| self.began + Duration::from_secs(u64::from(seconds)))
+    }
+}
+
+impl Core {
+    /// The watch over a branch of a race that was not asked yet.
+    pub(crate) fn watch(&self, branch: BranchId) -> Option<Watch> {
+        let record = self.session_of(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
+        record.ended.is_none().then(|| Watch {
+            limits: record.limits,
+            began: Instant::now(),
+            before: Spent::default(),
+            now: (0, None),
+            stopped: None,
+        })
+    }
+
+    /// Whether the next call may be made, of which the prompt costs so much.
+    pub(crate) fn within(live: &mut Live, prompt: Option<u64>) -> Result<(), Failure> {
+        let Some(watch) = &mut live.watch else { return Ok(()) };
+        let refused = |limit: Limit, limits: Limits, more: &str| {
+            let what = format!("{}{more}", limit.sentence(limits));
+            Err(Failure::new(FailureKind::User, what).kept("Nothing more was sent."))
+        };
+        let spent = watch.spent();
+        if let Some(limit) = watch.limits.reached(spent) {
+            watch.stopped = Some(limit);
+            return refused(limit, watch.limits, "");
+        }
+        let cost = prompt.map(|prompt| prompt + spent.cost_micro.unwrap_or(0));
+        if watch.limits.reached(Spent { cost_micro: cost, ..Spent::default() }) == Some(Limit::Cost) {
+            watch.stopped = Some(Limit::Cost);
+            return refused(Limit::Cost, watch.limits, " The prompt of its next call alone would go beyond it.");
+        }
+        Ok(())
+    }
+
+    /// The branch's record with the present call noted in it.
+    pub(crate) fn note_call(&self, branch: BranchId, live: &Live) -> Option<(SessionId, BranchRun)> {
+        live.watch.as_ref()?;
+        let session = self.session_of(branch).ok()?;
+        let mut record = session.races.iter().find(|record| record.branch == branch)?.clone();
+        record.runs.push(live.card.id);
+        Some((session.card.id, record))
+    }
+
+    /// Takes a record in and shows it.
+    pub(crate) fn put_record(&mut self, record: BranchRun) {
+        if let Ok(session) = self.session_mut(record.branch)
+            && let Some(known) = session.races.iter_mut().find(|known| known.branch == record.branch)
+        {
+            *known = record.clone();
+        }
+        self.say(Event::BranchRun(Box::new(record)));
+    }
+
+    /// Words came of a call: so many tokens and so much cost of it until now.
+    pub(crate) fn watch_words(&mut self, branch: BranchId, tokens: u32, cost: Option<u64>) {
+        let Some(live) = self.live.get_mut(&branch) else { return };
+        let cancelled = live.state.cancelled;
+        let Some(watch) = live.watch.as_mut().filter(|watch| watch.stopped.is_none() && !cancelled) else { return };
+        watch.now = (tokens, cost);
+        watch.stopped = watch.limits.reached(watch.spent());
+        if watch.stopped.is_some() {
+            self.feed(branch, TurnEvent::Cancel);
+        }
+    }
+
+    /// A call ended: what it took counts, and which limit ended it is told on its card.
+    pub(crate) fn watch_end(live: &mut Live, outcome: &Outcome) {
+        let cost = live.card.cost_micro;
+        let cancelled = live.state.cancelled;
+        let Some(watch) = &mut live.watch else { return };
+        if outcome.end == CallEnd::Cancelled && !cancelled && watch.stopped.is_none() {
+            watch.stopped = Some(Limit::Time).filter(|_| watch.until().is_some_and(|until| Instant::now() >= until));
+        }
+        watch.now = (outcome.usage.completion.unwrap_or(watch.now.0), cost.or(watch.now.1));
+        watch.before = watch.spent();
+        watch.now = (0, None);
+        if let Some(limit) = watch.stopped {
+            live.card.error = Some(limit.sentence(watch.limits));
+        }
+    }
+
+    /// The turn of a branch of a race is over.
+    pub(crate) fn watched(&mut self, branch: BranchId, live: &Live) {
+        let Some(watch) = &live.watch else { return };
+        let Ok(session) = self.session_of(branch) else { return };
+        let id = session.card.id;
+        let Some(mut record) = session.races.iter().find(|record| record.branch == branch).cloned() else { return };
+        (record.spent, record.stopped, record.ended) = (watch.spent(), watch.stopped, Some(live.card.status));
+        let _ = self.store.write(vec![Write::PutBranchRun { session: id, record: Box::new(record.clone()) }]);
+        self.put_record(record);
+    }
+
+    /// Tells the screen of records.
+    pub(crate) fn show_records(&self, records: &[BranchRun]) {
+        for record in records {
+            self.say(Event::BranchRun(Box::new(record.clone())));
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Turns under way: opens a turn's runs, round after round.
+//! Not for: what comes of them (`effects`), the machine's decisions (`machine`) or what is committed at an end (`commit`).
+
+use super::limits::Watch;
+use super::machine::{Effect, Phase, TurnEvent, TurnState};
+use super::stream::{Call, Report};
+use crate::context::render::same_prefix;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::model::{ModelInfo, Quirk};
+use crate::domain::call::provider::Outcome;
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{Content, End, NodeHead, Role};
+use crate::domain::conversation::tree::Slot;
+use crate::domain::planning::plan::Anchor;
+use crate::domain::tool::trace::ToolTrace;
+use crate::engine::api::{Draft, DraftKind, Event, Planned};
+use crate::engine::core::{Core, Inbox};
+use crate::engine::plans::snapshot::{Question, fresh_key};
+use crate::engine::plans::worker::{Solution, Solved};
+use crate::engine::sessions::session::Session;
+use crate::store::types::{OpenRun, Write};
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use uuid::Uuid;
+
+/// A turn under way.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about how the branch stands")]
+pub(crate) struct Live {
+    pub(crate) state: TurnState,
+    pub(crate) session: SessionId,
+    pub(crate) draft: Draft,
+    /// The user message that is not a node yet.
+    pub(crate) user: Option<(NodeHead, Content)>,
+    /// The node after which the next one stands.
+    pub(crate) after: Option<NodeId>,
+    /// Where the branch's head is, as far as we moved it.
+    pub(crate) head: Option<NodeId>,
+    /// How the branch stood before the turn: its head, its window's anchor.
+    pub(crate) before: (Option<NodeId>, Option<Anchor>),
+    /// The turn began elsewhere than at the head, so that its end moves the head by a person's act.
+    pub(crate) moves: bool,
+    pub(crate) card: RunCard,
+    pub(crate) solved: Solved,
+    pub(crate) model: ModelInfo,
+    /// What the present call's prompt costs as far as is known before the answer.
+    pub(crate) prompt_micro: Option<u64>,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) failure: Option<Failure>,
+    /// Atoms that went with any of the turn's calls.
+    pub(crate) sent: HashSet<Atom>,
+    /// Marks that counted in any of them, with their revisions.
+    pub(crate) counted: HashSet<(Atom, u64)>,
+    pub(crate) traces: Vec<ToolTrace>,
+    /// The call that waits for a person.
+    pub(crate) asks: Option<super::consent::Waiting>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) quirk: Option<Quirk>,
+    /// The request that was refused for its form, until the next one is there.
+    pub(crate) refused: Option<crate::engine::calls::quirks::Refused>,
+    /// What is still to be done, in order.
+    pub(crate) pending: VecDeque<Effect>,
+    /// The store refused the first of them; it is tried again now and then.
+    pub(crate) stalled: bool,
+    /// The branch was moved away meanwhile (in another window): what comes is kept beside it.
+    pub(crate) detached: bool,
+    /// The operation that undoes the head's move is written.
+    pub(crate) undoable: bool,
+    /// The limits of a branch of a race.
+    pub(crate) watch: Option<Watch>,
+}
+
+impl Core {
+    /// Writes the run and starts the call of a turn's first round.
+    pub(crate) fn open_turn(&mut self, id: BranchId, draft: &Draft, solved: &Solved) -> Result<RunId, Failure> {
+        self.claim(id)?;
+        let branch = self.branch(id)?;
+        let question = self.asked(&branch, draft)?;
+        let session = self.session_of(id)?;
+        let base = question.base.and_then(|node| session.tree.slot(node));
+        let at = self.now().max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
+        let lane = crate::engine::plans::snapshot::lane_of(session, &branch, base, &question);
+        let user = question.text.as_ref().map(|text| asked_node(session, base, text, question.reply, at, &lane));
+        let rules = self.rules(&branch)?;
+        let mut live = Live {
+            state: TurnState::new(if solved.edited { 1 } else { self.setup.rounds }, user.is_some()),
+            session: session.card.id,
+            draft: draft.clone(),
+            user,
+            after: question.base,
+            head: branch.head,
+            before: (branch.head, branch.anchor.clone()),
+            moves: draft.kind != DraftKind::Message && question.base != branch.head,
+            card: new_card(&branch, solved, 1, at),
+            solved: solved.clone(),
+            model: rules.model.clone(),
+            prompt_micro: None,
+            outcome: None,
+            failure: None,
+            sent: HashSet::new(),
+            counted: HashSet::new(),
+            traces: Vec::new(),
+            asks: None,
+            cancel: Arc::new(AtomicBool::new(false)),
+            quirk: None,
+            refused: None,
+            pending: VecDeque::new(),
+            stalled: false,
+            detached: false,
+            undoable: false,
+            watch: self.watch(id),
+        };
+        let run = live.card.id;
+        let call = self.open_run(id, &mut live)?;
+        let card = Box::new(live.card.clone());
+        self.live.insert(id, live);
+        self.say(Event::TurnOpened { branch: id, text: draft.text.clone(), after: question.base });
+        self.say(Event::Run(card));
+        call.start(self.reporter(id));
+        Ok(run)
+    }
+
+    /// One transaction: the plan, the run, the window's anchor. Gives the call, ready to start.
+    fn open_run(&mut self, id: BranchId, live: &mut Live) -> Result<Call, Failure> {
+        let branch = self.branch(id)?;
+        let rules = self.rules(&branch)?;
+        let provider = self.setup.servers.provider(&rules.profile)?;
+        let same = self.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
+        let cost = self.prompt_cost(live.model.price, &live.solved.plan, same);
+        live.prompt_micro = cost.map(|cost| cost.micro);
+        Self::within(live, live.prompt_micro)?;
+        live.card.user = live.user.is_none().then(|| self.user_above(id, live.after)).flatten();
+        let open = OpenRun {
+            card: live.card.clone(),
+            owner: self.store.owner().to_owned(),
+            after: live.after,
+            head: if live.detached { branch.head } else { live.head },
+            user: live.user.clone(),
+        };
+        let mut writes = vec![
+            Write::PutPlan { id: live.solved.plan.id, branch: id, body: live.solved.stored.to_string() },
+            Write::OpenRun(Box::new(open)),
+        ];
+        let sets = live.solved.bag.sets.iter().cloned();
+        writes.extend(sets.map(|set| Write::PutRetrieval { session: branch.session, set: Box::new(set) }));
+        let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
+        writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
+        let noted = self.note_call(id, live);
+        let note = |(session, record)| Write::PutBranchRun { session, record: Box::new(record) };
+        writes.extend(noted.clone().map(note));
+        self.store.write(writes)?;
+        if let Some((_, record)) = noted {
+            self.put_record(record);
+        }
+        if let Ok(session) = self.session_mut(id) {
+            if let (Some(branch), Some(_)) = (session.branch_mut(id), &anchor) {
+                branch.anchor = anchor;
+            }
+            session.put_run(&live.card);
+        }
+        self.touched(id);
+        self.outlines.insert(id, live.solved.outline.clone());
+        self.project.carried(id, &live.solved.plan);
+        live.sent.extend(live.solved.plan.included().map(|row| row.atom));
+        live.counted.extend(live.solved.marks.iter().copied());
+        live.cancel = Arc::new(AtomicBool::new(false));
+        Ok(Call {
+            run: live.card.id,
+            wire: live.solved.wire.clone(),
+            provider,
+            store: self.store.clone(),
+            counter: self.setup.counter.clone(),
+            encoding: live.model.encoding,
+            cancel: live.cancel.clone(),
+            until: live.watch.as_ref().and_then(Watch::until),
+            saves: true,
+        })
+    }
+
+    /// Where a branch's threads report.
+    pub(crate) fn reporter(&self, branch: BranchId) -> impl Fn(Report) + Send + Clone + 'static {
+        let inbox = self.inbox.clone();
+        move |report| {
+            let _ = inbox.send(Inbox::Report(branch, Box::new(report)));
+        }
+    }
+
+    /// The user message at or above a node.
+    pub(crate) fn user_above(&self, branch: BranchId, node: Option<NodeId>) -> Option<NodeId> {
+        let session = self.session_of(branch).ok()?;
+        let mut at = session.tree.slot(node?);
+        while let Some(slot) = at {
+            if session.tree.head(slot).role == Role::User {
+                return Some(session.tree.head(slot).id);
+            }
+            at = session.tree.parent(slot);
+        }
+        None
+    }
+
+    /// Solves what the turn asks next: the grown turn, or the same again in the form that the server wants.
+    pub(crate) fn next_round(&mut self, branch: BranchId) -> Result<(), Failure> {
+        let Some(live) = self.live.get_mut(&branch) else { return Ok(()) };
+        let (draft, first) = (live.draft.clone(), live.state.round == 0);
+        if let Some(quirk) = live.quirk.take() {
+            let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
+            let taken = self.take_quirk(&mut live, quirk);
+            self.live.insert(branch, live);
+            taken?;
+            if first {
+                let question = self.asked(&self.branch(branch)?, &draft)?;
+                return self.solve_round(branch, question);
+            }
+        }
+        let live = self.live.get(&branch);
+        let after = live.and_then(|live| live.after);
+        let search = live.map(|live| live.draft.search).unwrap_or_default();
+        self.solve_round(branch, Question { base: after, search, ..Question::default() })
+    }
+
+    /// The grown turn's plan is there: open its run, or end the turn.
+    pub(crate) fn round_planned(&mut self, branch: BranchId, solution: Solution) {
+        let Some(mut live) = self.live.remove(&branch) else { return };
+        if live.state.phase != Phase::Planning {
+            self.live.insert(branch, live);
+            return;
+        }
+        let opened = match solution {
+            Ok(Ok(solved)) if !live.state.cancelled => self.open_round(branch, &mut live, solved),
+            Ok(Ok(_)) => Ok(None),
+            Ok(Err(blocked)) => Err(Failure::new(FailureKind::Blocked, blocked.sentence())
+                .kept("Everything up to the tool results is kept.")
+                .todo("Raise the budget or exclude something, then go on with c.")),
+            Err(failure) => Err(failure),
+        };
+        let event = match opened {
+            Ok(Some(call)) => {
+                self.live.insert(branch, live);
+                call.start(self.reporter(branch));
+                return self.feed(branch, TurnEvent::RoundOpened);
+            }
+            Ok(None) => TurnEvent::RoundRefused,
+            Err(failure) => {
+                live.failure = Some(failure);
+                TurnEvent::RoundRefused
+            }
+        };
+        self.live.insert(branch, live);
+        self.feed(branch, event);
+    }
+
+    fn open_round(&mut self, branch: BranchId, live: &mut Live, solved: Solved) -> Result<Option<Call>, Failure> {
+        self.another_form(live, solved.wire.digest)?;
+        let shown: Planned = self.shown(branch, &solved);
+        let there = self.branch(branch)?;
+        live.model = self.rules(&there)?.model;
+        live.card = new_card(&there, &solved, live.state.round + 1, self.now());
+        live.solved = solved;
+        live.outcome = None;
+        let call = self.open_run(branch, live)?;
+        self.keep_drawn(branch, live.draft.clone(), live.solved.clone());
+        self.say(Event::Planned { branch, generation: u64::MAX, planned: shown });
+        self.say(Event::Run(Box::new(live.card.clone())));
+        Ok(Some(call))
+    }
+}
+
+fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
+    let whose = (branch.session, branch.id);
+    let card = RunCard::open(RunId(Uuid::now_v7()), whose, &solved.plan, solved.wire.digest, round, at);
+    RunCard { edited: solved.edited, ..card }
+}
+
+/// The user message of a turn that opens.
+pub(crate) fn asked_node(
+    session: &Session,
+    base: Option<Slot>,
+    text: &str,
+    reply: Option<Hash>,
+    at: i64,
+    lane: &str,
+) -> (NodeHead, Content) {
+    let mut content = Content::text(text);
+    content.extra = reply.map(|reply| serde_json::json!({ "reply_to": reply }));
+    let key = fresh_key(session, base, Role::User, &content);
+    (new_head(session, base, key, Role::User, &content, at, lane), content)
+}
+
+/// The head of a node that does not exist yet.
+pub(crate) fn new_head(
+    session: &Session,
+    parent: Option<Slot>,
+    key: Hash,
+    role: Role,
+    content: &Content,
+    at: i64,
+    lane: &str,
+) -> NodeHead {
+    let tree = &session.tree;
+    let ord = tree.children(parent).iter().map(|slot| tree.head(*slot).ord + 1).max().unwrap_or(0);
+    NodeHead {
+        id: NodeId(Uuid::now_v7()),
+        key,
+        parent: parent.map(|slot| tree.head(slot).id),
+        ord,
+        role,
+        end: End::Complete,
+        at,
+        bytes: content.bytes(),
+        calls: u16::try_from(content.calls().count()).unwrap_or(u16::MAX),
+        hidden: false,
+        imported: false,
+        content: Some(content.hash()),
+        preview: NodeHead::preview_of(&content.words()),
+        model: None,
+        name: None,
+        lane: lane.to_owned(),
+        external_id: None,
+    }
+}

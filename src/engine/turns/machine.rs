@@ -1,0 +1,444 @@
+//! A turn as a pure machine: events in, effects out. No I/O, no clock, no threads.
+//! Not for: carrying effects out (`live`).
+//!
+//! A turn goes: run opened → first event (the user message becomes a node) → stream → end. An answer that calls tools
+//! keeps its run open until all results are there; call and results are committed together, then the grown turn is
+//! planned again and asked again, up to a limit of rounds.
+
+use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
+use crate::domain::conversation::message::{Content, End, Part};
+use crate::domain::tool::trace::ToolOutput;
+use serde::{Deserialize, Serialize};
+
+/// What a turn waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// The call is under way.
+    Calling,
+    /// Tools are at work.
+    Tools,
+    /// The next round is being planned.
+    Planning,
+    /// It is over.
+    Closed,
+}
+
+/// Something that happened to a turn.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TurnEvent {
+    /// Something came.
+    Delta(Delta),
+    /// The call ended.
+    Ended(Outcome),
+    /// A tool ended.
+    ToolDone {
+        /// Which call of the answer.
+        index: usize,
+        /// What it gave.
+        output: ToolOutput,
+    },
+    /// The next round's run is open.
+    RoundOpened,
+    /// The next round cannot be asked.
+    RoundRefused,
+    /// A person stops it.
+    Cancel,
+}
+
+/// What is to be done.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    /// The user message becomes a node and the branch's head.
+    CommitUser,
+    /// Stop the call under way.
+    StopCall,
+    /// Stop the tools under way.
+    StopTools,
+    /// Run these calls of the answer: index, name, arguments.
+    RunTools(Vec<(usize, String, String)>),
+    /// The answer becomes a node; the run is closed.
+    CommitAnswer {
+        /// What it says.
+        content: Content,
+        /// How it ended.
+        end: End,
+    },
+    /// Answer and results become nodes in call order; the run is closed.
+    CommitEpisode {
+        /// The calling message.
+        content: Content,
+        /// The results, one a call.
+        results: Vec<Content>,
+    },
+    /// The run ends without a node.
+    CloseRun,
+    /// Plan the grown turn and ask again.
+    NextRound,
+    /// The turn is over. The draft goes back when nothing of an answer came.
+    Close {
+        /// Give the draft back.
+        draft_back: bool,
+        /// It came to its natural end.
+        completed: bool,
+    },
+}
+
+/// A tool call as it comes in pieces.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct PartialCall {
+    /// Which call of the answer, as the server numbers them.
+    pub index: u32,
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments so far.
+    pub args: String,
+}
+
+/// What has come of an answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Arrived {
+    /// Words.
+    pub text: String,
+    /// Words thought aloud.
+    pub reasoning: String,
+    /// Tool calls.
+    pub calls: Vec<PartialCall>,
+}
+
+impl Arrived {
+    /// Adds what came.
+    pub fn add(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text(text) => self.text.push_str(text),
+            Delta::Reasoning(text) => self.reasoning.push_str(text),
+            Delta::Call { index, id, name, args } => {
+                let at = self.calls.iter().position(|call| call.index == *index).unwrap_or_else(|| {
+                    self.calls.push(PartialCall { index: *index, ..PartialCall::default() });
+                    self.calls.len() - 1
+                });
+                let call = &mut self.calls[at];
+                if let Some(id) = id.as_ref().filter(|id| !id.is_empty() && call.id.is_empty()) {
+                    call.id.clone_from(id);
+                }
+                if let Some(name) = name {
+                    call.name.push_str(name);
+                }
+                call.args.push_str(args);
+            }
+            Delta::Tick | Delta::Accepted | Delta::Usage(_) | Delta::Diagnostic(_) | Delta::Retry { .. } => {}
+        }
+    }
+
+    /// Whether nothing came.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.reasoning.is_empty() && self.calls.is_empty()
+    }
+
+    /// As a message without calls: calls that did not come whole are kept aside.
+    #[must_use]
+    pub fn without_calls(&self) -> Content {
+        let mut content = self.spoken();
+        if !self.calls.is_empty() {
+            content.extra = Some(serde_json::json!({ "incomplete_calls": self.calls }));
+        }
+        content
+    }
+
+    /// As a message with its calls, ids made up where the server gave none.
+    #[must_use]
+    pub fn with_calls(&self) -> Content {
+        let mut content = self.spoken();
+        for (at, call) in self.calls.iter().enumerate() {
+            let id = if call.id.is_empty() { format!("call-{}", at + 1) } else { call.id.clone() };
+            content.parts.push(Part::Call { id, name: call.name.clone(), args: call.args.clone() });
+        }
+        content
+    }
+
+    fn spoken(&self) -> Content {
+        let mut parts = Vec::new();
+        if !self.reasoning.is_empty() {
+            parts.push(Part::Reasoning { text: self.reasoning.clone() });
+        }
+        if !self.text.is_empty() {
+            parts.push(Part::Text { text: self.text.clone() });
+        }
+        Content { parts, extra: None }
+    }
+}
+
+/// The state of a turn.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TurnState {
+    /// What it waits for.
+    pub phase: Phase,
+    /// The round, from 1.
+    pub round: u32,
+    /// The last round that may call tools.
+    pub rounds: u32,
+    /// What came in this round.
+    pub arrived: Arrived,
+    /// The user message is a node (or there is none to make).
+    pub committed: bool,
+    /// Results that are there, by call.
+    pub results: Vec<Option<ToolOutput>>,
+    /// A person stopped it.
+    pub cancelled: bool,
+}
+
+impl TurnState {
+    /// A turn whose first run is open.
+    #[must_use]
+    pub fn new(rounds: u32, has_user: bool) -> Self {
+        Self {
+            phase: Phase::Calling,
+            round: 1,
+            rounds,
+            arrived: Arrived::default(),
+            committed: !has_user,
+            results: Vec::new(),
+            cancelled: false,
+        }
+    }
+}
+
+/// Moves a turn on.
+pub fn step(turn: &mut TurnState, event: TurnEvent) -> Vec<Effect> {
+    match (turn.phase, event) {
+        (Phase::Calling, TurnEvent::Delta(delta)) => arrive(turn, &delta),
+        (Phase::Calling, TurnEvent::Cancel) => {
+            turn.cancelled = true;
+            vec![Effect::StopCall]
+        }
+        (Phase::Calling, TurnEvent::Ended(outcome)) => ended(turn, &outcome),
+        (Phase::Tools, TurnEvent::ToolDone { index, output }) => tool_done(turn, index, output),
+        (Phase::Tools, TurnEvent::Cancel) => {
+            turn.cancelled = true;
+            vec![Effect::StopTools]
+        }
+        (Phase::Planning, TurnEvent::RoundOpened) => {
+            turn.phase = Phase::Calling;
+            turn.round += 1;
+            turn.arrived = Arrived::default();
+            turn.results.clear();
+            if turn.cancelled { vec![Effect::StopCall] } else { Vec::new() }
+        }
+        (Phase::Planning, TurnEvent::RoundRefused) => {
+            let nothing_yet = !turn.committed;
+            close(turn, nothing_yet, false)
+        }
+        (Phase::Planning, TurnEvent::Cancel) => {
+            turn.cancelled = true;
+            Vec::new()
+        }
+        // What comes after the end, or in a phase that has no use for it, is a stranger.
+        (Phase::Closed | Phase::Tools | Phase::Planning | Phase::Calling, _) => Vec::new(),
+    }
+}
+
+fn arrive(turn: &mut TurnState, delta: &Delta) -> Vec<Effect> {
+    let before = turn.arrived.is_empty();
+    turn.arrived.add(delta);
+    if before && !turn.arrived.is_empty() { commit_user(turn) } else { Vec::new() }
+}
+
+fn commit_user(turn: &mut TurnState) -> Vec<Effect> {
+    if std::mem::replace(&mut turn.committed, true) { Vec::new() } else { vec![Effect::CommitUser] }
+}
+
+fn close(turn: &mut TurnState, draft_back: bool, completed: bool) -> Vec<Effect> {
+    turn.phase = Phase::Closed;
+    vec![Effect::Close { draft_back, completed }]
+}
+
+fn ended(turn: &mut TurnState, outcome: &Outcome) -> Vec<Effect> {
+    if turn.arrived.is_empty() {
+        let another_body = matches!(outcome.error.as_ref().map(|e| &e.kind), Some(ProviderErrorKind::Body(_)));
+        let mut effects = vec![Effect::CloseRun];
+        if another_body && !turn.cancelled {
+            turn.phase = Phase::Planning;
+            turn.round = turn.round.saturating_sub(1);
+            effects.push(Effect::NextRound);
+        } else {
+            let nothing_yet = !turn.committed;
+            effects.extend(close(turn, nothing_yet, false));
+        }
+        return effects;
+    }
+    let named = turn.arrived.calls.iter().all(|call| !call.name.is_empty());
+    let end = match outcome.end {
+        CallEnd::Complete if !named => End::Errored,
+        CallEnd::Complete => End::Complete,
+        CallEnd::Truncated => End::Truncated,
+        CallEnd::Errored => End::Errored,
+        CallEnd::Cancelled => End::Cancelled,
+    };
+    if end == End::Complete && !turn.arrived.calls.is_empty() && !turn.cancelled {
+        return call_tools(turn);
+    }
+    let content = turn.arrived.without_calls();
+    let mut effects = vec![Effect::CommitAnswer { content, end }];
+    effects.extend(close(turn, false, end == End::Complete));
+    effects
+}
+
+fn call_tools(turn: &mut TurnState) -> Vec<Effect> {
+    turn.phase = Phase::Tools;
+    turn.results = vec![None; turn.arrived.calls.len()];
+    let calls = turn.arrived.calls.iter().enumerate();
+    vec![Effect::RunTools(calls.map(|(at, call)| (at, call.name.clone(), call.args.clone())).collect())]
+}
+
+fn tool_done(turn: &mut TurnState, index: usize, output: ToolOutput) -> Vec<Effect> {
+    if let Some(slot) = turn.results.get_mut(index).filter(|slot| slot.is_none()) {
+        *slot = Some(output);
+    }
+    if turn.results.iter().any(Option::is_none) {
+        return Vec::new();
+    }
+    let content = turn.arrived.with_calls();
+    let calls: Vec<(String, String)> = content.calls().map(|(id, name, _)| (id.to_owned(), name.to_owned())).collect();
+    let bodies = turn.results.drain(..).map(|output| output.map(|o| o.body).unwrap_or_default());
+    let results = calls
+        .into_iter()
+        .zip(bodies)
+        .map(|((call, name), body)| Content { parts: vec![Part::Reply { call, name, body }], extra: None })
+        .collect();
+    let mut effects = vec![Effect::CommitEpisode { content, results }];
+    if turn.cancelled || turn.round >= turn.rounds {
+        effects.extend(close(turn, false, false));
+    } else {
+        turn.phase = Phase::Planning;
+        effects.push(Effect::NextRound);
+    }
+    effects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::provider::ProviderError;
+    use crate::domain::call::usage::Usage;
+    use crate::domain::tool::trace::ToolStatus;
+    use proptest::prelude::*;
+
+    fn outcome(end: CallEnd, error: Option<ProviderErrorKind>) -> Outcome {
+        let error = error.map(|kind| ProviderError { kind, what: "no".into(), hint: String::new(), status: None });
+        Outcome {
+            end,
+            any: true,
+            finish_reason: None,
+            usage: Usage::default(),
+            error,
+            attempts: 1,
+            ttft_ms: None,
+            total_ms: 1,
+        }
+    }
+
+    fn done(index: usize) -> TurnEvent {
+        let output = ToolOutput { status: ToolStatus::Ok, body: format!("result {index}"), full_bytes: 8 };
+        TurnEvent::ToolDone { index, output }
+    }
+
+    fn call(index: u32, name: &str) -> TurnEvent {
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        TurnEvent::Delta(Delta::Call { index, id: None, name, args: "{}".into() })
+    }
+
+    fn events() -> impl Strategy<Value = TurnEvent> {
+        let ends = prop_oneof![
+            4 => Just(CallEnd::Complete),
+            1 => Just(CallEnd::Truncated),
+            1 => Just(CallEnd::Errored),
+            1 => Just(CallEnd::Cancelled)
+        ];
+        let errors = prop_oneof![
+            4 => Just(None),
+            1 => Just(Some(ProviderErrorKind::Server)),
+            1 => Just(Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)))
+        ];
+        prop_oneof![
+            3 => "[a-z]{0,4}".prop_map(|text| TurnEvent::Delta(Delta::Text(text))),
+            1 => Just(TurnEvent::Delta(Delta::Accepted)),
+            1 => Just(TurnEvent::Delta(Delta::Reasoning("hm".into()))),
+            3 => (0_u32..3, prop_oneof![3 => Just("read"), 1 => Just("")]).prop_map(|(index, name)| call(index, name)),
+            3 => (ends, errors).prop_map(|(end, error)| TurnEvent::Ended(outcome(end, error))),
+            5 => (0_usize..4).prop_map(done),
+            2 => Just(TurnEvent::RoundOpened),
+            1 => Just(TurnEvent::RoundRefused),
+            1 => Just(TurnEvent::Cancel),
+        ]
+    }
+
+    /// What must hold of each step's effects, whatever came before.
+    fn check(turn: &TurnState, effects: &[Effect], users: &mut u32, closes: &mut u32) {
+        for effect in effects {
+            match effect {
+                Effect::CommitUser => *users += 1,
+                Effect::CommitEpisode { content, results } => {
+                    let calls: Vec<&str> = content.calls().map(|(id, _, _)| id).collect();
+                    let replies: Vec<&str> = results
+                        .iter()
+                        .flat_map(|result| &result.parts)
+                        .filter_map(|part| match part {
+                            Part::Reply { call, .. } => Some(call.as_str()),
+                            _ => None,
+                        })
+                        .collect();
+                    assert_eq!(calls, replies, "a result for each call, in their order");
+                    assert!(!calls.is_empty());
+                }
+                Effect::CommitAnswer { content, end } => {
+                    assert_eq!(content.calls().count(), 0);
+                    let nameless = turn.arrived.calls.iter().any(|call| call.name.is_empty());
+                    assert!(!(nameless && *end == End::Complete), "a call without a name is no success");
+                }
+                Effect::Close { draft_back, completed } => {
+                    *closes += 1;
+                    assert!(!(*draft_back && (*completed || turn.committed)));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(turn.phase == Phase::Closed, *closes == 1);
+        assert!(*users <= 1 && *closes <= 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn any_order_of_events_keeps_atoms_whole(
+            events in proptest::collection::vec(events(), 0..60), rounds in 1_u32..4, has_user: bool
+        ) {
+            let mut turn = TurnState::new(rounds, has_user);
+            let (mut users, mut closes) = (0, 0);
+            for event in events {
+                let effects = step(&mut turn, event);
+                check(&turn, &effects, &mut users, &mut closes);
+                prop_assert!(turn.round <= rounds);
+            }
+            // However it stands, a cancelled turn comes to its end.
+            for event in [TurnEvent::Cancel, TurnEvent::Ended(outcome(CallEnd::Cancelled, None)), done(0), done(1), done(2)] {
+                let effects = step(&mut turn, event);
+                check(&turn, &effects, &mut users, &mut closes);
+            }
+            let effects = step(&mut turn, TurnEvent::RoundRefused);
+            check(&turn, &effects, &mut users, &mut closes);
+            prop_assert_eq!(turn.phase, Phase::Closed);
+        }
+    }
+
+    #[test]
+    fn a_refused_second_try_gives_the_draft_back() {
+        let mut turn = TurnState::new(4, true);
+        let body = ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools);
+        let effects = step(&mut turn, TurnEvent::Ended(outcome(CallEnd::Errored, Some(body))));
+        assert_eq!(effects, [Effect::CloseRun, Effect::NextRound]);
+        let effects = step(&mut turn, TurnEvent::RoundRefused);
+        assert_eq!(effects, [Effect::Close { draft_back: true, completed: false }]);
+    }
+}

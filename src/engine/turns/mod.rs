@@ -1,0 +1,18 @@
+//! A turn from the send to its end: the pure machine, calls, tool calls, approval, the commit, and what is learned from it.
+//! Not for: planning it (`plans`).
+
+pub(super) mod aside;
+pub(super) mod claims;
+pub(super) mod commit;
+pub(super) mod consent;
+pub(super) mod effects;
+pub(super) mod limits;
+pub(super) mod live;
+pub mod machine;
+pub(super) mod open_question;
+pub(super) mod reflect;
+pub(super) mod runner;
+pub(super) mod settle;
+pub(super) mod state_suggestions;
+pub(super) mod stream;
+pub(super) mod tool_calls;

@@ -1,0 +1,51 @@
+//! The typed question that waits for an answer: opened by a line of the newest state block in a lane, answered or cleared
+//! by the next message in that lane.
+//! Not for: which words answer what (`context::policy::lanes`).
+
+use crate::context::policy::lanes::{self, Focus, Pending};
+use crate::context::render_forms;
+use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::tuning::Choose;
+use crate::engine::plans::snapshot::Snapshot;
+
+/// What the model is asked for beside its state block, under policies with lanes.
+pub(crate) const REQUEST: &str = "When you ask a question and need its answer, end the state block with one line \
+    `Pending: <yes_no|number|path|text> <the question>`; otherwise leave that line out.";
+/// Characters of a question that are sent back.
+const LONGEST: usize = 500;
+
+/// The question as it stands before the message that answers it.
+pub(crate) fn text(pending: &Pending) -> String {
+    let question: String = pending.question.chars().take(LONGEST).collect();
+    render_forms::fenced("The user's message answers this question, which you asked", &question)
+}
+
+/// The question that a new message answers, where one waits in its lane: the state block that opened it is of this lane, no
+/// question came in the lane since, it has not expired by the messages' own times, the message replies to nothing else, and
+/// its words are of the awaited type.
+pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<Pending> {
+    if snapshot.rules.policy.choose != Choose::Lane {
+        return None;
+    }
+    let state = snapshot.state.as_ref()?;
+    let pending = lanes::pending(&state.text)?;
+    let lane = |text: &str| Lane::read(text);
+    let mut since = snapshot.turns.iter().flat_map(|turn| &turn.heads).skip_while(|head| head.id != state.node);
+    let opened = since.next()?;
+    let current = lane(&snapshot.lane);
+    let mut newest = opened.at;
+    for head in since {
+        if head.role == Role::User && lane(&head.lane) == current {
+            return None;
+        }
+        newest = newest.max(head.at);
+    }
+    if lane(&opened.lane) != current {
+        return None;
+    }
+    let age = u64::try_from(newest.saturating_sub(opened.at)).unwrap_or(0) / 1_000;
+    let reply = snapshot.reply.as_ref().map(|head| head.id);
+    let (focus, _) = lanes::focus(reply, Some((&pending, age)), Some(opened.id), message);
+    (focus == Focus::Pending).then_some(pending)
+}

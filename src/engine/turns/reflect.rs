@@ -1,0 +1,465 @@
+//! The end of a completed turn: what it touched of older turns, what that does to pins, and the steps of all of it. Written
+//! in the turn's own transaction, with an operation, so that a person can undo what the program did.
+//! Not for: the decision (`context::activation`), what a text refers to (`context::references`) or the turn's nodes (`commit`).
+
+use super::live::Live;
+use crate::context::activation::{self, Ground, Held, Item, Move, Step};
+use crate::context::{references, render_forms};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::retrieval_set::ClusterId;
+use crate::domain::conversation::activation::{Touch, Touches};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::message::{Content, End, NodeHead, Role};
+use crate::domain::conversation::operation::Change;
+use crate::domain::conversation::transition::{Standing, Subject};
+use crate::domain::planning::plan::{Form, Reason, Row, RowKind};
+use crate::domain::tool::trace::ToolStatus;
+use crate::engine::branches::mark_state::{made, sentence, standing, step_words, stepped, suggested};
+use crate::engine::core::Core;
+use crate::engine::plans::labels::atom_of;
+use crate::engine::sessions::path::PathView;
+use crate::engine::sessions::session::Session;
+use crate::engine::startup::setup::Rules;
+use crate::store::types::Write;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// A symbol that so many items of a call hold names none of them.
+const SHARED: usize = 3;
+/// Tool calls of other branches that may have come between those of a turn.
+const OTHERS: usize = 64;
+/// Tokens of a card beside its messages' words, roughly.
+const LABEL: u32 = 40;
+
+/// A mark that changes at a turn's end.
+#[derive(Clone, Debug)]
+pub(crate) struct Moved {
+    pub(crate) target: Atom,
+    pub(crate) before: Option<Mark>,
+    pub(crate) after: Option<Mark>,
+}
+
+impl Moved {
+    /// As a part of an operation.
+    pub(crate) fn change(&self, branch: BranchId) -> Change {
+        let boxed = |mark: &Option<Mark>| mark.clone().map(Box::new);
+        Change::Mark { branch, target: self.target, before: boxed(&self.before), after: boxed(&self.after) }
+    }
+
+    /// The write.
+    pub(crate) fn write(&self, branch: BranchId) -> Write {
+        let expect = self.before.as_ref().map(|mark| mark.revision);
+        Write::PutMark { branch, target: self.target, expect, mark: self.after.clone() }
+    }
+}
+
+/// What a turn's end brings beside its nodes.
+#[derive(Default)]
+pub(crate) struct Reflected {
+    /// Marks that change.
+    pub(crate) marks: Vec<Moved>,
+    /// Steps, touches and the operation.
+    pub(crate) writes: Vec<Write>,
+    /// Sentences for the person.
+    pub(crate) said: Vec<String>,
+}
+
+/// What the reflection of one turn goes by.
+pub(crate) struct Scene<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) branch: &'a Branch,
+    pub(crate) rules: &'a Rules,
+    pub(crate) live: &'a Live,
+    pub(crate) path: &'a PathView,
+    /// The turn that ends, by its place among the path's turns.
+    pub(crate) here: usize,
+    /// The answer, which is no node of the tree yet.
+    pub(crate) head: &'a NodeHead,
+}
+
+impl Scene<'_> {
+    fn key(&self, at: usize) -> Hash {
+        self.session.tree.head(self.path.slots[at]).key
+    }
+
+    /// The key of a turn's first node.
+    pub(crate) fn first(&self, turn: usize) -> Hash {
+        self.key(self.path.turns[turn].nodes.start)
+    }
+
+    /// The older turn that holds a node of the path.
+    fn turn_of(&self, key: Hash) -> Option<usize> {
+        let slot = self.session.tree.by_key(key)?;
+        let at = self.session.tree.depth(slot) as usize;
+        let turn = (self.path.slots.get(at) == Some(&slot)).then(|| self.path.turn_at(at))?;
+        (turn < self.here && self.path.turns[turn].asked).then_some(turn)
+    }
+
+    fn turn_of_atom(&self, atom: &Atom) -> Option<usize> {
+        match atom {
+            Atom::Turn { user: key, .. } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => {
+                self.turn_of(*key)
+            }
+            Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
+        }
+    }
+
+    fn number(&self, turn: usize) -> u32 {
+        let preamble = usize::from(self.path.turns.first().is_some_and(|turn| !turn.asked));
+        u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
+    }
+
+    fn atom(&self, turn: usize) -> Atom {
+        let nodes = self.path.turns[turn].nodes.clone();
+        let heads: Vec<NodeHead> = nodes.map(|at| self.session.tree.head(self.path.slots[at]).clone()).collect();
+        atom_of(self.number(turn), &heads)
+    }
+}
+
+impl Core {
+    /// Works out what a turn that ends touched and what follows.
+    pub(crate) fn reflect(
+        &self,
+        id: BranchId,
+        live: &Live,
+        head: &NodeHead,
+        content: &Content,
+    ) -> Result<Reflected, Failure> {
+        let counted = self.marks_after(id, live)?;
+        let session = self.session_of(id)?;
+        let branch = session.branch(id)?;
+        let rules = self.rules(branch)?;
+        let tip = live.after.and_then(|node| session.tree.slot(node));
+        let path = session.paths.get(&session.tree, tip);
+        let Some(here) = path.turns.len().checked_sub(1) else { return Ok(Reflected::default()) };
+        let scene = Scene { session, branch, rules: &rules, live, path: &path, here, head };
+        let touches = self.touches_of(&scene, content)?;
+        let mut after: BTreeMap<Atom, Moved> = counted.into_iter().map(|moved| (moved.target, moved)).collect();
+        let mut reasons: BTreeMap<Atom, (Standing, String)> = BTreeMap::new();
+        let mut done = Reflected::default();
+        let (mut changes, mut asks) = (Vec::new(), Vec::new());
+        for (turn, step) in self.decided(&scene, &touches, &after)? {
+            let target = marked(&scene, turn).map_or_else(|| scene.atom(turn), |mark| mark.target);
+            let words = step.why.words();
+            if step.to == Move::Suggest {
+                asks.push(suggested(&scene, turn, words));
+                done.said.push(format!(
+                    "The program suggests to pin turn {}; the context view shows it.",
+                    scene.number(turn)
+                ));
+                continue;
+            }
+            let stood = scene.branch.marks.iter().find(|mark| mark.target == target).cloned();
+            let moved = after.entry(target).or_insert(Moved { target, before: stood.clone(), after: stood });
+            let before = moved.after.clone();
+            moved.after = made(&scene, step.to, target, before.as_ref().or(moved.before.as_ref()));
+            if step.to != Move::Renew {
+                let moved = Moved { target, before, after: moved.after.clone() };
+                changes.push((moved, sentence(step_words(step.to), scene.number(turn))));
+            }
+            if step.to == Move::Lease {
+                let turns = rules.policy.lease_turns;
+                done.said.push(format!("Turn {} is leased for {turns} turns: {words}.", scene.number(turn)));
+            }
+            reasons.insert(target, (standing(moved.after.as_ref()), words));
+        }
+        for moved in after.values() {
+            done.writes.extend(stepped(&scene, moved, reasons.get(&moved.target)));
+        }
+        done.writes.extend(asks);
+        done.marks = after.into_values().collect();
+        if !live.moves && !changes.is_empty() {
+            let what: Vec<&str> = changes.iter().map(|(_, what)| what.as_str()).collect();
+            let what = format!("what the program did by itself ({})", what.join(", "));
+            let changes = changes.iter().map(|(moved, _)| moved.change(id)).collect();
+            done.writes.push(self.operation(branch.session, what, changes));
+        }
+        let (session, node) = (branch.session, head.key);
+        if touches.cluster.is_some() || !touches.touched.is_empty() {
+            done.writes.push(Write::PutTouches { session, node, touches });
+        }
+        Ok(done)
+    }
+
+    /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
+    /// the program's that ended a turn ago goes.
+    fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<Moved>, Failure> {
+        let session = self.session_of(branch)?;
+        let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
+        let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
+        let marks = session.branch(branch)?.marks.iter().filter(counted);
+        let moved = marks.filter_map(|mark| {
+            mark.after_turn(user, sent(live, mark)).map(|after| Moved {
+                target: mark.target,
+                before: Some(mark.clone()),
+                after,
+            })
+        });
+        Ok(moved.collect())
+    }
+
+    /// What the turn touched, by the places of the older turns.
+    fn touches_of(&self, scene: &Scene<'_>, content: &Content) -> Result<Touches, Failure> {
+        let mut found: BTreeMap<usize, Touch> = BTreeMap::new();
+        let plan = &scene.live.solved.plan;
+        let mut texts: Vec<(usize, BTreeSet<String>)> = Vec::new();
+        for row in plan.included().filter(|row| row.kind == RowKind::Card) {
+            let Some(turn) = scene.turn_of_atom(&row.atom) else { continue };
+            let touch = found.entry(turn).or_default();
+            touch.plan = true;
+            touch.found |= matches!(row.reason, Reason::Retrieved { .. });
+            let text = row.text.and_then(|text| scene.live.solved.bag.blocks.get(&text));
+            texts.extend(text.map(|text| (turn, references::symbols(text))));
+        }
+        let asked = self.asked_words(scene)?;
+        let said = render_forms::words(scene.head.key, Role::Assistant, content, Form::NoState);
+        let mut refers: [BTreeSet<usize>; 2] = [BTreeSet::new(), BTreeSet::new()];
+        let path = scene.path;
+        for (turns, text) in refers.iter_mut().zip([&asked, &said]) {
+            for name in references::named(text) {
+                let key = self.named(&name, scene.session, &path.slots, &path.turns)?;
+                turns.extend(key.and_then(|key| scene.turn_of(key)));
+            }
+        }
+        let (own, spoken) = (references::symbols(&asked), references::symbols(&said));
+        refers[0].extend(holders(&texts, &own));
+        refers[1].extend(holders(&texts, &spoken.difference(&own).cloned().collect()));
+        refers[0].extend(self.replied_turn(scene));
+        for turn in &refers[0] {
+            found.entry(*turn).or_default().user = true;
+        }
+        for turn in &refers[1] {
+            found.entry(*turn).or_default().model = true;
+        }
+        for turn in holders(&texts, &self.uses_away(scene.branch.id, &(&own | &spoken))) {
+            found.entry(turn).or_default().hop = true;
+        }
+        for turn in holders(&texts, &self.failed_on(scene)?) {
+            found.entry(turn).or_default().against = true;
+        }
+        let cluster = scene.live.solved.bag.subject.map(|placed| placed.id);
+        let touched = found.into_iter().map(|(turn, touch)| Touch { item: scene.first(turn), ..touch });
+        Ok(Touches { cluster, touched: touched.collect() })
+    }
+
+    /// What the tools that failed in the turn that ends named, in their arguments or in what they said.
+    fn failed_on(&self, scene: &Scene<'_>) -> Result<BTreeSet<String>, Failure> {
+        let nodes = scene.path.turns[scene.here].nodes.clone();
+        let heads = nodes.map(|at| scene.session.tree.head(scene.path.slots[at]));
+        let results: HashSet<NodeId> = heads.filter(|head| head.role == Role::Tool).map(|head| head.id).collect();
+        if results.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let traces = self.store.traces(scene.branch.session, results.len() + OTHERS)?;
+        let failed = traces.iter().filter(|trace| {
+            trace.status == Some(ToolStatus::Failed) && trace.node.is_some_and(|node| results.contains(&node))
+        });
+        Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
+    }
+
+    /// What the person asked in the turn that ends.
+    fn asked_words(&self, scene: &Scene<'_>) -> Result<String, Failure> {
+        let node = scene.live.card.user.map(|id| self.content(id)).transpose()?;
+        Ok(node.map(|content| content.words()).unwrap_or_default())
+    }
+
+    /// The older turn to which the turn's message replies.
+    fn replied_turn(&self, scene: &Scene<'_>) -> Option<usize> {
+        let content = self.content(scene.live.card.user?).ok()?;
+        let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
+        scene.turn_of(key)
+    }
+
+    /// The steps, each with its turn. `after`: the marks that have changed already.
+    fn decided(
+        &self,
+        scene: &Scene<'_>,
+        touches: &Touches,
+        after: &BTreeMap<Atom, Moved>,
+    ) -> Result<Vec<(usize, Step)>, Failure> {
+        let policy = &scene.rules.policy;
+        let creates = scene.rules.mode.limits(scene.rules.budget.prompt).creates_leases;
+        if !policy.activation.on || !creates {
+            return Ok(Vec::new());
+        }
+        let (past, clusters) = self.past(scene, touches)?;
+        let mut turns: BTreeSet<usize> = past.iter().flatten().filter_map(|touch| scene.turn_of(touch.item)).collect();
+        turns.extend(
+            scene
+                .branch
+                .marks
+                .iter()
+                .filter(|mark| by_engine(mark))
+                .filter_map(|mark| scene.turn_of_atom(&mark.target)),
+        );
+        let turns: Vec<usize> = turns.into_iter().collect();
+        let inside = inside(scene);
+        let mut items = Vec::with_capacity(turns.len());
+        for turn in &turns {
+            let seen = past.iter().map(|touched| {
+                let first = scene.first(*turn);
+                touched.iter().find(|touch| touch.item == first).copied().unwrap_or_default()
+            });
+            let held = held(scene, *turn, after);
+            let free = held == Held::Free;
+            items.push(Item {
+                tokens: tokens(scene, *turn),
+                inside: inside.contains(&scene.first(*turn)),
+                refused: free && (self.refused(scene, *turn)? || elsewhere(scene, *turn)),
+                held,
+                seen: seen.collect(),
+            });
+        }
+        let taken = persons_leases(scene, after);
+        let (spec, cap) = (&policy.activation, policy.leased_cap_tokens);
+        let ground = Ground { spec, creates, cap, taken, clusters: &clusters };
+        let steps = activation::decide(&items, &ground);
+        let dismissed = &scene.branch.overrides.dismissed;
+        let wanted = |turn: usize, step: &Step| {
+            step.to != Move::Suggest
+                || !dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(scene.first(turn)))
+        };
+        let steps = steps.into_iter().map(|step| (turns[step.item], step));
+        Ok(steps.filter(|(turn, step)| wanted(*turn, step)).collect())
+    }
+
+    /// What the last turns touched and their subjects, the newest first.
+    #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
+    fn past(&self, scene: &Scene<'_>, touches: &Touches) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
+        let older = (0..scene.here).rev().take(activation::HORIZON - 1);
+        let tips: Vec<Hash> = older.map(|turn| scene.key(scene.path.turns[turn].nodes.end - 1)).collect();
+        let mut known = self.store.touches(scene.branch.session, &tips)?;
+        let mut all = vec![touches.clone()];
+        all.extend(tips.iter().map(|tip| known.remove(tip).unwrap_or_default()));
+        Ok(all.into_iter().map(|touches| (touches.touched, touches.cluster)).unzip())
+    }
+
+    /// Whether a person let go of it, or took it out, on this branch or on one that it was forked from before that.
+    fn refused(&self, scene: &Scene<'_>, turn: usize) -> Result<bool, Failure> {
+        let nodes = scene.path.turns[turn].nodes.clone();
+        let mut subjects = vec![Subject::Item(scene.atom(turn)).key()];
+        subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: scene.key(at) }).key()));
+        let lines = lineage(&scene.session.branches, scene.branch);
+        let mut steps = self.store.steps_of(scene.branch.session, &subjects)?;
+        steps.retain(|step| lines.iter().any(|(id, until)| step.branch == Some(*id) && step.at <= *until));
+        let own = steps.iter().rev().find(|step| step.by == Actor::User);
+        Ok(own.is_some_and(|step| matches!(step.to, Standing::None | Standing::Excluded)))
+    }
+}
+
+/// A branch and those that it was forked from, each with the time until which what happened there counts.
+pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
+    let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
+    while let Some(branch) = at.filter(|branch| lines.iter().all(|(id, _)| *id != branch.id)) {
+        lines.push((branch.id, until));
+        until = until.min(branch.created_at);
+        at = branch.parent.and_then(|id| branches.iter().find(|branch| branch.id == id));
+    }
+    lines
+}
+
+fn by_engine(mark: &Mark) -> bool {
+    mark.by == Actor::Engine
+}
+
+/// The program's mark on a turn.
+fn marked<'a>(scene: &Scene<'a>, turn: usize) -> Option<&'a Mark> {
+    let mut own = scene.branch.marks.iter().filter(|mark| by_engine(mark));
+    own.find(|mark| scene.turn_of_atom(&mark.target) == Some(turn))
+}
+
+/// What stands on a turn once the marks have changed.
+fn held(scene: &Scene<'_>, turn: usize, after: &BTreeMap<Atom, Moved>) -> Held {
+    let mut held = Held::Free;
+    for mark in scene.branch.marks.iter().filter(|mark| scene.turn_of_atom(&mark.target) == Some(turn)) {
+        let now = after.get(&mark.target).map_or(Some(mark), |moved| moved.after.as_ref());
+        match (mark.by, now.map(|mark| mark.kind)) {
+            (Actor::Engine, Some(MarkKind::Leased { turns })) if turns > 0 => {
+                held = Held::Leased { renewals: mark.renewals };
+            }
+            (Actor::Engine, _) => {}
+            (Actor::User | Actor::Model, _) => return Held::Person,
+        }
+    }
+    held
+}
+
+/// Tokens of a turn's card, roughly.
+fn tokens(scene: &Scene<'_>, turn: usize) -> u32 {
+    let bytes = scene.path.bytes(&scene.session.tree, turn..turn + 1);
+    u32::try_from(bytes / 4).unwrap_or(u32::MAX).saturating_add(LABEL)
+}
+
+/// Tokens of a person's leases that go on.
+fn persons_leases(scene: &Scene<'_>, after: &BTreeMap<Atom, Moved>) -> u32 {
+    let theirs = scene.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
+    let left = theirs.filter(|mark| {
+        let now = after.get(&mark.target).map_or(Some(*mark), |moved| moved.after.as_ref());
+        now.is_some_and(|mark| matches!(mark.kind, MarkKind::Leased { turns } if turns > 0))
+    });
+    let size = |mark: &Mark| match (&mark.note, scene.turn_of_atom(&mark.target)) {
+        (Some(note), _) => u32::try_from(note.len() / 4).unwrap_or(u32::MAX),
+        (None, Some(turn)) => tokens(scene, turn),
+        (None, None) => 0,
+    };
+    left.fold(0_u32, |sum, mark| sum.saturating_add(size(mark)))
+}
+
+/// Turns that the window held, by the keys of their user messages.
+fn inside(scene: &Scene<'_>) -> HashSet<Hash> {
+    let key = |row: &Row| match row.atom {
+        Atom::Turn { user, .. } if row.kind == RowKind::Turn => Some(user),
+        _ => None,
+    };
+    scene.live.solved.plan.included().filter_map(key).collect()
+}
+
+/// Removed, or of another lane where the policy keeps lanes apart.
+fn elsewhere(scene: &Scene<'_>, turn: usize) -> bool {
+    let of = |turn: usize| scene.session.tree.head(scene.path.slots[scene.path.turns[turn].nodes.start]);
+    let (there, here) = (of(turn), of(scene.here));
+    let lanes = scene.rules.policy.one_lane && Lane::read(&there.lane) != Lane::read(&here.lane);
+    there.end == End::Removed || there.hidden || lanes
+}
+
+/// The turns whose texts hold one of these symbols; one that too many hold names none.
+fn holders(texts: &[(usize, BTreeSet<String>)], symbols: &BTreeSet<String>) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    for symbol in symbols {
+        let of: BTreeSet<usize> =
+            texts.iter().filter(|(_, held)| held.contains(symbol)).map(|(turn, _)| *turn).collect();
+        if of.len() < SHARED {
+            found.extend(of);
+        }
+    }
+    found
+}
+
+/// Whether what a mark is on went with one of the turn's calls.
+fn sent(live: &Live, mark: &Mark) -> bool {
+    let first = |atom: &Atom| -> Option<Hash> {
+        match atom {
+            Atom::Turn { user, .. } => Some(*user),
+            Atom::Preamble { first } => Some(*first),
+            _ => None,
+        }
+    };
+    live.sent.contains(&mark.target)
+        || live.sent.iter().any(|atom| first(atom).is_some() && first(atom) == first(&mark.target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_that_many_hold_names_none() {
+        let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+        let texts = [(0, set(&["a_b", "main.rs"])), (1, set(&["main.rs"])), (4, set(&["main.rs", "c_d"]))];
+        assert_eq!(holders(&texts, &set(&["main.rs"])), BTreeSet::new());
+        assert_eq!(holders(&texts, &set(&["a_b", "c_d", "e_f"])), [0, 4].into());
+    }
+}

@@ -1,0 +1,112 @@
+//! The program's own tools and those of servers as one runner of a branch: without what is switched off there, and with what a
+//! server said at too great length kept, as a command's output is.
+//! Not for: which servers there are (`servers`), speaking to one (`mcp`), or the word on a call (`consent`).
+
+use crate::domain::tool::consent::Deed;
+use crate::domain::tool::mcp::{self, Offered, PREFIX, ToolServers};
+use crate::domain::tool::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
+use crate::engine::tools::switches::{OWN, specs};
+use std::sync::Arc;
+
+/// The program's own tools and those of servers, as one.
+pub(crate) struct Runner {
+    pub(crate) own: Arc<dyn RunTools>,
+    pub(crate) foreign: Arc<dyn ToolServers>,
+    pub(crate) offered: Arc<Vec<Offered>>,
+    pub(crate) off: Vec<String>,
+    /// Bytes of a result that the model reads.
+    pub(crate) limit: usize,
+    /// Bytes of it that are kept where it is longer.
+    pub(crate) keep: usize,
+}
+
+impl Runner {
+    fn offered(&self, name: &str) -> Option<&Offered> {
+        self.offered.iter().find(|tool| tool.spec.name == name)
+    }
+
+    fn is_off(&self, name: &str) -> bool {
+        self.off.iter().any(|key| key == OWN || key == name)
+    }
+
+    /// The tools that read what is kept of a result, as far as they are not switched off.
+    fn readers(&self) -> Option<(&'static str, &'static str)> {
+        match (self.is_off("read_file"), self.is_off("search")) {
+            _ if self.keep <= self.limit => None,
+            (false, false) => Some(("read_file (start_line, lines) and search take", "read_file or search")),
+            (false, true) => Some(("read_file (start_line, lines) takes", "read_file")),
+            (true, false) => Some(("search takes", "search")),
+            (true, true) => None,
+        }
+    }
+
+    /// Calls a server's tool; of a result that is too long the model reads the ends, and the rest is kept.
+    fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn Watch) -> Done {
+        let Some(((readers, short), path)) = self.readers().zip(watch.kept_as()) else {
+            return whole(self.foreign.call(server, tool, args, self.limit, watch));
+        };
+        let output = self.foreign.call(server, tool, args, self.keep, watch);
+        let Some((first, last)) = mcp::ends(&output.body, self.limit) else { return whole(output) };
+        let parts = if output.full_bytes > output.body.len() as u64 { " but for its middle" } else { "" };
+        let line = in_lines(first).matches('\n').count() + 1;
+        let gone = output.full_bytes.saturating_sub((first.len() + last.len()) as u64);
+        let first = first.strip_suffix('\n').unwrap_or(first);
+        let body = format!(
+            "{first}\n[… {gone} of {} bytes are not shown; {readers} {path:?} as path, where it goes on at line {line}: all of it \
+             is kept{parts} …]\n{last}",
+            output.full_bytes
+        );
+        let back = format!("{short} with path {path}, from line {line} on");
+        let cut = Some(Cut { back, full: Some(output.body) });
+        Done { cut, ..Done::said(ToolOutput { status: output.status, body, full_bytes: output.full_bytes }) }
+    }
+
+    fn refused(name: &str) -> ToolOutput {
+        let body = format!("Refused: the person switched {name} off.");
+        ToolOutput { status: ToolStatus::Refused, full_bytes: body.len() as u64, body }
+    }
+}
+
+impl RunTools for Runner {
+    fn specs(&self) -> Vec<ToolSpec> {
+        specs(self.own.specs(), &self.offered, &self.off)
+    }
+
+    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+        if let Some(tool) = self.offered(name) {
+            if mcp::is_off(&self.off, &tool.server, &tool.tool) {
+                return Err(Self::refused(name));
+            }
+            return Ok(tool.deed());
+        }
+        if name.starts_with(PREFIX) {
+            let body = "Failed: that tool is not there any more: its server ended, or no longer offers it.".to_owned();
+            return Err(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body });
+        }
+        if self.is_off(name) {
+            return Err(Self::refused(name));
+        }
+        self.own.deed(name, args)
+    }
+
+    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+        match deed {
+            Deed::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
+            _ => self.own.carry_out(name, args, deed, hunks, watch),
+        }
+    }
+
+    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
+        self.own.run(name, args, cancelled)
+    }
+
+    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+        if self.is_off(name) { Done::said(Self::refused(name)) } else { self.own.over(name, args, text) }
+    }
+}
+
+/// A result of which nothing more is kept than the model reads.
+fn whole(output: ToolOutput) -> Done {
+    let back = (output.full_bytes > output.body.len() as u64).then(|| "ask the tool for less".to_owned());
+    Done { cut: back.map(|back| Cut { back, full: None }), ..Done::said(output) }
+}

@@ -1,0 +1,269 @@
+//! What an answer's state block brings: the state itself, memories that it suggests, pins that it suggests.
+//! Not for: what a person does to them (`memory`) or the end of the turn around it (`commit`).
+
+use super::live::Live;
+use crate::context::render_forms;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, MemoryId, SessionId};
+use crate::domain::conversation::branch::StateVersion;
+use crate::domain::conversation::mark::Actor;
+use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use crate::domain::conversation::message::{Content, End, NodeHead, Role};
+use crate::domain::conversation::state;
+use crate::domain::conversation::state_suggestions::{self, SuggestedPin};
+use crate::domain::conversation::transition::{Standing, Subject, Transition};
+use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::planning::plan::Form;
+use crate::engine::core::Core;
+use crate::engine::sessions::session::Session;
+use crate::export::secrets;
+use crate::store::types::Write;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// Memories that one turn may suggest.
+const MOST: usize = 5;
+/// Shorter words would be found everywhere.
+const SHORTEST: usize = 8;
+/// Messages in which named words are looked for.
+const HITS: usize = 40;
+
+/// What an answer brings beside itself.
+#[derive(Default)]
+pub(crate) struct Wishes {
+    pub(crate) state: Option<StateVersion>,
+    pub(crate) writes: Vec<Write>,
+    /// Sentences for the person.
+    pub(crate) said: Vec<String>,
+}
+
+impl Core {
+    /// Reads an answer's state block.
+    pub(crate) fn wishes(
+        &self,
+        branch: BranchId,
+        live: &Live,
+        head: &NodeHead,
+        content: &Content,
+        end: End,
+    ) -> Result<Wishes, Failure> {
+        let Some(block) = state::find(&content.words(), end == End::Complete) else { return Ok(Wishes::default()) };
+        let mut asked = state_suggestions::read(&block.text);
+        if end != End::Complete {
+            asked.remember.clear();
+            asked.pins.clear();
+        }
+        let session = self.session_of(branch)?;
+        let tip = live.after.and_then(|id| session.tree.slot(id));
+        let mut wishes = Wishes::default();
+        self.memories_of(&asked.remember, session.card.id, head, &mut wishes)?;
+        let pins = self.pins_of(&asked.pins, session, branch, tip)?;
+        wishes.writes.extend(pins.iter().map(|pin| Write::PutTransition {
+            session: session.card.id,
+            transition: Box::new(Transition {
+                item: Subject::Item(crate::engine::plans::sources::suggested_pins::atom(pin.key)),
+                from: Standing::None,
+                to: Standing::Suggested,
+                reason: "named by the model".into(),
+                turn: Some(head.key),
+                branch: Some(branch),
+                by: Actor::Model,
+                at: head.at,
+            }),
+        }));
+        let before = session.branch(branch)?.state.as_ref().map(|state| state.text.clone());
+        let text = if asked.state.is_empty() { before.filter(|_| !pins.is_empty()) } else { Some(asked.state) };
+        let version = session.next_state();
+        wishes.state = text.map(|text| StateVersion {
+            text,
+            node: head.id,
+            key: head.key,
+            edited: false,
+            branch: None,
+            withdrawn: false,
+            offered: false,
+            version,
+            at: head.at,
+            pins,
+        });
+        Ok(wishes)
+    }
+
+    fn memories_of(
+        &self,
+        asked: &[(MemoryKind, String)],
+        session: SessionId,
+        head: &NodeHead,
+        wishes: &mut Wishes,
+    ) -> Result<(), Failure> {
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let known = self.store.memories(Some(session))?;
+        let mut known: HashSet<String> = known.iter().map(|memory| memory::normalised(&memory.text)).collect();
+        let (mut made, mut secret, mut long) = (0, 0, 0);
+        for (kind, text) in asked {
+            if secrets::count(text) > 0 {
+                secret += 1;
+            } else if text.chars().count() > memory::LONGEST {
+                long += 1;
+            } else if made < MOST && known.insert(memory::normalised(text)) {
+                made += 1;
+                let memory = suggestion(*kind, text, session, head);
+                wishes.writes.push(born(session, &memory, "suggested by the model"));
+                wishes.writes.push(Write::PutMemory { memory: Box::new(memory), expect: None });
+            }
+        }
+        let counted = |n: usize| if n == 1 { "1 memory".to_owned() } else { format!("{n} memories") };
+        if made > 0 {
+            wishes.said.push(format!("The model suggests {} to keep: /memories shows them.", counted(made)));
+        }
+        if secret > 0 {
+            let was = "looked like a secret; nothing of it was kept as a memory";
+            wishes.said.push(format!("What the model wanted to remember ({}) {was}.", counted(secret)));
+        }
+        if long > 0 {
+            let most = memory::LONGEST;
+            wishes
+                .said
+                .push(format!("The model suggested {} longer than {most} characters; passed over.", counted(long)));
+        }
+        Ok(())
+    }
+
+    /// The messages that the model named, as far as a name means one turn of the path and no other.
+    fn pins_of(
+        &self,
+        names: &[String],
+        session: &Session,
+        branch: BranchId,
+        tip: Option<Slot>,
+    ) -> Result<Vec<SuggestedPin>, Failure> {
+        let (Some(tip), false) = (tip, names.is_empty()) else { return Ok(Vec::new()) };
+        let path = session.tree.path(tip);
+        let turns = tree::turns(&session.tree, &path);
+        let dismissed = &session.branch(branch)?.overrides.dismissed;
+        let known: HashSet<Hash> =
+            session.states.iter().flat_map(|state| &state.pins).filter(|p| p.branch == branch).map(|p| p.key).collect();
+        let mut found: Vec<SuggestedPin> = Vec::new();
+        for name in names {
+            let Some(key) = self.named(name, session, &path, &turns)? else { continue };
+            let again =
+                known.contains(&key) || dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(key));
+            if !again && found.iter().all(|pin| pin.key != key) {
+                found.push(SuggestedPin { key, branch });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The message that a name means on a path, where it means one and no other.
+    pub(crate) fn named(
+        &self,
+        name: &str,
+        session: &Session,
+        path: &[Slot],
+        turns: &[tree::Turn],
+    ) -> Result<Option<Hash>, Failure> {
+        let head = |at: usize| session.tree.head(path[at]);
+        if let Some(number) = numbered(name) {
+            let turn = turns.iter().filter(|turn| turn.asked).nth(number.saturating_sub(1));
+            return Ok(turn.map(|turn| head(turn.nodes.start).key));
+        }
+        if let Some(id) = chip(name) {
+            let fits = |head: &NodeHead| head.id.to_string().starts_with(&id) || head.key.to_string().starts_with(&id);
+            let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
+            return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
+        }
+        let words = memory::normalised(name);
+        if words.chars().count() < SHORTEST {
+            return Ok(None);
+        }
+        let mut places = Vec::new();
+        for hit in self.store.search(&format!("{words} "), Some(session.card.id), HITS)? {
+            let Some(slot) = session.tree.slot(hit.node) else { continue };
+            let at = session.tree.depth(slot) as usize;
+            if path.get(at) == Some(&slot) && self.says(hit.node, session.tree.head(slot), &words)? {
+                places.push(at);
+            }
+        }
+        places.sort_unstable();
+        let turn_of = |at: usize| turns.iter().position(|turn| turn.nodes.contains(&at));
+        let Some(first) = places.first().copied() else { return Ok(None) };
+        let one = places.iter().all(|at| turn_of(*at) == turn_of(first));
+        Ok(one.then(|| head(first).key))
+    }
+
+    /// Whether a message says these words in this order, its state block aside.
+    fn says(&self, id: crate::domain::base::ids::NodeId, head: &NodeHead, words: &str) -> Result<bool, Failure> {
+        let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
+        let said = render_forms::words(head.key, head.role, &self.content(id)?, form);
+        Ok(format!(" {} ", memory::normalised(&said)).contains(&format!(" {words} ")))
+    }
+}
+
+fn suggestion(kind: MemoryKind, text: &str, session: SessionId, head: &NodeHead) -> Memory {
+    Memory {
+        id: MemoryId(Uuid::now_v7()),
+        kind,
+        text: text.to_owned(),
+        scope: if kind == MemoryKind::Preference { Scope::All } else { Scope::Session(session) },
+        lane: head.lane.clone(),
+        source: Origin { session: Some(session), node: Some(head.key), by: Actor::Model },
+        status: MemoryStatus::Suggested,
+        version: 1,
+        created_at: head.at,
+        updated_at: head.at,
+    }
+}
+
+/// The first step of a memory.
+pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
+    Write::PutTransition {
+        session,
+        transition: Box::new(Transition {
+            item: Subject::Memory(memory.id),
+            from: Standing::None,
+            to: standing(memory.status),
+            reason: reason.into(),
+            turn: memory.source.node,
+            branch: None,
+            by: memory.source.by,
+            at: memory.created_at,
+        }),
+    }
+}
+
+/// Where a memory of this status stands.
+pub(crate) fn standing(status: MemoryStatus) -> Standing {
+    match status {
+        MemoryStatus::Suggested => Standing::Suggested,
+        MemoryStatus::Confirmed => Standing::Confirmed,
+        MemoryStatus::Dismissed => Standing::Dismissed,
+    }
+}
+
+fn numbered(name: &str) -> Option<usize> {
+    let lower = name.to_lowercase();
+    lower.strip_prefix("turn ")?.trim().parse().ok().filter(|number| *number > 0)
+}
+
+/// An id or the beginning of one, of eight digits at least.
+fn chip(name: &str) -> Option<String> {
+    let id = name.trim_matches(['#', '[', ']']).to_lowercase();
+    let digits = id.chars().filter(char::is_ascii_hexdigit).count();
+    (digits >= 8 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_messages_are_told_apart() {
+        assert_eq!((numbered("turn 7"), numbered("Turn 0"), numbered("turn about")), (Some(7), None, None));
+        assert_eq!(chip("#1a2b3c4d").as_deref(), Some("1a2b3c4d"));
+        assert_eq!((chip("1a2b3c"), chip("deadbeef me")), (None, None));
+    }
+}

@@ -1,0 +1,209 @@
+//! The thread beside the engine for each episode of tool calls: one call after the other, each only once there is a word.
+//! Not for: giving the word (`consent`), or what is made of results (`effects`).
+
+use super::stream::Report;
+use crate::domain::base::ids::{RunId, SessionId};
+use crate::domain::tool::consent::{Consent, Deed};
+use crate::domain::tool::trace::{self, Done, KEPT, RunTools, ToolOutput, ToolStatus, Watch, kept_path};
+use crate::domain::tool::visibility::Sight;
+use crate::store::Store;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How often a call that waits for a word looks whether it was stopped.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is said to a call.
+pub(crate) struct Word {
+    /// The word.
+    pub(crate) consent: Consent,
+    /// The rules about files, as they held when it was given.
+    pub(crate) sight: Sight,
+}
+
+/// The calls of one answer.
+pub(crate) struct Episode {
+    pub(crate) run: RunId,
+    pub(crate) calls: Vec<(usize, String, String)>,
+    pub(crate) runner: Option<Arc<dyn RunTools>>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    /// The model's ids of all calls of the answer.
+    pub(crate) ids: Vec<String>,
+    pub(crate) session: SessionId,
+    pub(crate) store: Store,
+    /// The rules about files when it began.
+    pub(crate) sight: Sight,
+}
+
+impl Episode {
+    /// Starts the thread.
+    pub(crate) fn start(self, report: impl Fn(Report) + Send + Sync + 'static) {
+        let work = move || {
+            for (index, name, args) in &self.calls {
+                report(Report::ToolBegan { run: self.run, index: *index });
+                let mut began = Instant::now();
+                let host = Asked { episode: &self, index: *index, report: &report };
+                let (runner, sight) = (self.runner.as_deref(), &self.sight);
+                let one = One { name, args, runner, cancel: &self.cancel, host: &host, sight };
+                let done = Box::new(one.go(&mut began));
+                let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                report(Report::ToolEnded { run: self.run, index: *index, done, millis });
+            }
+        };
+        let _ = std::thread::Builder::new().name("pleach-tools".into()).spawn(work);
+    }
+}
+
+fn said(status: ToolStatus, body: String) -> Done {
+    Done::said(ToolOutput { status, full_bytes: body.len() as u64, body })
+}
+
+/// Who is asked and told of a call.
+pub(crate) trait Host: Sync {
+    /// The call is understood and waits for a word.
+    fn wants(&self, deed: Deed, reply: Sender<Word>);
+    /// It said something meanwhile.
+    fn said(&self, text: &str);
+    /// The call's id.
+    fn id(&self) -> String;
+    /// What is kept of an earlier call's result.
+    fn kept(&self, id: &str) -> Option<String>;
+}
+
+/// One call, from its arguments to its end.
+pub(crate) struct One<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) args: &'a str,
+    pub(crate) runner: Option<&'a dyn RunTools>,
+    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) host: &'a dyn Host,
+    pub(crate) sight: &'a Sight,
+}
+
+/// A call at work, under the rules that held when the word was given.
+struct Working<'a> {
+    one: &'a One<'a>,
+    sight: Sight,
+}
+
+impl One<'_> {
+    /// `began`: when the tool did, once there was a word.
+    pub(crate) fn go(&self, began: &mut Instant) -> Done {
+        if self.cancelled() {
+            return said(ToolStatus::Cancelled, "[cancelled]".into());
+        }
+        let Some(tools) = self.runner else {
+            return said(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
+        };
+        let args = if self.args.trim().is_empty() { "{}" } else { self.args };
+        let Ok(read) = serde_json::from_str::<serde_json::Value>(args) else {
+            return said(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
+        };
+        let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads());
+        let broken = || said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into());
+        let deed = match kept {
+            Some(id) => Deed::Look { what: kept_path(id) },
+            // What it would do is not even worked out: that already tells something of the file.
+            None if let Some(path) = self.denied(&read) => Deed::Look { what: path.to_owned() },
+            None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
+                Ok(Ok(deed)) => deed,
+                Ok(Err(output)) => return Done::said(output),
+                Err(_) => return broken(),
+            },
+        };
+        let (hunks, sight) = match self.word(&deed) {
+            None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
+            Some(Word { consent: Consent::Unasked, .. }) => {
+                return said(ToolStatus::Refused, "[refused] Nothing was done. Nobody could be asked.".to_owned());
+            }
+            Some(Word { consent: Consent::No { why }, .. }) => {
+                let why = why.map_or_else(String::new, |why| format!(" {why}"));
+                return said(ToolStatus::Refused, format!("[refused] Nothing was done.{why}"));
+            }
+            Some(Word { consent: Consent::Yes { hunks }, sight }) => (hunks, sight),
+        };
+        *began = Instant::now();
+        let working = Working { one: self, sight };
+        let running = AssertUnwindSafe(|| match kept {
+            None => tools.carry_out(self.name, args, &deed, &hunks, &working),
+            Some(id) => match self.host.kept(id) {
+                Some(text) => tools.over(self.name, args, &text),
+                None => said(ToolStatus::Failed, format!("Failed: nothing is kept under {}.", kept_path(id))),
+            },
+        });
+        std::panic::catch_unwind(running).unwrap_or_else(|_| broken())
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// The file that is named, where a rule denies it.
+    fn denied<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
+        read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
+    }
+
+    /// Whether the tool can look into what is kept of a result.
+    fn reads(&self) -> bool {
+        matches!(self.name, "read_file" | "search")
+    }
+
+    /// Waits for a word; none where a person stopped it.
+    fn word(&self, deed: &Deed) -> Option<Word> {
+        let (reply, answer) = channel();
+        self.host.wants(deed.clone(), reply);
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(word) => return Some(word),
+                Err(RecvTimeoutError::Timeout) if !self.cancelled() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Watch for Working<'_> {
+    fn cancelled(&self) -> bool {
+        self.one.cancelled()
+    }
+
+    fn sight(&self) -> Sight {
+        self.sight.clone()
+    }
+
+    fn said(&self, text: &str) {
+        self.one.host.said(text);
+    }
+
+    fn kept_as(&self) -> Option<String> {
+        Some(kept_path(&self.one.host.id()))
+    }
+}
+
+/// A call of an answer.
+struct Asked<'a> {
+    episode: &'a Episode,
+    index: usize,
+    report: &'a (dyn Fn(Report) + Sync),
+}
+
+impl Host for Asked<'_> {
+    fn wants(&self, deed: Deed, reply: Sender<Word>) {
+        (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, deed, reply });
+    }
+
+    fn said(&self, text: &str) {
+        (self.report)(Report::ToolSaid { run: self.episode.run, index: self.index, text: text.to_owned() });
+    }
+
+    fn id(&self) -> String {
+        trace::id(self.episode.run, self.episode.ids.get(self.index).map_or("", String::as_str))
+    }
+
+    fn kept(&self, id: &str) -> Option<String> {
+        crate::engine::tools::traces::kept(&self.episode.store, self.episode.session, id)
+    }
+}

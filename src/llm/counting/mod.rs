@@ -1,0 +1,6 @@
+//! Counting tokens.
+//! Not for: calls.
+
+pub(super) mod pieces;
+pub mod tokenizer_file;
+pub mod tokens;

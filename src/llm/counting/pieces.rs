@@ -1,0 +1,126 @@
+//! Cutting text into pieces that can be counted one by one: bounded, cheap to recount after a keystroke, and wherever
+//! possible cut where a tokenizer's own pattern has a border, so that the sum is the whole.
+//! Not for: counting (`tokens`).
+//!
+//! Borders that both vocabularies' patterns have, and that are therefore exact:
+//! - after the last line end of a run of white space, when something follows that is not `/` (`o200k_base` lets
+//!   `[\r\n/]*` trail punctuation);
+//! - before a blank or tab that follows a visible character;
+//! - between a letter or digit and ASCII or CJK punctuation (but not before `'`, which may be a contraction).
+
+/// A piece ends at an exact border once it is this long.
+const SOFT: usize = 4 * 1024;
+/// A stretch without an exact border is cut here, inexactly. A multiple of 64.
+const HARD: usize = 1024;
+/// As `HARD`, for digits, which tokenizers group by three.
+const HARD_DIGITS: usize = 1023;
+
+/// Splits a text into its pieces; joined they are the text.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, tail) = rest.split_at(first_piece(rest));
+        rest = tail;
+        Some(piece)
+    })
+}
+
+/// The length of the first piece. Scans no further than the piece and one run of white space, itself bounded.
+fn first_piece(text: &str) -> usize {
+    let mut before: Option<char> = None;
+    let mut border = 0;
+    let mut line_end = None;
+    for (at, c) in text.char_indices() {
+        if !c.is_whitespace()
+            && let Some(cut) = line_end.take().filter(|cut| *cut < at || c != '/')
+        {
+            border = cut;
+            if ends_group(&text.as_bytes()[..cut]) || cut >= SOFT {
+                return cut;
+            }
+        }
+        if before.is_some_and(|before| is_border(before, c)) {
+            border = at;
+        }
+        if border > 0 && at >= SOFT {
+            return border;
+        }
+        let limit = if c.is_numeric() { HARD_DIGITS } else { HARD };
+        if at - border + c.len_utf8() > limit {
+            return if border > 0 { border } else { hard_cut(text, at) };
+        }
+        if c == '\n' || c == '\r' {
+            line_end = Some(at + 1);
+        } else if !c.is_whitespace() {
+            line_end = None;
+        }
+        before = Some(c);
+    }
+    text.len()
+}
+
+/// A cut in the middle of a run: on a border of characters; for runs of wide characters at a multiple of 64 of them.
+fn hard_cut(text: &str, at: usize) -> usize {
+    let first = text.chars().next().map_or(1, char::len_utf8);
+    let block = first * 64;
+    let aligned = at / block * block;
+    if first > 1 && aligned > 0 && text.is_char_boundary(aligned) { aligned } else { at }
+}
+
+fn is_border(before: char, c: char) -> bool {
+    if before.is_whitespace() {
+        return false;
+    }
+    if c.is_whitespace() {
+        return c != '\n' && c != '\r';
+    }
+    before.is_alphanumeric() && is_punctuation(c)
+}
+
+fn is_punctuation(c: char) -> bool {
+    (c.is_ascii_punctuation() && c != '\'')
+        || matches!(u32::from(c), 0x3001..=0x3003 | 0x3008..=0x3011 | 0xFF01..=0xFF0F)
+}
+
+/// Whether a line closes a group. Depends on the line's last bytes alone, so that an edit moves only the borders near it.
+fn ends_group(upto: &[u8]) -> bool {
+    let tail = &upto[upto.len().saturating_sub(24)..];
+    let hash = tail.iter().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    (hash >> 16).is_multiple_of(32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn pieces_are_bounded() {
+        for unit in [" ", "\t", "\n", "a", "日", "🙂", "\u{200b}", "1", "aA", "!🙂", "a\u{301}", " \n"] {
+            let text = unit.repeat(200_000 / unit.len());
+            let all: Vec<&str> = pieces(&text).collect();
+            assert_eq!(all.concat(), text, "{unit:?}");
+            assert!(all.iter().all(|piece| piece.len() <= SOFT + 2 * HARD), "{unit:?}");
+        }
+    }
+
+    #[test]
+    fn one_edit_changes_few_pieces() {
+        let lines: Vec<String> = (0..20_000).map(|n| format!("line {n} says {}", n * 7919 % 1000)).collect();
+        let text = lines.join("\n");
+        let edited = text.replacen("line 10000 ", "line 10000x ", 1);
+        let old: std::collections::HashSet<&str> = pieces(&text).collect();
+        let fresh = pieces(&edited).filter(|piece| !old.contains(piece)).count();
+        assert!((1..=3).contains(&fresh), "{fresh}");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost(text in "\\PC*|[ \n\r\ta/;'1é日]{0,3000}") {
+            prop_assert_eq!(pieces(&text).collect::<String>(), text);
+        }
+    }
+}

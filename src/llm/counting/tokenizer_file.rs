@@ -1,0 +1,388 @@
+//! Counting tokens with a model's own `tokenizer.json`. Needs the feature `hf-tokenizers`; without it, opening one says so.
+//! Not for: the vocabularies that are built in (`tokens`). A number from here is still an estimate: the text is counted in
+//! the pieces of `pieces`, whose borders are exact for the built-in vocabularies only, and what a server's template adds
+//! is not in it.
+
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::tokens::{CountTokens as _, Encoding};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Why a `tokenizer.json` cannot be used.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+pub enum TokenizerFileError {
+    /// The program cannot read such files.
+    #[error("{path} cannot be used: this program was built without the feature hf-tokenizers")]
+    NoFeature {
+        /// The file.
+        path: String,
+    },
+    /// The file is missing, or no tokenizer.
+    #[error("{path} cannot be used as a tokenizer: {why}")]
+    Unusable {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// A model's own tokenizer. Counts by it whatever encoding is named.
+pub struct TokenizerFile {
+    id: Hash,
+    #[cfg(feature = "hf-tokenizers")]
+    inner: inner::Counter,
+}
+
+impl TokenizerFile {
+    /// Reads a `tokenizer.json`; takes up to a second, so not on the screen's thread.
+    #[cfg(feature = "hf-tokenizers")]
+    pub fn open(path: &Path) -> Result<Self, TokenizerFileError> {
+        let unusable = |why: String| TokenizerFileError::Unusable { path: path.display().to_string(), why };
+        let bytes = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+        let inner = inner::Counter::new(&bytes).map_err(unusable)?;
+        Ok(Self { id: Hash::of(&bytes), inner })
+    }
+
+    /// Says that the feature is missing.
+    #[cfg(not(feature = "hf-tokenizers"))]
+    pub fn open(path: &Path) -> Result<Self, TokenizerFileError> {
+        Err(TokenizerFileError::NoFeature { path: path.display().to_string() })
+    }
+
+    /// The hash of the file; counts under one id can be kept together.
+    #[must_use]
+    pub fn id(&self) -> Hash {
+        self.id
+    }
+}
+
+/// Files by path, each read at most once in a run of the program: its bytes for their hash as soon as it is named, the
+/// tokenizer in it when the first text is counted.
+#[derive(Default)]
+pub(crate) struct Files(Mutex<Vec<Arc<Named>>>);
+
+/// A file that was named.
+struct Named {
+    path: PathBuf,
+    id: Hash,
+    /// What counts where the file cannot.
+    instead: Encoding,
+    opened: OnceLock<Result<TokenizerFile, TokenizerFileError>>,
+}
+
+impl Files {
+    /// The encoding of the file at `path`, of which nothing is read but its hash. A file that cannot be read gets one
+    /// too, which `settle` then refuses.
+    pub(crate) fn encoding(&self, path: &Path, instead: Encoding) -> Encoding {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(named) = known.iter().find(|named| named.path == path) {
+            return Encoding::File(named.id);
+        }
+        let opened = OnceLock::new();
+        let id = digest(path).unwrap_or_else(|error| {
+            let _ = opened.set(Err(error));
+            Fields::new("no tokenizer").text(&path.display().to_string()).finish()
+        });
+        let instead = if matches!(instead, Encoding::File(_)) { Encoding::O200kBase } else { instead };
+        known.push(Arc::new(Named { path: path.to_owned(), id, instead, opened }));
+        Encoding::File(id)
+    }
+
+    /// What counts for the file of this id: itself, or what stands in for it and why. Loads it; up to a second.
+    pub(crate) fn settle(&self, id: Hash) -> (Encoding, Option<String>) {
+        let Some(named) = self.named(id) else {
+            return (Encoding::O200kBase, Some("the tokenizer.json that is named is not set".into()));
+        };
+        match named.open() {
+            Ok(_) => (Encoding::File(id), None),
+            Err(error) => (named.instead, Some(error.to_string())),
+        }
+    }
+
+    /// Tokens of a text by the file of this id; none where it cannot count.
+    pub(crate) fn count(&self, id: Hash, text: &str) -> Option<u32> {
+        let named = self.named(id)?;
+        let file = named.open().as_ref().ok()?;
+        Some(file.count(Encoding::File(id), text))
+    }
+
+    /// Whether the file of this id was loaded, well or not.
+    pub(crate) fn opened(&self, id: Hash) -> bool {
+        self.named(id).is_none_or(|named| named.opened.get().is_some())
+    }
+
+    fn named(&self, id: Hash) -> Option<Arc<Named>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|named| named.id == id).cloned()
+    }
+}
+
+impl Named {
+    fn open(&self) -> &Result<TokenizerFile, TokenizerFileError> {
+        self.opened.get_or_init(|| {
+            let file = TokenizerFile::open(&self.path)?;
+            let why = || "it changed while the program was running; start it again".to_owned();
+            let path = || self.path.display().to_string();
+            if file.id() == self.id { Ok(file) } else { Err(TokenizerFileError::Unusable { path: path(), why: why() }) }
+        })
+    }
+}
+
+#[cfg(feature = "hf-tokenizers")]
+fn digest(path: &Path) -> Result<Hash, TokenizerFileError> {
+    let unusable = |error: std::io::Error| TokenizerFileError::Unusable {
+        path: path.display().to_string(),
+        why: error.to_string(),
+    };
+    std::fs::read(path).map(|bytes| Hash::of(&bytes)).map_err(unusable)
+}
+
+#[cfg(not(feature = "hf-tokenizers"))]
+fn digest(path: &Path) -> Result<Hash, TokenizerFileError> {
+    TokenizerFile::open(path).map(|file| file.id())
+}
+
+#[cfg(feature = "hf-tokenizers")]
+mod inner {
+    use super::TokenizerFile;
+    use crate::domain::call::tokens::{CountTokens, Encoding, approximate, opens_safely};
+    use crate::llm::counting::pieces::pieces;
+    use crate::llm::counting::tokens::{Cache, Key};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::{Mutex, PoisonError};
+    use tokenizers::Tokenizer;
+
+    pub(crate) struct Counter {
+        tokenizer: Tokenizer,
+        cache: Mutex<Cache>,
+    }
+
+    impl Counter {
+        pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
+            let read = catch_unwind(|| Tokenizer::from_bytes(bytes));
+            let read = read.unwrap_or_else(|_| Err("its reader gave up on it".into()));
+            let mut tokenizer = read.map_err(|error| error.to_string())?;
+            tokenizer.with_padding(None);
+            tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
+            // What looks like a special token is plain text here.
+            tokenizer.set_encode_special_tokens(true);
+            Ok(Self { tokenizer, cache: Mutex::default() })
+        }
+
+        fn piece(&self, piece: &str) -> u32 {
+            let key = Key::of(0, piece);
+            let known = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(key);
+            known.unwrap_or_else(|| {
+                let count = self.encode(piece);
+                self.cache.lock().unwrap_or_else(PoisonError::into_inner).put(key, count);
+                count
+            })
+        }
+
+        fn encode(&self, piece: &str) -> u32 {
+            let counted = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode_fast(piece, false)));
+            counted
+                .ok()
+                .and_then(Result::ok)
+                .and_then(|encoding| u32::try_from(encoding.len()).ok())
+                .unwrap_or_else(|| approximate(piece))
+        }
+    }
+
+    impl CountTokens for TokenizerFile {
+        /// Line by line, since a plan's rows are counted alone and joined where [`safe_cut`] allows it: many tokenizers
+        /// put something before whatever they are given, so that only lines counted alone add up.
+        ///
+        /// [`safe_cut`]: crate::domain::call::tokens::safe_cut
+        fn count(&self, _: Encoding, text: &str) -> u32 {
+            let pieces = pieces(text).flat_map(lines);
+            pieces.fold(0_u32, |sum, piece| sum.saturating_add(self.inner.piece(piece)))
+        }
+    }
+
+    /// Cuts after every line end at which texts may be joined.
+    fn lines(text: &str) -> impl Iterator<Item = &str> {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let cut = |(at, _): (usize, &str)| rest[at + 1..].starts_with(opens_safely).then_some(at + 1);
+            let end = rest.match_indices('\n').find_map(cut).unwrap_or(rest.len());
+            let (line, tail) = rest.split_at(end);
+            rest = tail;
+            (!line.is_empty()).then_some(line)
+        })
+    }
+}
+
+#[cfg(not(feature = "hf-tokenizers"))]
+impl crate::domain::call::tokens::CountTokens for TokenizerFile {
+    fn count(&self, _: crate::domain::call::tokens::Encoding, text: &str) -> u32 {
+        crate::domain::call::tokens::approximate(text)
+    }
+}
+
+#[cfg(all(test, not(feature = "hf-tokenizers")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_feature_it_says_which() {
+        let Err(error) = TokenizerFile::open(Path::new("a/tokenizer.json")) else { panic!("opened") };
+        assert!(error.to_string().contains("hf-tokenizers") && error.to_string().contains("a/tokenizer.json"));
+    }
+
+    #[test]
+    fn without_the_feature_the_vocabulary_stays() {
+        let files = Files::default();
+        let Encoding::File(id) = files.encoding(Path::new("a/tokenizer.json"), Encoding::Cl100kBase) else {
+            panic!("no file")
+        };
+        let (stays, why) = files.settle(id);
+        assert_eq!(stays, Encoding::Cl100kBase);
+        assert!(why.unwrap().contains("hf-tokenizers"));
+        assert_eq!(files.count(id, "hello"), None);
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "hf-tokenizers")]
+mod tests {
+    use super::*;
+    use crate::domain::call::tokens::{CountTokens, Encoding};
+
+    /// Words and single letters, split at white space and punctuation.
+    const SMALL: &str = r###"{"version": "1.0", "truncation": {"max_length": 4, "strategy": "LongestFirst", "stride": 0},
+        "padding": {"strategy": {"Fixed": 8}, "direction": "Right", "pad_to_multiple_of": null, "pad_id": 0,
+            "pad_type_id": 0, "pad_token": "[UNK]"},
+        "added_tokens": [{"id": 1, "special": true, "content": "[CLS]", "single_word": false, "lstrip": false,
+            "rstrip": false, "normalized": false}],
+        "normalizer": null, "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": null, "decoder": null,
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {"[UNK]": 0, "[CLS]": 1, "hello": 2, "world": 3, ",": 4, "h": 5, "##i": 6, "!": 7}}}"###;
+
+    fn small() -> (tempfile::TempDir, TokenizerFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokenizer.json");
+        std::fs::write(&path, SMALL).unwrap();
+        let file = TokenizerFile::open(&path).unwrap();
+        (folder, file)
+    }
+
+    fn count(file: &TokenizerFile, text: &str) -> u32 {
+        file.count(Encoding::O200kBase, text)
+    }
+
+    #[test]
+    fn counts_by_the_file_neither_cut_nor_filled_up() {
+        let (_folder, file) = small();
+        assert_eq!((count(&file, ""), count(&file, "hello, world"), count(&file, "hi!")), (0, 3, 3));
+        assert_eq!(count(&file, &"hello ".repeat(5_000)), 5_000);
+        assert!(count(&file, "[CLS]") > 1, "special tokens are plain text");
+    }
+
+    #[test]
+    fn hostile_text_is_counted() {
+        let (_folder, file) = small();
+        for unit in [" ", "\n", "a", "日", "🙂", "\u{200b}", "7", "\u{301}", "\0", "\u{feff}"] {
+            count(&file, &unit.repeat(300_000 / unit.len()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_tokenizer_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokenizer.json");
+        for text in ["", "{}", "[1]", "{\"model\": 7}", &SMALL[..SMALL.len() / 2]] {
+            std::fs::write(&path, text).unwrap();
+            let error = TokenizerFile::open(&path).map(|_| ()).unwrap_err();
+            assert!(error.to_string().contains("tokenizer.json"), "{error}");
+        }
+        assert!(TokenizerFile::open(&folder.path().join("none.json")).is_err());
+    }
+
+    #[test]
+    fn files_are_kept_apart_and_a_bad_one_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let (good, other) = (write("a.json", SMALL), write("b.json", &SMALL.replace("\"world\"", "\"earth\"")));
+        let (bad, none) = (write("c.json", "{}"), folder.path().join("none.json"));
+        let tokenizers = crate::llm::counting::tokens::Tokenizers::new();
+        let named = [&good, &other, &bad, &none].map(|path| tokenizers.file(path, Encoding::Approximate));
+        let distinct: std::collections::BTreeSet<Encoding> = named.into_iter().collect();
+        assert_eq!(distinct.len(), 4);
+        assert_eq!(tokenizers.file(&good, Encoding::O200kBase), named[0], "the same file is the same encoding");
+        let count = |encoding| tokenizers.count(encoding, "hello world");
+        assert_eq!((count(named[0]), count(named[1])), (2, 2), "one is unknown there, and still a token");
+        assert_eq!(tokenizers.settle(named[0]), (named[0], None));
+        for (encoding, path) in [(named[2], &bad), (named[3], &none)] {
+            let (instead, why) = tokenizers.settle(encoding);
+            assert_eq!(instead, Encoding::Approximate);
+            assert!(why.unwrap().contains(&path.display().to_string()));
+            assert_eq!(count(encoding), tokenizers.count(Encoding::Approximate, "hello world"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_while_it_is_used_is_not_mixed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokenizer.json");
+        std::fs::write(&path, SMALL).unwrap();
+        let tokenizers = crate::llm::counting::tokens::Tokenizers::new();
+        let encoding = tokenizers.file(&path, Encoding::Cl100kBase);
+        std::fs::write(&path, SMALL.replace("\"world\"", "\"earth\"")).unwrap();
+        let (instead, why) = tokenizers.settle(encoding);
+        assert_eq!(instead, Encoding::Cl100kBase);
+        assert!(why.unwrap().contains("changed"));
+    }
+
+    /// A tokenizer that puts a mark before whatever it is given and makes one of it and the first letter, like many made
+    /// by sentencepiece.
+    const MARKED: &str = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+        "normalizer": null, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first",
+            "split": false}, "post_processor": null, "decoder": null,
+        "model": {"type": "BPE", "dropout": null, "unk_token": "?", "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+            "vocab": {"?": 0, "▁": 1, "a": 2, "b": 3, "\n": 4, "/": 5, "▁a": 6, "ab": 7, "\na": 8},
+            "merges": ["▁ a", "a b", "\n a"]}}"#;
+
+    #[test]
+    fn counts_add_up_where_texts_are_joined() {
+        use crate::domain::call::tokens::safe_cut;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokenizer.json");
+        std::fs::write(&path, MARKED).unwrap();
+        let file = TokenizerFile::open(&path).unwrap();
+        let parts = ["a", "b", " ", "\n", "/", "ab", "\n\n", "a\n", " a"];
+        let mut joined = 0;
+        for left in parts.iter().flat_map(|one| parts.iter().map(move |two| format!("{one}{two}\n"))) {
+            for right in parts.iter().flat_map(|one| parts.iter().map(move |two| format!("{one}{two}"))) {
+                if safe_cut(&left, &right) {
+                    joined += 1;
+                    assert_eq!(count(&file, &left) + count(&file, &right), count(&file, &format!("{left}{right}")));
+                }
+            }
+        }
+        assert!(joined > 1_000, "{joined}");
+    }
+
+    #[test]
+    fn a_real_tokenizer_counts_as_its_maker_does() {
+        let Some(folder) = std::env::var_os("PLEACH_MINILM") else {
+            eprintln!("SKIPPED: PLEACH_MINILM names no model directory, so no real tokenizer was tried");
+            return;
+        };
+        let path = Path::new(&folder).join("tokenizer.json");
+        let file = TokenizerFile::open(&path).unwrap();
+        let mut whole = tokenizers::Tokenizer::from_file(&path).unwrap();
+        whole.with_padding(None).with_truncation(None).unwrap();
+        let corpus = include_str!("../../lib.rs");
+        for text in [corpus, "Naïve café: 日本語!", "snake_case::path/to/file.rs:12", &corpus.replace('\n', " ")] {
+            let expected = u32::try_from(whole.encode(text, false).unwrap().len()).unwrap();
+            assert_eq!(count(&file, text), expected);
+        }
+    }
+}

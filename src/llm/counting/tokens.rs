@@ -1,0 +1,281 @@
+//! Counting tokens with tiktoken's vocabularies, piece by piece, so that no text makes it slow or makes it panic.
+//! Not for: deciding what is counted (`context`) or which vocabulary a model has (`models`).
+
+use super::pieces::pieces;
+use super::tokenizer_file::Files;
+use crate::domain::call::tokens::{CountTokens, Encoding, approximate};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tiktoken_rs::CoreBPE;
+
+/// Entries of one generation of the cache; two are kept, together some 4 MB.
+const GENERATION: usize = 65_536;
+
+static O200K_READY: AtomicBool = AtomicBool::new(false);
+static CL100K_READY: AtomicBool = AtomicBool::new(false);
+
+/// The counter of record. Vocabularies are loaded at first use (some 0.2 s, once in a process).
+#[derive(Default)]
+pub struct Tokenizers {
+    cache: Mutex<Cache>,
+    files: Files,
+}
+
+impl Tokenizers {
+    /// A counter with an empty cache.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Loads a vocabulary now. Meant for a background thread at start.
+    pub fn preload(&self, encoding: Encoding) {
+        let (encoding, _) = self.settle(encoding);
+        let _ = vocabulary(encoding);
+    }
+
+    /// Whether counting in this encoding starts at once.
+    #[must_use]
+    pub fn ready(&self, encoding: Encoding) -> bool {
+        match encoding {
+            Encoding::O200kBase => O200K_READY.load(Ordering::Acquire),
+            Encoding::Cl100kBase => CL100K_READY.load(Ordering::Acquire),
+            Encoding::Approximate => true,
+            Encoding::File(id) => self.files.opened(id),
+        }
+    }
+
+    /// The encoding of a model's own `tokenizer.json`; `instead` counts where that cannot be used (see
+    /// [`CountTokens::settle`]). Reads the file for its hash, once.
+    #[must_use]
+    pub fn file(&self, path: &Path, instead: Encoding) -> Encoding {
+        self.files.encoding(path, instead)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn piece(&self, encoding: Encoding, bpe: &CoreBPE, piece: &str) -> u32 {
+        let key = Key::of(u8::from(encoding == Encoding::O200kBase), piece);
+        if let Some(known) = self.cache().get(key) {
+            return known;
+        }
+        let count = encode(bpe, piece);
+        self.cache().put(key, count);
+        count
+    }
+}
+
+impl CountTokens for Tokenizers {
+    fn count(&self, encoding: Encoding, text: &str) -> u32 {
+        if let Encoding::File(id) = encoding {
+            return self.files.count(id, text).unwrap_or_else(|| self.count(self.files.settle(id).0, text));
+        }
+        match vocabulary(encoding) {
+            Some(bpe) => pieces(text).fold(0_u32, |sum, piece| sum.saturating_add(self.piece(encoding, bpe, piece))),
+            None => approximate(text),
+        }
+    }
+
+    fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
+        match encoding {
+            Encoding::File(id) => self.files.settle(id),
+            built_in => (built_in, None),
+        }
+    }
+}
+
+/// The vocabulary, or none for `Approximate` (and where a vocabulary cannot be loaded).
+fn vocabulary(encoding: Encoding) -> Option<&'static CoreBPE> {
+    let (load, ready): (fn() -> &'static CoreBPE, _) = match encoding {
+        Encoding::O200kBase => (tiktoken_rs::o200k_base_singleton, &O200K_READY),
+        Encoding::Cl100kBase => (tiktoken_rs::cl100k_base_singleton, &CL100K_READY),
+        Encoding::Approximate | Encoding::File(_) => return None,
+    };
+    let bpe = catch_unwind(load).ok()?;
+    ready.store(true, Ordering::Release);
+    Some(bpe)
+}
+
+/// Special tokens in the text are plain text here. The package's pattern can overflow its stack and panic; the pieces
+/// are too short for that, and should one do it nevertheless, its count is an approximation.
+fn encode(bpe: &CoreBPE, piece: &str) -> u32 {
+    catch_unwind(AssertUnwindSafe(|| bpe.count_ordinary(piece)))
+        .ok()
+        .and_then(|count| u32::try_from(count).ok())
+        .unwrap_or_else(|| approximate(piece))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key(u128);
+
+impl Key {
+    /// The key of a piece in the vocabulary of that number.
+    pub(crate) fn of(vocabulary: u8, piece: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&[vocabulary]);
+        hasher.update(piece.as_bytes());
+        let mut bytes = [0; 16];
+        hasher.finalize_xof().fill(&mut bytes);
+        Self(u128::from_le_bytes(bytes))
+    }
+}
+
+/// Two generations: what was used since the last turnover, and what was used before it.
+#[derive(Default)]
+pub(crate) struct Cache {
+    young: HashMap<Key, u32>,
+    old: HashMap<Key, u32>,
+}
+
+impl Cache {
+    pub(crate) fn get(&mut self, key: Key) -> Option<u32> {
+        if let Some(count) = self.young.get(&key) {
+            return Some(*count);
+        }
+        let count = self.old.get(&key).copied()?;
+        self.put(key, count);
+        Some(count)
+    }
+
+    pub(crate) fn put(&mut self, key: Key, count: u32) {
+        if self.young.len() >= GENERATION {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BOTH: [Encoding; 2] = [Encoding::O200kBase, Encoding::Cl100kBase];
+
+    fn whole(encoding: Encoding, text: &str) -> u32 {
+        u32::try_from(vocabulary(encoding).unwrap().encode_ordinary(text).len()).unwrap()
+    }
+
+    fn sources(folder: &std::path::Path, out: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                sources(&path, out);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                out.push(text);
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_text_is_counted_exactly() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut corpus = Vec::new();
+        for folder in ["src", "assets", "config", "docs"] {
+            sources(&root.join(folder), &mut corpus);
+        }
+        corpus.push(std::fs::read_to_string(root.join("Cargo.lock")).unwrap());
+        let mut chinese =
+            "他们说，今天的会议很重要。我们需要讨论三个问题：预算、时间和人员（包括新来的同事）。".repeat(60);
+        chinese.push_str("\nEnd of it; it's \"done\", isn't it?\r\n\r\n   x = 1 // why\n//// four\n\n\n\tindented\n");
+        corpus.push(chinese);
+        let one_line = |text: &String| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let long: Vec<String> = corpus.iter().map(one_line).collect();
+        corpus.extend(long);
+        assert!(corpus.len() > 20);
+        let counter = Tokenizers::new();
+        for text in &corpus {
+            for encoding in BOTH {
+                assert_eq!(counter.count(encoding, text), whole(encoding, text), "{text:.60}");
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_text_is_counted_nearly() {
+        let counter = Tokenizers::new();
+        for unit in [" ", "\t", "\n", "a", "日", "🙂", "\u{200b}", "7", "=", "aA", "x\n ", "!🙂", "\r"] {
+            let text = unit.repeat(48_000 / unit.len());
+            for encoding in BOTH {
+                let (ours, theirs) = (counter.count(encoding, &text), whole(encoding, &text));
+                let off = f64::from(ours.abs_diff(theirs)) / f64::from(theirs);
+                assert!(off <= 0.005, "{unit:?} {encoding:?}: {ours} for {theirs}");
+            }
+        }
+    }
+
+    #[test]
+    fn megabytes_of_anything_are_taken() {
+        let counter = Tokenizers::new();
+        for unit in [" ", "\t", "\n", "a", "日", "🙂", "\u{200b}"] {
+            let text = unit.repeat(10_000_000 / unit.len());
+            let count = counter.count(Encoding::O200kBase, &text);
+            assert!(count > 10_000, "{unit:?}: {count}");
+        }
+    }
+
+    #[test]
+    fn special_tokens_are_plain_text() {
+        let counter = Tokenizers::new();
+        assert!(counter.count(Encoding::O200kBase, "<|im_start|>") > 3);
+        assert!(counter.count(Encoding::Cl100kBase, "<|endoftext|>") > 3);
+    }
+
+    #[test]
+    fn the_cache_answers_the_same_and_stays_bounded() {
+        let counter = Tokenizers::new();
+        let text = "one line\nand another\n".repeat(50);
+        let first = counter.count(Encoding::O200kBase, &text);
+        assert_eq!(first, counter.count(Encoding::O200kBase, &text));
+        let mut cache = Cache::default();
+        for n in 0..3 * GENERATION as u128 {
+            cache.put(Key(n), 1);
+        }
+        assert!(cache.young.len() <= GENERATION && cache.old.len() <= GENERATION);
+        assert_eq!(cache.get(Key(3 * GENERATION as u128 - 1)), Some(1));
+        assert_eq!(cache.get(Key(0)), None);
+    }
+
+    #[test]
+    fn approximate_needs_no_vocabulary() {
+        let counter = Tokenizers::new();
+        assert!(counter.ready(Encoding::Approximate));
+        assert_eq!(counter.count(Encoding::Approximate, "12345"), 2);
+        counter.preload(Encoding::Cl100kBase);
+        assert!(counter.ready(Encoding::Cl100kBase));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(192))]
+        #[test]
+        fn any_small_text_is_counted_exactly(text in "(\\PC|[ \n\r\t/;'1aB]){0,300}") {
+            let counter = Tokenizers::new();
+            for encoding in BOTH {
+                prop_assert_eq!(counter.count(encoding, &text), whole(encoding, &text));
+            }
+        }
+
+        #[test]
+        fn lines_of_anything_are_counted_exactly(lines in proptest::collection::vec("[ \t]{0,3}[a-zA-Z0-9;:'/éß日 .,!]{0,30}\r?", 0..60)) {
+            let text = lines.join("\n");
+            let counter = Tokenizers::new();
+            for encoding in BOTH {
+                prop_assert_eq!(counter.count(encoding, &text), whole(encoding, &text), "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn blocks_joined_at_safe_cuts_add_up(blocks in proptest::collection::vec("[A-Za-z#\\[][ -~\n]{0,80}\n", 1..12)) {
+            let counter = Tokenizers::new();
+            for encoding in BOTH {
+                let sum: u32 = blocks.iter().map(|block| counter.count(encoding, block)).sum();
+                prop_assert_eq!(sum, whole(encoding, &blocks.concat()));
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Where vectors of texts come from: a server, or a model directory on this machine.
+//! Not for: the two themselves (`openai`, `local`) or when texts are embedded (`engine`).
+
+use super::openai::{ServerEmbedder, ServerSettings};
+use crate::domain::call::embedding::{Embed, EmbedError};
+use crate::domain::call::model::Profile;
+use secrecy::SecretString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A source of vectors, as configured.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// An OpenAI-compatible server.
+    Server {
+        /// Where it is and how its key is found; model and dialect of chats do not matter.
+        profile: Box<Profile>,
+        /// What is asked of it.
+        settings: ServerSettings,
+    },
+    /// A directory with `config.json`, `tokenizer.json` and `model.safetensors` of a BERT-shaped model. Needs the feature
+    /// `local-embeddings`.
+    Directory(PathBuf),
+}
+
+/// The embedder of a source. A directory is read through once (its weights are part of its identity), so not on the
+/// screen's thread; the model itself is loaded with the first text.
+pub fn embedder(source: &Source, key: Option<&SecretString>) -> Result<Arc<dyn Embed>, EmbedError> {
+    match source {
+        Source::Server { profile, settings } => Ok(Arc::new(ServerEmbedder::new(profile, key, settings.clone())?)),
+        Source::Directory(directory) => local(directory),
+    }
+}
+
+#[cfg(feature = "local-embeddings")]
+fn local(directory: &std::path::Path) -> Result<Arc<dyn Embed>, EmbedError> {
+    Ok(Arc::new(super::local::LocalEmbedder::open(directory)?))
+}
+
+#[cfg(not(feature = "local-embeddings"))]
+fn local(directory: &std::path::Path) -> Result<Arc<dyn Embed>, EmbedError> {
+    Err(EmbedError::Model {
+        place: directory.display().to_string(),
+        why: "this program was built without the feature local-embeddings (cargo build --features local-embeddings)"
+            .to_owned(),
+    })
+}
+
+/// Cuts a text into parts of at most `limit` bytes (but at least one character), where it can before white space. Parts
+/// of white space alone are left out, and so is nothing else.
+pub(crate) fn parts(text: &str, limit: usize) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim();
+    while rest.len() > limit {
+        let mut cut = rest.floor_char_boundary(limit);
+        if cut == 0 {
+            cut = rest.ceil_char_boundary(1);
+        }
+        let spaced = rest[..cut].rfind(char::is_whitespace).filter(|at| *at > cut / 2).unwrap_or(cut);
+        parts.push(rest[..spaced].trim_end());
+        rest = rest[spaced..].trim_start();
+    }
+    if !rest.is_empty() {
+        parts.push(rest);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parts_are_the_text(text in "(\\PC|[ \n]){0,80}", limit in 1_usize..40) {
+            let parts = parts(&text, limit);
+            prop_assert!(parts.iter().all(|part| !part.trim().is_empty() && (part.len() <= limit || part.chars().count() == 1)));
+            let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(bare(&parts.concat()), bare(&text));
+        }
+    }
+
+    #[test]
+    fn cuts_before_words() {
+        assert_eq!(parts("one two three", 9), ["one two", "three"]);
+        assert_eq!(parts("  ", 9), Vec::<&str>::new());
+        assert_eq!(parts("日本語", 2), ["日", "本", "語"]);
+    }
+
+    #[cfg(not(feature = "local-embeddings"))]
+    #[test]
+    fn a_directory_without_the_feature_says_which() {
+        let Err(error) = embedder(&Source::Directory("some/where".into()), None) else { panic!("made") };
+        assert!(error.to_string().contains("local-embeddings") && error.to_string().contains("some/where"), "{error}");
+    }
+}

@@ -1,0 +1,166 @@
+//! A model directory as sentence-transformers writes it: which files count, what they say, and what they hash to.
+//! Not for: running the model (`local`).
+
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::embedding::EmbedError;
+use candle_transformers::models::bert::Config;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Tokens that a model reads at once where no file tells.
+const LONGEST: usize = 512;
+
+/// How the states of all tokens become one vector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pooling {
+    /// Their mean.
+    Mean,
+    /// The first token's.
+    First,
+}
+
+/// What a directory says.
+#[derive(Debug)]
+pub(crate) struct Files {
+    directory: PathBuf,
+    /// The directory, for people.
+    pub(crate) place: String,
+    /// Name and hash of everything that decides the vectors.
+    pub(crate) id: String,
+    pub(crate) config: Config,
+    pub(crate) pooling: Pooling,
+    /// Tokens that the model reads at once, its own marks among them.
+    pub(crate) longest: usize,
+    pub(crate) query_prefix: String,
+    pub(crate) passage_prefix: String,
+    weights: Hash,
+    tokenizer: Hash,
+}
+
+impl Files {
+    pub(crate) fn read(directory: &Path) -> Result<Self, EmbedError> {
+        let place = directory.display().to_string();
+        let made = Self::try_read(directory, place.clone());
+        made.map_err(|why| EmbedError::Model { place, why })
+    }
+
+    fn try_read(directory: &Path, place: String) -> Result<Self, String> {
+        if !directory.is_dir() {
+            return Err("there is no such directory".to_owned());
+        }
+        let config = config(&needed(directory, "config.json")?)?;
+        let pooling = pooling(directory)?;
+        only_known_steps(directory)?;
+        let told = optional(directory, "sentence_bert_config.json")?;
+        let told = told.get("max_seq_length").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+        let longest = told.unwrap_or(LONGEST).min(config.max_position_embeddings);
+        if longest < 4 {
+            return Err(format!("it reads only {longest} tokens at once"));
+        }
+        let prompts = optional(directory, "config_sentence_transformers.json")?;
+        let prompt = |names: &[&str]| {
+            let found = names.iter().find_map(|name| prompts.get("prompts")?.get(name)?.as_str());
+            found.unwrap_or_default().to_owned()
+        };
+        let (query_prefix, passage_prefix) = (prompt(&["query"]), prompt(&["passage", "document"]));
+        let tokenizer = hash(directory, "tokenizer.json")?;
+        let weights = hash(directory, "model.safetensors")?;
+        let digest = Fields::new("embedding model")
+            .hash(hash(directory, "config.json")?)
+            .hash(tokenizer)
+            .hash(weights)
+            .text(&format!("{pooling:?} {longest}"))
+            .text(&query_prefix)
+            .text(&passage_prefix)
+            .finish();
+        let name = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let id = format!("local {name} {}", &digest.to_string()[..16]);
+        let directory = directory.to_owned();
+        Ok(Self { directory, place, id, config, pooling, longest, query_prefix, passage_prefix, weights, tokenizer })
+    }
+
+    /// The bytes of the weights and of the tokenizer, if they are still those that were hashed.
+    pub(crate) fn contents(&self) -> Result<(Vec<u8>, Vec<u8>), EmbedError> {
+        let read = |name: &str, hash: Hash| {
+            let bytes = std::fs::read(self.directory.join(name)).map_err(|error| format!("{name}: {error}"))?;
+            if Hash::of(&bytes) == hash { Ok(bytes) } else { Err(format!("{name} was changed since the start")) }
+        };
+        let both = || Ok((read("model.safetensors", self.weights)?, read("tokenizer.json", self.tokenizer)?));
+        both().map_err(|why| EmbedError::Model { place: self.place.clone(), why })
+    }
+}
+
+/// A file's text.
+fn needed(directory: &Path, name: &str) -> Result<String, String> {
+    std::fs::read_to_string(directory.join(name)).map_err(|error| missing(directory, name, &error))
+}
+
+fn missing(directory: &Path, name: &str, error: &std::io::Error) -> String {
+    let torch = name == "model.safetensors" && directory.join("pytorch_model.bin").exists();
+    let hint = if torch { "; pytorch_model.bin cannot be read, only safetensors" } else { "" };
+    match error.kind() {
+        std::io::ErrorKind::NotFound => format!("it has no {name}{hint}"),
+        _ => format!("{name} cannot be read: {error}"),
+    }
+}
+
+/// A JSON file that may be absent.
+fn optional(directory: &Path, name: &str) -> Result<Value, String> {
+    match std::fs::read_to_string(directory.join(name)) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| format!("{name} is damaged: {error}")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Value::Null),
+        Err(error) => Err(format!("{name} cannot be read: {error}")),
+    }
+}
+
+fn hash(directory: &Path, name: &str) -> Result<Hash, String> {
+    let whole = || {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(std::fs::File::open(directory.join(name))?)?;
+        Ok(Hash(*hasher.finalize().as_bytes()))
+    };
+    whole().map_err(|error: std::io::Error| missing(directory, name, &error))
+}
+
+fn config(text: &str) -> Result<Config, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("config.json is damaged: {error}"))?;
+    let kind = value.get("model_type").and_then(Value::as_str).unwrap_or("bert");
+    if kind != "bert" {
+        return Err(format!("config.json says that it is of the kind {kind}; only bert can be read"));
+    }
+    let config: Config =
+        serde_json::from_value(value).map_err(|error| format!("config.json is not a BERT model's: {error}"))?;
+    let heads = config.num_attention_heads;
+    if heads == 0 || config.hidden_size == 0 || !config.hidden_size.is_multiple_of(heads) || config.vocab_size == 0 {
+        return Err("config.json has sizes that do not go together".to_owned());
+    }
+    Ok(config)
+}
+
+fn pooling(directory: &Path) -> Result<Pooling, String> {
+    let told = optional(directory, "1_Pooling/config.json")?;
+    let on: Vec<&str> = told
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, on)| **on == Value::Bool(true))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let modes: Vec<&str> = on.into_iter().filter(|name| name.starts_with("pooling_mode_")).collect();
+    match modes.as_slice() {
+        [] | ["pooling_mode_mean_tokens"] => Ok(Pooling::Mean),
+        ["pooling_mode_cls_token"] => Ok(Pooling::First),
+        others => Err(format!("1_Pooling/config.json asks for {}, which cannot be done", others.join(" and "))),
+    }
+}
+
+/// Further steps, such as a dense layer, would be left out in silence.
+fn only_known_steps(directory: &Path) -> Result<(), String> {
+    let steps = optional(directory, "modules.json")?;
+    let kinds = steps.as_array().into_iter().flatten().filter_map(|step| step.get("type")?.as_str());
+    let strange = kinds
+        .filter_map(|kind| kind.rsplit('.').next())
+        .find(|kind| !["Transformer", "Pooling", "Normalize"].contains(kind));
+    strange.map_or(Ok(()), |kind| Err(format!("modules.json has a step {kind}, which cannot be done")))
+}

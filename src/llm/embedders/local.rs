@@ -1,0 +1,209 @@
+//! Vectors from a model directory on this machine: BERT-shaped weights as sentence-transformers keeps them, run by candle
+//! on the processor. Nothing is ever fetched.
+//! Not for: reading the directory's settings (`files`), other model families, or keeping vectors (`store`).
+
+use super::choose::parts;
+use super::files::{Files, Pooling};
+use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalise, pooled};
+use candle_core::{DType, Device, Tensor};
+use candle_nn::VarBuilder;
+use candle_transformers::models::bert::BertModel;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokenizers::Tokenizer;
+
+/// Windows that are embedded together at most.
+const BATCH: usize = 32;
+/// Tokens of a batch at most, padding included: bounds the time until the caller is asked again (some 0.2 s).
+const BATCH_TOKENS: usize = 1_024;
+/// Bytes that are given to the tokenizer at once.
+const PART: usize = 32 * 1_024;
+
+/// An embedding model on this machine. Loads its weights with the first text.
+pub struct LocalEmbedder {
+    files: Files,
+    loaded: Mutex<Option<Arc<Loaded>>>,
+}
+
+struct Loaded {
+    model: BertModel,
+    tokenizer: Tokenizer,
+    /// What stands before and after every window ([CLS] and [SEP]).
+    marks: (Vec<u32>, Vec<u32>),
+}
+
+/// A stretch of a text that the model reads at once.
+struct Window {
+    text: usize,
+    ids: Vec<u32>,
+}
+
+impl LocalEmbedder {
+    /// Reads a directory's settings and hashes its files; the weights are loaded later.
+    pub fn open(directory: &Path) -> Result<Self, EmbedError> {
+        Ok(Self { files: Files::read(directory)?, loaded: Mutex::default() })
+    }
+
+    fn broken(&self, why: impl std::fmt::Display) -> EmbedError {
+        EmbedError::Model { place: self.files.place.clone(), why: why.to_string() }
+    }
+
+    fn loaded(&self) -> Result<Arc<Loaded>, EmbedError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = loaded.as_ref() {
+            return Ok(Arc::clone(loaded));
+        }
+        let made = catch_unwind(AssertUnwindSafe(|| self.load()));
+        let made = Arc::new(made.unwrap_or_else(|_| Err(self.broken("its weights cannot be read")))?);
+        *loaded = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    fn load(&self) -> Result<Loaded, EmbedError> {
+        let (weights, tokenizer) = self.files.contents()?;
+        let mut tokenizer = Tokenizer::from_bytes(tokenizer)
+            .map_err(|error| self.broken(format!("tokenizer.json is no tokenizer: {error}")))?;
+        tokenizer.with_padding(None);
+        tokenizer.set_encode_special_tokens(true);
+        tokenizer.with_truncation(None).map_err(|error| self.broken(error))?;
+        let marks = marks(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.longest);
+        let marks = marks.ok_or_else(|| self.broken("tokenizer.json does not tell what stands around a text"))?;
+        let wrong = |error| self.broken(format!("model.safetensors cannot be read: {error}"));
+        let weights = VarBuilder::from_slice_safetensors(&weights, DType::F32, &Device::Cpu).map_err(wrong)?;
+        let model = BertModel::load(weights, &self.files.config).map_err(wrong)?;
+        Ok(Loaded { model, tokenizer, marks })
+    }
+
+    /// The windows of all texts, each between its marks.
+    fn windows(&self, loaded: &Loaded, texts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Window>, EmbedError> {
+        // Ids beyond the vocabulary of the weights would be read outside of them.
+        let most = u32::try_from(self.files.config.vocab_size.saturating_sub(1)).unwrap_or(u32::MAX);
+        let (before, after) = &loaded.marks;
+        let mut windows = Vec::new();
+        for (text, content) in texts.iter().enumerate() {
+            for part in parts(content, PART) {
+                if !go_on() {
+                    return Err(EmbedError::Stopped);
+                }
+                let encoded = catch_unwind(AssertUnwindSafe(|| loaded.tokenizer.encode_fast(part, false)));
+                let encoded = encoded.unwrap_or_else(|_| Err("the tokenizer gave up on a text".into()));
+                let encoded = encoded.map_err(|error| self.broken(error))?;
+                for ids in encoded.get_ids().chunks(self.files.longest - before.len() - after.len()) {
+                    let ids = before.iter().chain(ids).chain(after).map(|id| (*id).min(most)).collect();
+                    windows.push(Window { text, ids });
+                }
+            }
+        }
+        Ok(windows)
+    }
+
+    /// The vectors of some windows.
+    fn run(&self, loaded: &Loaded, windows: &[&Window]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let ran = catch_unwind(AssertUnwindSafe(|| self.forward(&loaded.model, windows)));
+        let ran = ran.map_err(|_| self.broken("the model gave up on a text"))?;
+        ran.map_err(|error| self.broken(format!("the model cannot be run: {error}")))
+    }
+
+    /// Shapes: tokens (windows, longest), states (windows, longest, dims), vectors (windows, dims).
+    fn forward(&self, model: &BertModel, windows: &[&Window]) -> candle_core::Result<Vec<Vec<f32>>> {
+        let longest = windows.iter().map(|window| window.ids.len()).max().unwrap_or_default();
+        let padding = u32::try_from(self.files.config.pad_token_id).unwrap_or_default();
+        let mut ids = Vec::with_capacity(windows.len() * longest);
+        let mut mask = Vec::with_capacity(windows.len() * longest);
+        for window in windows {
+            let fill = longest - window.ids.len();
+            ids.extend(window.ids.iter().copied().chain(std::iter::repeat_n(padding, fill)));
+            mask.extend(std::iter::repeat_n(1.0_f32, window.ids.len()).chain(std::iter::repeat_n(0.0, fill)));
+        }
+        let shape = (windows.len(), longest);
+        let ids = Tensor::from_vec(ids, shape, &Device::Cpu)?;
+        let mask = Tensor::from_vec(mask, shape, &Device::Cpu)?;
+        let states = model.forward(&ids, &ids.zeros_like()?, Some(&mask))?;
+        let vectors = match self.files.pooling {
+            // The mean's divisor is left out: only the direction counts.
+            Pooling::Mean => states.broadcast_mul(&mask.unsqueeze(2)?)?.sum(1)?,
+            Pooling::First => states.narrow(1, 0, 1)?.squeeze(1)?,
+        };
+        vectors.to_vec2::<f32>()
+    }
+}
+
+impl Embed for LocalEmbedder {
+    fn id(&self) -> String {
+        self.files.id.clone()
+    }
+
+    fn dims(&self) -> usize {
+        self.files.config.hidden_size
+    }
+
+    fn remote(&self) -> bool {
+        false
+    }
+
+    fn embed(&self, texts: &[&str], purpose: Purpose, go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if !go_on() {
+            return Err(EmbedError::Stopped);
+        }
+        let loaded = self.loaded()?;
+        let prefix = match purpose {
+            Purpose::Query => &self.files.query_prefix,
+            Purpose::Passage => &self.files.passage_prefix,
+        };
+        let prefixed = |text: &&str| if text.trim().is_empty() { String::new() } else { format!("{prefix}{text}") };
+        let texts: Vec<String> = texts.iter().map(prefixed).collect();
+        let mut windows = self.windows(&loaded, &texts, go_on)?;
+        // Windows of one length together need no padding.
+        windows.sort_by_key(|window| window.ids.len());
+        let mut found: Vec<Vec<(f32, Vec<f32>)>> = vec![Vec::new(); texts.len()];
+        let all: Vec<&Window> = windows.iter().collect();
+        let mut rest = all.as_slice();
+        while !rest.is_empty() {
+            if !go_on() {
+                return Err(EmbedError::Stopped);
+            }
+            let (batch, tail) = rest.split_at(batch_of(rest));
+            for (window, vector) in batch.iter().zip(self.run(&loaded, batch)?) {
+                #[allow(clippy::cast_precision_loss, reason = "a weight")]
+                found[window.text].push((window.ids.len() as f32, vector));
+            }
+            rest = tail;
+        }
+        Ok(found.into_iter().map(|parts| self.joined(parts)).collect())
+    }
+}
+
+impl LocalEmbedder {
+    fn joined(&self, mut parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
+        match (parts.len(), parts.pop()) {
+            (1, Some((_, mut vector))) => {
+                normalise(&mut vector);
+                vector
+            }
+            (_, Some(last)) => {
+                parts.push(last);
+                pooled(parts)
+            }
+            (_, None) => vec![0.0; self.dims()],
+        }
+    }
+}
+
+/// What the tokenizer puts before and after a text, found out with one.
+fn marks(tokenizer: &Tokenizer) -> Option<(Vec<u32>, Vec<u32>)> {
+    let ids = |marked| Some(tokenizer.encode_fast("a", marked).ok()?.get_ids().to_vec());
+    let (bare, marked) = (ids(false)?, ids(true)?);
+    let at = marked.windows(bare.len().max(1)).position(|window| window == bare)?;
+    Some((marked[..at].to_vec(), marked[at + bare.len()..].to_vec()))
+}
+
+/// How many of the windows, sorted by length, make the next batch.
+fn batch_of(windows: &[&Window]) -> usize {
+    let fits = |(at, window): &(usize, &&Window)| (at + 1) * window.ids.len() <= BATCH_TOKENS;
+    windows.iter().enumerate().take(BATCH).take_while(fits).count().max(1)
+}
+
+#[cfg(test)]
+#[path = "local_tests.rs"]
+mod tests;

@@ -1,0 +1,9 @@
+//! Embedders: a server, or a model directory on this machine.
+//! Not for: searching vectors (the room `retrieval`).
+
+pub mod choose;
+#[cfg(feature = "local-embeddings")]
+pub(super) mod files;
+#[cfg(feature = "local-embeddings")]
+pub mod local;
+pub mod openai;

@@ -1,0 +1,257 @@
+//! Vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each a single request that can be stopped.
+//! Not for: which texts are embedded, or keeping what came (`engine`, `store`).
+
+use super::choose::parts;
+use crate::domain::base::hash::Fields;
+use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalise, pooled};
+use crate::domain::call::model::Profile;
+use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::llm::http::{Endpoint, runtime};
+use crate::llm::{key, sdk};
+use async_openai::types::embeddings::{CreateEmbeddingRequest, EmbeddingInput};
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How often the caller is asked whether to go on.
+const TICK: Duration = Duration::from_millis(25);
+/// Bytes that a token has at least in most texts; decides where a long text is cut.
+const BYTES_A_TOKEN: usize = 3;
+/// A server that refuses even so many bytes as too long is not asked with fewer.
+const SHORTEST: usize = 256;
+/// Bytes of texts in one request.
+const REQUEST: usize = 256 * 1024;
+
+/// What is asked of a server.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ServerSettings {
+    /// The model's name there.
+    pub model: String,
+    /// Dimensions asked for; 0 asks for none and takes the model's own.
+    pub dimensions: u32,
+    /// Tokens that the model reads of one text, about; longer texts are taken apart.
+    pub max_input: u32,
+    /// Texts in one request at most.
+    pub batch: u32,
+    /// How long one request may take.
+    pub timeout: Duration,
+    /// Put before every question, for models that want it ("query: ").
+    pub query_prefix: String,
+    /// Put before every passage ("passage: ").
+    pub passage_prefix: String,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            model: String::new(),
+            dimensions: 0,
+            max_input: 2_000,
+            batch: 64,
+            timeout: Duration::from_mins(1),
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+        }
+    }
+}
+
+/// An embedding model on a server.
+pub struct ServerEmbedder {
+    endpoint: Endpoint,
+    settings: ServerSettings,
+    id: String,
+    /// 0 until an answer came.
+    dims: AtomicUsize,
+    /// Bytes of one text; falls when the server finds them too many.
+    limit: AtomicUsize,
+}
+
+impl ServerEmbedder {
+    /// The embedder of a profile's server. Nothing is asked yet.
+    pub fn new(profile: &Profile, key: Option<&SecretString>, settings: ServerSettings) -> Result<Self, EmbedError> {
+        let wrong = |error: crate::llm::LlmError| EmbedError::Settings(error.to_string());
+        if settings.model.trim().is_empty() {
+            return Err(EmbedError::Settings("it names no model".to_owned()));
+        }
+        if profile.needs_key && key.is_none() {
+            return Err(wrong(key::missing(profile)));
+        }
+        let endpoint = Endpoint::new(profile, key).map_err(wrong)?;
+        let id = identity(&endpoint, &settings);
+        let limit = (settings.max_input as usize).saturating_mul(BYTES_A_TOKEN).max(SHORTEST);
+        let dims = AtomicUsize::new(settings.dimensions as usize);
+        Ok(Self { endpoint, settings, id, dims, limit: AtomicUsize::new(limit) })
+    }
+
+    /// All parts in requests that are not too large, in order.
+    fn ask(&self, parts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut vectors = Vec::with_capacity(parts.len());
+        let mut rest = parts;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fit = rest.iter().take(self.settings.batch.max(1) as usize).take_while(|part| {
+                bytes += part.len();
+                bytes <= REQUEST
+            });
+            let (batch, tail) = rest.split_at(fit.count().max(1));
+            vectors.extend(self.request(batch, go_on)?);
+            rest = tail;
+        }
+        Ok(vectors)
+    }
+
+    fn request(&self, batch: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let request = CreateEmbeddingRequest {
+            model: self.settings.model.clone(),
+            input: EmbeddingInput::StringArray(batch.to_vec()),
+            dimensions: Some(self.settings.dimensions).filter(|dimensions| *dimensions > 0),
+            ..CreateEmbeddingRequest::default()
+        };
+        let client = sdk::client(&self.endpoint);
+        let embeddings = client.embeddings();
+        let call = async {
+            // Made inside, where there is a clock.
+            let patient = tokio::time::timeout(self.settings.timeout, embeddings.create_byot::<_, Answer>(request));
+            stoppable(patient, go_on).await
+        };
+        let ended = runtime().map_err(EmbedError::Server)?.block_on(call);
+        match ended.ok_or(EmbedError::Stopped)? {
+            Ok(Ok(answer)) => self.vectors(answer, batch.len()),
+            Ok(Err(error)) => Err(EmbedError::Server(sdk::sort(&self.endpoint, "the list of vectors", error))),
+            Err(_) => Err(EmbedError::Server(sdk::late(&self.endpoint, self.settings.timeout))),
+        }
+    }
+
+    /// The vectors in the order of the texts, where the answer is what was asked for.
+    fn vectors(&self, answer: Answer, wanted: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let wrong = |why: String| Err(EmbedError::Answer(format!("{}: {why}", self.endpoint.place())));
+        let mut items = answer.data;
+        if items.len() != wanted {
+            return wrong(format!("{} vectors came for {wanted} texts", items.len()));
+        }
+        if items.iter().all(|item| item.index.is_some()) {
+            items.sort_by_key(|item| item.index);
+            if items.iter().enumerate().any(|(at, item)| item.index != Some(at)) {
+                return wrong("its vectors are numbered twice or not from 0".to_owned());
+            }
+        }
+        for item in &items {
+            let found = item.embedding.len();
+            let known = match self.dims.compare_exchange(0, found, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => found,
+                Err(known) => known,
+            };
+            if found != known || found == 0 {
+                return wrong(format!("a vector has {found} dimensions instead of {known}"));
+            }
+            if item.embedding.iter().any(|value| !value.is_finite()) {
+                return wrong("a vector has values that are no numbers".to_owned());
+            }
+        }
+        Ok(items.into_iter().map(|item| item.embedding).collect())
+    }
+}
+
+impl Embed for ServerEmbedder {
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+
+    fn dims(&self) -> usize {
+        self.dims.load(Ordering::Acquire)
+    }
+
+    fn remote(&self) -> bool {
+        let host = self.endpoint.base.host_str().unwrap_or_default();
+        !(host == "localhost" || host == "[::1]" || host.starts_with("127."))
+    }
+
+    fn embed(&self, texts: &[&str], purpose: Purpose, go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let prefix = match purpose {
+            Purpose::Query => &self.settings.query_prefix,
+            Purpose::Passage => &self.settings.passage_prefix,
+        };
+        loop {
+            let limit = self.limit.load(Ordering::Acquire);
+            let cut: Vec<Vec<&str>> = texts.iter().map(|text| parts(text, limit)).collect();
+            let all: Vec<String> = cut.iter().flatten().map(|part| format!("{prefix}{part}")).collect();
+            match self.ask(&all, go_on) {
+                Ok(vectors) => return Ok(joined(&cut, vectors, self.dims())),
+                Err(EmbedError::Server(error)) if too_long(&error) && limit > SHORTEST => {
+                    self.limit.fetch_min((limit / 2).max(SHORTEST), Ordering::AcqRel);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// One vector for each text, from those of its parts.
+fn joined(cut: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec<f32>> {
+    let mut vectors = vectors.into_iter();
+    let one = |parts: &Vec<&str>| match parts.as_slice() {
+        [] => vec![0.0; dims],
+        [_] => {
+            let mut vector = vectors.next().unwrap_or_default();
+            normalise(&mut vector);
+            vector
+        }
+        #[allow(clippy::cast_precision_loss, reason = "a weight")]
+        parts => pooled(parts.iter().map(|part| part.len() as f32).zip(vectors.by_ref()).collect()),
+    };
+    cut.iter().map(one).collect()
+}
+
+/// llama.cpp and others have words of their own for it.
+fn too_long(error: &ProviderError) -> bool {
+    let said = error.what.to_lowercase();
+    error.kind == Kind::TooLong
+        || ["too large to process", "input is too long", "maximum input length", "maximum allowed length"]
+            .iter()
+            .any(|words| said.contains(words))
+}
+
+/// Where and what, without user, password and query.
+fn identity(endpoint: &Endpoint, settings: &ServerSettings) -> String {
+    let base = &endpoint.base;
+    let place = format!("{}://{}{}", base.scheme(), endpoint.place(), base.path().trim_end_matches('/'));
+    let mut id = format!("server {place} {}", settings.model);
+    if settings.dimensions > 0 {
+        id = format!("{id} {}", settings.dimensions);
+    }
+    if !settings.query_prefix.is_empty() || !settings.passage_prefix.is_empty() {
+        let prefixes = Fields::new("prefixes").text(&settings.query_prefix).text(&settings.passage_prefix).finish();
+        id = format!("{id} {}", prefixes.short());
+    }
+    id
+}
+
+/// The answer of some work, or none when the caller no longer wants it; the work is dropped then.
+async fn stoppable<T>(work: impl Future<Output = T>, go_on: &dyn Fn() -> bool) -> Option<T> {
+    let mut ticks = tokio::time::interval(TICK);
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => if !go_on() { return None },
+            done = &mut work => return Some(done),
+        }
+    }
+}
+
+/// An answer as servers really write it; the client's own type wants fields that some leave out.
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+#[cfg(test)]
+#[path = "openai_tests.rs"]
+mod tests;

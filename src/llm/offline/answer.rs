@@ -1,0 +1,226 @@
+//! What the offline model answers: it says what it is, and quotes what is in its context.
+//! Not for: pacing and counting (`model`). Pure: the same request has the same answer.
+
+use super::body::Body;
+use crate::llm::clip;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+/// Characters of a quote.
+const QUOTE: usize = 400;
+/// Passages that are quoted.
+const PASSAGES: usize = 3;
+/// Tool calls that one message may ask for.
+const CALLS: usize = 8;
+
+/// A tool call that the person wrote down.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) args: String,
+}
+
+/// What it does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    Text(String),
+    Calls(Vec<Asked>),
+}
+
+/// The answer to a request.
+pub(crate) fn answer(body: &Body) -> Answer {
+    let results = body.last_user().map_or(&[][..], |at| &body.messages[at + 1..]);
+    let results: Vec<&str> = results.iter().filter(|m| m.role == "tool").map(|m| m.text.as_str()).collect();
+    let (calls, refused) = asked(body);
+    if results.is_empty() && !calls.is_empty() {
+        return Answer::Calls(calls);
+    }
+    let mut text = intro(body);
+    for why in refused {
+        text.push_str("\n\n");
+        text.push_str(&why);
+    }
+    if results.is_empty() {
+        quote_context(body, &mut text);
+    } else {
+        for result in results {
+            text.push_str("\n\nThe tool gave:\n\n");
+            text.push_str(&quote(result));
+        }
+    }
+    if wants_state(body) {
+        text.push_str(&state(body));
+    }
+    Answer::Text(text)
+}
+
+fn intro(body: &Body) -> String {
+    let characters: usize = body.messages.iter().map(|message| message.text.chars().count()).sum();
+    format!(
+        "I am the offline model. I am no language model: I only quote what is in my context. I was given {} messages, \
+         {} characters in all.",
+        body.messages.len(),
+        grouped(characters)
+    )
+}
+
+fn quote_context(body: &Body, text: &mut String) {
+    let question = body.question();
+    if question.trim().is_empty() {
+        text.push_str("\n\nNone of them is a question of yours.");
+        return;
+    }
+    text.push_str("\n\nYour last message:\n\n");
+    text.push_str(&quote(question));
+    let found = passages(body);
+    if found.is_empty() {
+        text.push_str("\n\nNothing before it shares its words.");
+        if let Some(tool) = body.tools.iter().find(|tool| *tool == "list_dir").or(body.tools.first()) {
+            let _ = write!(text, "\n\nA line such as `call {tool} {{}}` in a message has me call that tool.");
+        }
+        return;
+    }
+    text.push_str("\n\nWhat came before and shares most words with it:");
+    for passage in found {
+        text.push_str(&passage.shown());
+    }
+}
+
+struct Passage<'a> {
+    at: usize,
+    role: &'a str,
+    text: &'a str,
+    score: f64,
+}
+
+impl Passage<'_> {
+    fn shown(&self) -> String {
+        format!("\n\nFrom message {} ({}):\n\n{}", self.at + 1, self.role, quote(self.text))
+    }
+}
+
+/// The paragraphs before the question that share most with it; a word counts the more the fewer paragraphs have it.
+fn passages(body: &Body) -> Vec<Passage<'_>> {
+    let Some(last) = body.last_user() else { return Vec::new() };
+    let wanted = words(body.question());
+    let earlier = body.messages[..last]
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| message.role != "system" && message.role != "developer");
+    let earlier = earlier.map(|(at, message)| (at, message.role.as_str(), message.text.as_str()));
+    let beside = std::iter::once((last, "with your message", body.beside()));
+    let mut all: Vec<(Passage<'_>, HashSet<String>)> = Vec::new();
+    for (at, role, text) in earlier.chain(beside) {
+        for text in text.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
+            let shared = words(text).intersection(&wanted).cloned().collect();
+            all.push((Passage { at, role, text, score: 0.0 }, shared));
+        }
+    }
+    let mut spread: HashMap<&str, f64> = HashMap::new();
+    for word in all.iter().flat_map(|(_, shared)| shared) {
+        *spread.entry(word).or_default() += 1.0;
+    }
+    let scores: Vec<f64> =
+        all.iter().map(|(_, shared)| shared.iter().map(|word| 1.0 / spread[word.as_str()]).sum()).collect();
+    let mut found: Vec<Passage<'_>> =
+        all.into_iter().zip(scores).map(|((passage, _), score)| Passage { score, ..passage }).collect();
+    found.retain(|passage| passage.score > 0.0);
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
+    found.truncate(PASSAGES);
+    found
+}
+
+/// Words that say something: three letters or more, in lower case.
+fn words(text: &str) -> HashSet<String> {
+    const COMMON: [&str; 24] = [
+        "the", "and", "for", "that", "this", "with", "you", "are", "was", "what", "have", "not", "but", "can", "how",
+        "does", "from", "they", "will", "there", "which", "about", "would", "your",
+    ];
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() >= 3 || (!word.is_ascii() && !word.is_empty()))
+        .map(str::to_lowercase)
+        .filter(|word| !COMMON.contains(&word.as_str()))
+        .collect()
+}
+
+/// Every line marked, so that nothing quoted reads as the answer's own, a state block least of all.
+fn quote(text: &str) -> String {
+    let text = clip(text.trim(), QUOTE);
+    let lines: Vec<String> = text.lines().map(|line| format!("> {line}")).collect();
+    if lines.is_empty() { "> (nothing)".to_owned() } else { lines.join("\n") }
+}
+
+/// The calls written as `call TOOL {json}` in lines of the last user message, and why others are not made.
+fn asked(body: &Body) -> (Vec<Asked>, Vec<String>) {
+    let (mut calls, mut refused) = (Vec::new(), Vec::new());
+    for line in body.question().lines().filter_map(|line| line.trim().strip_prefix("call ")) {
+        let (name, given) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        let args = if given.trim().is_empty() { "{}" } else { given.trim() };
+        let known = body.tools.iter().any(|tool| tool == name);
+        let valid = serde_json::from_str::<serde_json::Value>(args).is_ok_and(|value| value.is_object());
+        match (known, valid) {
+            (true, true) if calls.len() < CALLS => calls.push(Asked { name: name.to_owned(), args: args.to_owned() }),
+            (true, true) => refused.push(format!("More than {CALLS} calls in one message are not made.")),
+            (true, false) => refused.push(format!("I do not call {name}: its arguments are no JSON object.")),
+            (false, true) if !given.is_empty() => refused.push(format!("I was not given a tool called {name}.")),
+            (false, _) => {}
+        }
+    }
+    (calls, refused)
+}
+
+/// Instructions stand in the leading message, whichever role the dialect gives it.
+fn wants_state(body: &Body) -> bool {
+    let leading = body.messages.iter().take(1);
+    let instructions = body.messages.iter().filter(|message| message.role == "system" || message.role == "developer");
+    leading.chain(instructions).any(|message| message.text.contains("---STATE---"))
+}
+
+fn state(body: &Body) -> String {
+    let question = one_line(body.question());
+    let goal = if question.is_empty() { "none yet".to_owned() } else { clip(&question, 160) };
+    let turns = body.messages.iter().filter(|message| message.role == "user").count();
+    let answered =
+        body.messages.iter().rev().find(|message| message.role == "assistant" && !message.text.trim().is_empty());
+    let resolved = answered.map_or_else(|| "nothing yet".to_owned(), |message| clip(&one_line(&message.text), 160));
+    let anchors = anchors(body.question());
+    let anchors = if anchors.is_empty() { "none".to_owned() } else { anchors.join(", ") };
+    format!(
+        "\n\n---STATE---\nGoal: {goal}\nContext: {} messages, {turns} of them yours\nResolved: {resolved}\n\
+         Technical Anchors: {anchors}\n---END STATE---\n",
+        body.messages.len()
+    )
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Words that look like names of things: paths, identifiers, numbers with a unit.
+fn anchors(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '_' | '~'));
+        let inner = word.get(1..).unwrap_or_default();
+        let technical = inner.contains(['/', '_', '.', ':']) || word.chars().any(|c| c.is_ascii_digit());
+        if technical && word.chars().count() <= 80 && !found.iter().any(|known| known == word) {
+            found.push(word.to_owned());
+        }
+        if found.len() == 6 {
+            break;
+        }
+    }
+    found
+}
+
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

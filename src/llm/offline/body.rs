@@ -1,0 +1,75 @@
+//! Reading a request's body the way a server would: messages, tools, and the limit on the answer.
+//! Not for: answering (`answer`).
+
+use serde_json::Value;
+
+/// One message of a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Message {
+    pub(crate) role: String,
+    pub(crate) text: String,
+}
+
+/// A request.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Body {
+    pub(crate) messages: Vec<Message>,
+    /// Names of the tools offered.
+    pub(crate) tools: Vec<String>,
+    /// The tools as they were sent, for counting.
+    pub(crate) tools_json: String,
+    /// Tokens that the answer may have.
+    pub(crate) limit: Option<u32>,
+}
+
+impl Body {
+    /// Reads a body; nothing where it is no JSON object with messages.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let messages = value.get("messages")?.as_array()?.iter().map(read_message).collect();
+        let tools = value.get("tools").and_then(Value::as_array);
+        let names = tools.into_iter().flatten().filter_map(|tool| tool.pointer("/function/name")?.as_str());
+        let limit = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| value.get(name)?.as_u64());
+        Some(Self {
+            messages,
+            tools: names.map(str::to_owned).collect(),
+            tools_json: tools.map(|tools| Value::Array(tools.clone()).to_string()).unwrap_or_default(),
+            limit: limit.and_then(|limit| u32::try_from(limit).ok()),
+        })
+    }
+
+    /// Where the last message of the user is.
+    pub(crate) fn last_user(&self) -> Option<usize> {
+        self.messages.iter().rposition(|message| message.role == "user")
+    }
+
+    /// What the person asked in it: what stands behind the label, where other things come before; or nothing.
+    pub(crate) fn question(&self) -> &str {
+        let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
+        parted(text).map_or(text, |(_, question)| question)
+    }
+
+    /// What stands before the question in the same message: code, cards, quotes; or nothing.
+    pub(crate) fn beside(&self) -> &str {
+        let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
+        parted(text).map_or("", |(beside, _)| beside)
+    }
+}
+
+/// A message in which other things come before what the person wrote, parted there.
+fn parted(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix("## ").and_then(|text| text.split_once("\n## Message\n\n"))
+}
+
+fn read_message(value: &Value) -> Message {
+    let role = value.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = match value.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    };
+    Message { role, text }
+}

@@ -1,0 +1,295 @@
+//! The built-in offline model: no language model, and it says so. It lets every part of the program be tried without a
+//! key and a server: it streams, stops, reports usage, calls tools, keeps a state block.
+//! Not for: what it says (`answer`).
+//!
+//! A tool is called by a line `call TOOL {json}` in the last user message, when the request offers that tool.
+
+use super::answer::{Answer, answer};
+use super::body::Body;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
+use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::call::usage::Usage;
+use crate::llm::http::problem;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two pieces of an answer.
+pub const PACE: Duration = Duration::from_millis(12);
+/// Characters of a piece, at least.
+const PIECE: usize = 12;
+/// Tokens that a message costs beyond its text, and that the whole prompt costs beyond its messages.
+const FRAMING: (u32, u32) = (4, 3);
+
+/// The offline model.
+pub struct Offline {
+    tokens: Arc<dyn CountTokens>,
+    pace: Duration,
+}
+
+impl Offline {
+    /// At a pace that can be read.
+    #[must_use]
+    pub fn new(tokens: Arc<dyn CountTokens>) -> Self {
+        Self { tokens, pace: PACE }
+    }
+
+    /// With another pause between pieces; zero for none.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Duration) -> Self {
+        self.pace = pace;
+        self
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.tokens.count(Encoding::O200kBase, text)
+    }
+
+    fn prompt(&self, body: &Body) -> u32 {
+        let messages = body.messages.iter().map(|message| self.count(&message.text).saturating_add(FRAMING.0));
+        let sum = messages.fold(FRAMING.1, u32::saturating_add);
+        if body.tools_json.is_empty() { sum } else { sum.saturating_add(self.count(&body.tools_json)) }
+    }
+
+    fn speak(&self, text: &str, limit: Option<u32>, told: &mut Told, sink: &mut dyn FnMut(Delta) -> bool) -> Spoken {
+        let mut used = 0_u32;
+        for piece in pieces(text) {
+            let cost = self.count(piece);
+            if limit.is_some_and(|limit| used.saturating_add(cost) > limit) {
+                return Spoken { end: CallEnd::Truncated, tokens: used };
+            }
+            used += cost;
+            told.first.get_or_insert_with(|| told.start.elapsed());
+            told.any = true;
+            if !sink(Delta::Text(piece.to_owned())) || !self.pause(sink) {
+                return Spoken { end: CallEnd::Cancelled, tokens: used };
+            }
+        }
+        Spoken { end: CallEnd::Complete, tokens: used }
+    }
+
+    /// Lets the receiver stop it within 40 ms, however slow the pace.
+    fn pause(&self, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
+        let mut left = self.pace;
+        while !left.is_zero() {
+            let step = left.min(Duration::from_millis(40));
+            std::thread::sleep(step);
+            left -= step;
+            if !left.is_zero() && !sink(Delta::Tick) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+struct Told {
+    start: Instant,
+    first: Option<Duration>,
+    any: bool,
+}
+
+struct Spoken {
+    end: CallEnd,
+    tokens: u32,
+}
+
+impl Told {
+    fn outcome(&self, end: CallEnd, finish: Option<&str>, usage: Usage) -> Outcome {
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Outcome {
+            end,
+            any: self.any,
+            finish_reason: finish.map(str::to_owned),
+            usage,
+            error: None,
+            attempts: 1,
+            ttft_ms: self.first.map(ms),
+            total_ms: ms(self.start.elapsed()),
+        }
+    }
+}
+
+impl Provider for Offline {
+    fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
+        let mut told = Told { start: Instant::now(), first: None, any: false };
+        let Some(body) = Body::read(&wire.bytes) else {
+            let error = problem(Kind::Refused, "the offline model cannot read the request: it has no messages");
+            return Outcome { error: Some(error), ..told.outcome(CallEnd::Errored, None, Usage::default()) };
+        };
+        if !sink(Delta::Accepted) {
+            return told.outcome(CallEnd::Cancelled, None, Usage::default());
+        }
+        let prompt = self.prompt(&body);
+        let (spoken, finish) = match answer(&body) {
+            Answer::Text(text) => (self.speak(&text, body.limit, &mut told, sink), "stop"),
+            Answer::Calls(calls) => {
+                let mut spoken = Spoken { end: CallEnd::Complete, tokens: 0 };
+                for (index, call) in (0_u32..).zip(calls) {
+                    spoken.tokens += self.count(&call.name) + self.count(&call.args);
+                    told.first.get_or_insert_with(|| told.start.elapsed());
+                    told.any = true;
+                    let id =
+                        format!("{}{index}", &crate::domain::base::hash::Hash::of(run.to_string().as_bytes()).short());
+                    if !sink(Delta::Call { index, id: Some(id), name: Some(call.name), args: call.args }) {
+                        spoken.end = CallEnd::Cancelled;
+                        break;
+                    }
+                }
+                (spoken, "tool_calls")
+            }
+        };
+        if spoken.end == CallEnd::Cancelled {
+            return told.outcome(CallEnd::Cancelled, None, Usage::default());
+        }
+        let usage = Usage { prompt: Some(prompt), completion: Some(spoken.tokens), ..Usage::default() };
+        let end = if sink(Delta::Usage(usage)) { spoken.end } else { CallEnd::Cancelled };
+        let finish = if end == CallEnd::Truncated { "length" } else { finish };
+        told.outcome(end, Some(finish), usage)
+    }
+}
+
+/// Small pieces that end after white space where there is any.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut length = 0;
+        let end = rest.char_indices().find_map(|(at, c)| {
+            length += 1;
+            let enough = (length >= PIECE && c.is_whitespace()) || length >= 4 * PIECE;
+            enough.then_some(at + c.len_utf8())
+        });
+        let (piece, tail) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = tail;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::state;
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    struct Quarter;
+
+    impl CountTokens for Quarter {
+        fn count(&self, _: Encoding, text: &str) -> u32 {
+            crate::domain::call::tokens::approximate(text)
+        }
+    }
+
+    fn post(body: &Value, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
+        let offline = Offline::new(Arc::new(Quarter)).with_pace(Duration::ZERO);
+        offline.post(RunId(Uuid::nil()), &Wire::new(body.to_string().into_bytes()), sink)
+    }
+
+    fn ask(body: &Value) -> (String, Vec<Delta>, Outcome) {
+        let (mut text, mut others) = (String::new(), Vec::new());
+        let outcome = post(body, &mut |delta| {
+            match delta {
+                Delta::Text(piece) => text.push_str(&piece),
+                other => others.push(other),
+            }
+            true
+        });
+        (text, others, outcome)
+    }
+
+    fn conversation() -> Value {
+        json!({"messages": [
+            {"role": "system", "content": "Be kind. End with a ---STATE--- block."},
+            {"role": "user", "content": "Where is the harbour crane kept?"},
+            {"role": "assistant", "content": "The harbour crane stands at pier nine.\n\nLunch is at noon."},
+            {"role": "user", "content": [{"type": "text", "text": "Is the crane in src/pier.rs still at the pier?"}]}
+        ]})
+    }
+
+    #[test]
+    fn quotes_its_context_and_says_what_it_is() {
+        let (text, _, outcome) = ask(&conversation());
+        assert!(text.contains("no language model") && text.contains("4 messages"), "{text}");
+        assert!(text.contains("> Is the crane in src/pier.rs"), "{text}");
+        let (pier, crane) = (text.find("> The harbour crane stands").unwrap(), text.find("> Where is the").unwrap());
+        assert!(pier < crane && !text.contains("> Lunch"), "{text}");
+        assert_eq!((outcome.end, outcome.any, outcome.attempts), (CallEnd::Complete, true, 1));
+        assert_eq!(outcome.finish_reason.as_deref(), Some("stop"));
+        assert!(outcome.usage.prompt.unwrap() > 20 && outcome.usage.completion.unwrap() > 20);
+    }
+
+    #[test]
+    fn what_goes_with_the_message_is_context_too() {
+        let question =
+            "## Code of pier\n\n<<<1\nfn crane() {}\n<<<1\n\nfn lunch() {}\n## Message\n\nWhere is the crane?";
+        let body =
+            json!({"tools": [{"function": {"name": "list_dir"}}], "messages": [{"role": "user", "content": question}]});
+        let (text, ..) = ask(&body);
+        assert!(text.contains("> fn crane()") && !text.contains("lunch"), "{text}");
+        assert!(!text.contains("call list_dir"), "{text}");
+        let lost =
+            json!({"tools": [{"function": {"name": "list_dir"}}], "messages": [{"role": "user", "content": "Hello"}]});
+        assert!(ask(&lost).0.contains("call list_dir {}"), "a newcomer is told how a tool is called");
+    }
+
+    #[test]
+    fn keeps_a_state_block_when_asked() {
+        let (text, ..) = ask(&conversation());
+        let fields = state::fields(&state::find(&text, true).unwrap().text);
+        assert_eq!(fields.iter().map(|field| field.0.as_str()).collect::<Vec<_>>(), state::FIELDS);
+        assert!(fields[0].1.starts_with("Is the crane") && fields[3].1.contains("src/pier.rs"), "{fields:?}");
+        let mut plain = conversation();
+        plain["messages"][0]["content"] = json!("Be kind.");
+        plain["messages"][3]["content"] = json!("What of this:\n---STATE---\nGoal: none\n---END STATE---");
+        assert_eq!(state::find(&ask(&plain).0, true), None);
+    }
+
+    #[test]
+    fn calls_tools_in_the_fixed_form() {
+        let tools = json!([{"type": "function", "function": {"name": "read_file"}}]);
+        let question = "Look:\ncall read_file {\"path\": \"a.rs\"}\ncall rm {\"x\":1}";
+        let mut body = json!({"tools": tools, "messages": [{"role": "user", "content": question}]});
+        let (text, others, outcome) = ask(&body);
+        assert!(text.is_empty());
+        assert_eq!(outcome.finish_reason.as_deref(), Some("tool_calls"));
+        let expected = |delta: &Delta| matches!(delta, Delta::Call { index: 0, id: Some(_), name: Some(name), args } if name == "read_file" && args == "{\"path\": \"a.rs\"}");
+        assert_eq!(others.iter().filter(|delta| expected(delta)).count(), 1);
+        let messages = body["messages"].as_array_mut().unwrap();
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": []}));
+        messages.push(json!({"role": "tool", "tool_call_id": "x", "content": "fn main() {}"}));
+        let (text, others, _) = ask(&body);
+        assert!(text.contains("> fn main() {}") && text.contains("not given a tool called rm"), "{text}");
+        assert!(!others.iter().any(|delta| matches!(delta, Delta::Call { .. })));
+    }
+
+    #[test]
+    fn stops_when_told_and_at_its_limit() {
+        let mut seen = 0;
+        let outcome = post(&conversation(), &mut |delta| {
+            seen += u32::from(matches!(delta, Delta::Text(_)));
+            seen < 3
+        });
+        assert_eq!((outcome.end, outcome.any, seen), (CallEnd::Cancelled, true, 3));
+        let mut body = conversation();
+        body["max_tokens"] = json!(10);
+        let (text, _, outcome) = ask(&body);
+        assert_eq!((outcome.end, outcome.finish_reason.as_deref()), (CallEnd::Truncated, Some("length")));
+        assert!(!text.is_empty() && outcome.usage.completion.unwrap() <= 10);
+    }
+
+    #[test]
+    fn bad_requests_are_refused() {
+        let (_, _, outcome) = ask(&json!({"prompt": "hi"}));
+        assert_eq!((outcome.end, outcome.error.unwrap().kind), (CallEnd::Errored, Kind::Refused));
+        let (text, ..) = ask(&json!({"messages": []}));
+        assert!(text.contains("0 messages"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_question_is_answered(question in "(\\PC|call |\n|---STATE---){0,80}") {
+            let (text, ..) = ask(&json!({"messages": [{"role": "user", "content": question}]}));
+            proptest::prop_assert!(text.contains("offline model"));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A model that replays a recording: the same answers every time, without a server.
+//! Not for: making recordings.
+//!
+//! A recording is JSON lines; empty lines and lines that begin with `#` are passed over. One line is one answer:
+//!
+//! ```json
+//! {"match": "login", "deltas": [{"text": "Hello"}, {"reasoning": "hm"}, {"wait_ms": 20},
+//!  {"call": {"index": 0, "id": "c1", "name": "read_file", "args": "{}"}}, {"usage": {"prompt": 9, "completion": 2}}],
+//!  "end": "complete", "finish": "stop", "error": "a sentence, for the end errored"}
+//! ```
+//!
+//! `match` is a part of the last user message (absent: any) and `digest` the hex digest of the request (absent: any).
+//! The first line that fits and was not used yet answers; when all that fit were used, the last of them answers again.
+//! `end` is `complete` (the default), `truncated`, `errored` or `cancelled`.
+
+use super::body::Body;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
+use crate::domain::call::usage::Usage;
+use crate::llm::LlmError;
+use crate::llm::http::problem;
+use serde::Deserialize;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes of a recording that are read.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default, rename = "match")]
+    part: Option<String>,
+    #[serde(default)]
+    digest: Option<String>,
+    deltas: Vec<Piece>,
+    #[serde(default)]
+    end: End,
+    #[serde(default)]
+    finish: Option<String>,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+#[derive(Deserialize, Debug, Clone)]
+#[serde(rename_all = "snake_case")]
+enum Piece {
+    Text(String),
+    Reasoning(String),
+    WaitMs(u64),
+    Call(Call),
+    Usage(Usage),
+}
+
+#[derive(Deserialize, Debug, Clone)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    #[serde(default)]
+    index: u32,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    args: String,
+}
+
+#[derive(Deserialize, Debug, Clone, Copy, Default, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum End {
+    #[default]
+    Complete,
+    Truncated,
+    Errored,
+    Cancelled,
+}
+
+/// Replays a recording.
+#[derive(Debug)]
+pub struct Scripted {
+    lines: Vec<Line>,
+    used: Mutex<HashSet<usize>>,
+}
+
+impl Scripted {
+    /// Reads a recording from a file.
+    pub fn open(path: &str) -> Result<Self, LlmError> {
+        use std::io::Read as _;
+        let wrong = |why: String| LlmError::Recording { path: path.to_owned(), why };
+        let file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
+        let mut text = String::new();
+        let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| wrong(error.to_string()))?;
+        if read as u64 > LARGEST {
+            return Err(wrong(format!("it is larger than {LARGEST} bytes")));
+        }
+        Self::read(path, &text)
+    }
+
+    /// Reads a recording from a text; `name` is for messages.
+    pub fn read(name: &str, text: &str) -> Result<Self, LlmError> {
+        let mut lines = Vec::new();
+        for (at, line) in text.lines().enumerate().map(|(at, line)| (at, line.trim())) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let line = serde_json::from_str(line).map_err(|error| LlmError::Recording {
+                path: name.to_owned(),
+                why: format!("line {}: {error}", at + 1),
+            })?;
+            lines.push(line);
+        }
+        Ok(Self { lines, used: Mutex::default() })
+    }
+
+    fn choose(&self, wire: &Wire) -> Option<&Line> {
+        let body = Body::read(&wire.bytes).unwrap_or_default();
+        let digest = wire.digest.to_string();
+        let fits = |line: &Line| {
+            line.part.as_ref().is_none_or(|part| body.question().contains(part))
+                && line.digest.as_ref().is_none_or(|wanted| *wanted == digest)
+        };
+        let fitting: Vec<usize> = (0..self.lines.len()).filter(|at| fits(&self.lines[*at])).collect();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = fitting.iter().find(|at| !used.contains(at)).or(fitting.last()).copied()?;
+        used.insert(at);
+        self.lines.get(at)
+    }
+}
+
+impl Provider for Scripted {
+    fn post(&self, _run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
+        let start = Instant::now();
+        let ms = |from: Instant| u64::try_from(from.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut outcome = Outcome {
+            end: CallEnd::Errored,
+            any: false,
+            finish_reason: None,
+            usage: Usage::default(),
+            error: None,
+            attempts: 1,
+            ttft_ms: None,
+            total_ms: 0,
+        };
+        let Some(line) = self.choose(wire) else {
+            outcome.error = Some(problem(Kind::Refused, "the recording has no answer to this request"));
+            return outcome;
+        };
+        let mut going = sink(Delta::Accepted);
+        for piece in &line.deltas {
+            let Some(delta) = going.then(|| piece.delta(sink)) else { break };
+            match delta {
+                Played::Paused(on) => going = on,
+                Played::Delta(delta) => {
+                    outcome.ttft_ms.get_or_insert_with(|| ms(start));
+                    match &delta {
+                        Delta::Usage(usage) => outcome.usage = *usage,
+                        _ => outcome.any = true,
+                    }
+                    going = sink(delta);
+                }
+            }
+        }
+        outcome.total_ms = ms(start);
+        if going { line.ended(outcome) } else { Outcome { end: CallEnd::Cancelled, ..outcome } }
+    }
+}
+
+enum Played {
+    Delta(Delta),
+    Paused(bool),
+}
+
+impl Piece {
+    fn delta(&self, sink: &mut dyn FnMut(Delta) -> bool) -> Played {
+        Played::Delta(match self.clone() {
+            Self::Text(text) => Delta::Text(text),
+            Self::Reasoning(text) => Delta::Reasoning(text),
+            Self::Usage(usage) => Delta::Usage(usage),
+            Self::Call(call) => Delta::Call { index: call.index, id: call.id, name: call.name, args: call.args },
+            Self::WaitMs(ms) => return Played::Paused(pause(Duration::from_millis(ms), sink)),
+        })
+    }
+}
+
+fn pause(mut left: Duration, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
+    while !left.is_zero() {
+        let step = left.min(Duration::from_millis(40));
+        std::thread::sleep(step);
+        left -= step;
+        if !sink(Delta::Tick) {
+            return false;
+        }
+    }
+    true
+}
+
+impl Line {
+    fn ended(&self, mut outcome: Outcome) -> Outcome {
+        let (end, finish) = match self.end {
+            End::Complete => (CallEnd::Complete, Some("stop")),
+            End::Truncated => (CallEnd::Truncated, None),
+            End::Errored => (CallEnd::Errored, None),
+            End::Cancelled => (CallEnd::Cancelled, None),
+        };
+        let why = self.error.clone().unwrap_or_else(|| "the recorded call failed".to_owned());
+        outcome.end = end;
+        outcome.error = (self.end == End::Errored).then(|| problem(Kind::Server, why));
+        outcome.finish_reason = self.finish.clone().or(finish.map(str::to_owned));
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    fn ask(scripted: &Scripted, question: &str) -> (String, Outcome) {
+        let body = json!({"messages": [{"role": "user", "content": question}]});
+        let mut text = String::new();
+        let outcome = scripted.post(RunId(Uuid::nil()), &Wire::new(body.to_string().into_bytes()), &mut |delta| {
+            if let Delta::Text(piece) = delta {
+                text.push_str(&piece);
+            }
+            true
+        });
+        (text, outcome)
+    }
+
+    #[test]
+    fn replays_in_order_and_by_match() {
+        let recording = r#"
+            # a comment
+            {"match": "b", "deltas": [{"text": "to b"}], "end": "truncated"}
+            {"deltas": [{"text": "on"}, {"wait_ms": 1}, {"text": "e"}, {"usage": {"prompt": 3}}]}
+            {"deltas": [{"text": "two"}], "end": "errored", "error": "boom"}
+        "#;
+        let scripted = Scripted::read("test", recording).unwrap();
+        let (text, outcome) = ask(&scripted, "a");
+        assert_eq!((text.as_str(), outcome.end, outcome.usage.prompt), ("one", CallEnd::Complete, Some(3)));
+        assert_eq!(ask(&scripted, "b").1.end, CallEnd::Truncated);
+        let (text, outcome) = ask(&scripted, "a");
+        assert_eq!((text.as_str(), outcome.error.unwrap().what.as_str()), ("two", "boom"));
+        assert_eq!(ask(&scripted, "a").0, "two");
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_recording() {
+        let error = Scripted::read("r.jsonl", "\n{\"deltas\": 3}").unwrap_err().to_string();
+        assert!(error.contains("r.jsonl") && error.contains("line 2"), "{error}");
+        assert!(matches!(Scripted::open("/nowhere/at/all"), Err(LlmError::Recording { .. })));
+        let none = Scripted::read("x", "{\"match\": \"never\", \"deltas\": []}").unwrap();
+        assert_eq!(ask(&none, "a").1.end, CallEnd::Errored);
+    }
+
+    #[test]
+    fn stops_when_told() {
+        let scripted =
+            Scripted::read("x", r#"{"deltas": [{"text": "a"}, {"wait_ms": 60000}, {"text": "b"}]}"#).unwrap();
+        let mut ticks = 0;
+        let outcome = scripted.post(RunId(Uuid::nil()), &Wire::new(Vec::new()), &mut |delta| {
+            ticks += u32::from(delta == Delta::Tick);
+            ticks < 2
+        });
+        assert_eq!((outcome.end, outcome.any), (CallEnd::Cancelled, true));
+    }
+}

@@ -1,0 +1,66 @@
+//! What we are to a server: somebody who answers nothing. What it asks for all the same is refused, and a person can see that.
+//! Not for: what it says without asking (`notifications`).
+#![allow(deprecated, reason = "servers of today still ask so")]
+
+use super::child::Heard;
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomRequest, CustomResult,
+    ElicitRequestParams, ElicitResult, ErrorCode, ErrorData, Implementation, ListRootsResult,
+};
+use rmcp::service::{RequestContext, RoleClient};
+use std::sync::Arc;
+
+/// Most characters of a request's name.
+const NAME: usize = 80;
+
+/// See the module.
+pub(super) struct Ear {
+    heard: Arc<Heard>,
+}
+
+impl Ear {
+    pub(super) fn new(heard: Arc<Heard>) -> Self {
+        Self { heard }
+    }
+
+    fn refused(&self, what: &str) -> ErrorData {
+        self.heard.take(format!("[it asked for {what}, and was told no]\n").as_bytes());
+        ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("This client does not give {what}."), None)
+    }
+}
+
+impl ClientHandler for Ear {
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(ClientCapabilities::default(), Implementation::new("pleach", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn create_message(
+        &self,
+        _: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        Err(self.refused("words of the model (sampling)"))
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Err(self.refused("a list of folders (roots)"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        _: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Err(self.refused("an answer of the person (elicitation)"))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        let name: String = request.method.chars().take(NAME).collect();
+        Err(self.refused(&format!("{name:?}")))
+    }
+}

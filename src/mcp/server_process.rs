@@ -1,0 +1,224 @@
+//! The life of one server: started, asked what it offers, listened to, and ended.
+//! Not for: calls to its tools (`call`), or how bytes come and go (`child`, `http`).
+
+use super::call::Listeners;
+use super::child::{self, Heard, Program};
+use super::client_handler::Ear;
+use super::listing::{self, Listing};
+use super::notifications::Tap;
+use super::servers::{Entry, Shared};
+use super::{http, words};
+use crate::domain::tool::mcp::{ServerSpec, ServerState, Way, plain};
+use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, serve_client};
+use rmcp::transport::Transport;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+
+/// A list that changes again and again is read again after so long.
+const PACE: Duration = Duration::from_millis(250);
+/// How long an end may take before it is made one.
+const CLOSE: Duration = Duration::from_millis(500);
+/// Most characters of a server's instructions that are kept.
+const INSTRUCTIONS: usize = 20_000;
+
+const AGAIN: &str = "/mcp shows what it wrote, and starts it again.";
+
+/// Which life.
+pub(super) struct Who {
+    pub(super) name: String,
+    pub(super) life: u64,
+}
+
+type Service = RunningService<RoleClient, Ear>;
+
+/// Why a life ended, and what to do.
+struct Fault {
+    why: String,
+    todo: String,
+    /// The other end went away.
+    closed: bool,
+}
+
+impl Fault {
+    fn new(why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { todo: remedy(&why), why, closed: false }
+    }
+}
+
+/// Lives until it is stopped or ends.
+pub(super) async fn live(
+    shared: Arc<Shared>,
+    who: Who,
+    spec: ServerSpec,
+    heard: Arc<Heard>,
+    listeners: Arc<Listeners>,
+    mut stop: watch::Receiver<bool>,
+) {
+    let changed = Arc::new(Notify::new());
+    let taps = (listeners, changed.clone());
+    let limit = Duration::from_secs(u64::from(spec.start_seconds.max(1)));
+    let mut program = None;
+    let mut service = None;
+    let lived = async {
+        let begun = tokio::time::timeout(limit, async {
+            let service = service.insert(begin(&spec, &taps, &heard, &mut program).await?);
+            let tools = tools(service.peer()).await?;
+            Ok((service, tools))
+        });
+        let (service, found) = match begun.await {
+            Ok(Ok(begun)) => begun,
+            Ok(Err(fault)) => return fault,
+            Err(_) => return Fault::new(format!("it did not answer within {} s", limit.as_secs())),
+        };
+        shared.update(&who, |entry| ready(entry, service.peer(), found));
+        let peer = service.peer().clone();
+        listen(&shared, &who, &peer, &changed).await
+    };
+    let fault = tokio::select! {
+        fault = lived => Some(fault),
+        _ = stop.wait_for(|stop| *stop) => None,
+    };
+    let ended = match (&fault, &mut program) {
+        (Some(fault), Some(program)) if fault.closed => program.ended().await,
+        _ => None,
+    };
+    if let Some(mut service) = service {
+        let _ = service.close_with_timeout(CLOSE).await;
+    }
+    if let Some(program) = program {
+        program.end().await;
+    }
+    if let Some(mut fault) = fault {
+        if let Some(ended) = ended {
+            let line = heard.last_line();
+            fault.why = line.map_or(ended.clone(), |line| format!("{ended}: {}", line.trim_end_matches('.')));
+        }
+        fault.why = heard.scrubbed(&fault.why);
+        shared.update(&who, |entry| down(entry, fault));
+    }
+}
+
+/// What is listened to beside answers: calls' progress, and that the list of tools changed.
+type Taps = (Arc<Listeners>, Arc<Notify>);
+
+async fn begin(
+    spec: &ServerSpec,
+    taps: &Taps,
+    heard: &Arc<Heard>,
+    program: &mut Option<Program>,
+) -> Result<Service, Fault> {
+    match &spec.way {
+        Err(why) => Err(Fault::new(why)),
+        Ok(Way::Program { command, args, env, folder }) => {
+            let (pipe, started) =
+                child::start(command, args, env, folder, heard).map_err(|error| unstarted(&error, spec))?;
+            *program = Some(started);
+            shake_hands(pipe, taps, heard).await
+        }
+        Ok(Way::Address { url, headers }) => {
+            let way = http::open(url, headers).map_err(Fault::new)?;
+            shake_hands(way, taps, heard).await
+        }
+    }
+}
+
+async fn shake_hands<T: Transport<RoleClient> + 'static>(
+    inner: T,
+    (listeners, changed): &Taps,
+    heard: &Arc<Heard>,
+) -> Result<Service, Fault> {
+    let tap = Tap { inner, listeners: listeners.clone(), heard: heard.clone(), changed: changed.clone() };
+    serve_client(Ear::new(heard.clone()), tap).await.map_err(|error| {
+        let gone = |error: &ClientInitializeError| {
+            matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
+        };
+        Fault { closed: gone(&error), ..Fault::new(words::chain(&error)) }
+    })
+}
+
+fn unstarted(error: &std::io::Error, spec: &ServerSpec) -> Fault {
+    let command = spec.shown.split_whitespace().next().unwrap_or_default();
+    if error.kind() == std::io::ErrorKind::NotFound {
+        if let Some((why, todo)) = super::missing(spec) {
+            return Fault { todo, ..Fault::new(why) };
+        }
+        let todo = "Install it, or name its whole path as `command`.".into();
+        return Fault { todo, ..Fault::new(format!("{command}, or the folder it should run in, was not found")) };
+    }
+    let todo = "Mend the entry that names it.".into();
+    Fault { todo, ..Fault::new(format!("{command} could not be started: {error}")) }
+}
+
+fn remedy(why: &str) -> String {
+    if why.contains("401") || why.contains("403") || why.to_lowercase().contains("auth") {
+        return "It may want a key: headers = { Authorization = \"Bearer ${NAME}\" } where it is named.".into();
+    }
+    if why.starts_with(words::UNREACHED) {
+        return "Is it running, and is its url right? r in /mcp tries again.".into();
+    }
+    if why.contains("HTTP 404") {
+        return "Is its url right? Servers often listen at an address that ends in /mcp.".into();
+    }
+    AGAIN.into()
+}
+
+/// Waits while the server is there, and reads its tools again when it says that they changed.
+async fn listen(shared: &Arc<Shared>, who: &Who, peer: &Peer<RoleClient>, changed: &Notify) -> Fault {
+    loop {
+        tokio::select! {
+            () = closed(peer) => return Fault { closed: true, ..Fault::new("it closed the connection") },
+            () = changed.notified() => {}
+        }
+        match tokio::time::timeout(Duration::from_secs(30), tools(peer)).await {
+            Ok(Ok(found)) => shared.update(who, |entry| listed(entry, found)),
+            Ok(Err(fault)) => return fault,
+            Err(_) => return Fault::new("it no longer says what it offers"),
+        }
+        tokio::time::sleep(PACE).await;
+    }
+}
+
+/// Resolves once the connection is closed.
+async fn closed(peer: &Peer<RoleClient>) {
+    while !peer.is_transport_closed() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn tools(peer: &Peer<RoleClient>) -> Result<Listing, Fault> {
+    listing::read(peer).await.map_err(|error| Fault {
+        closed: matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)),
+        ..Fault::new(format!("it does not say what it offers: {}", words::chain(&error)))
+    })
+}
+
+fn ready(entry: &mut Entry, peer: &Peer<RoleClient>, found: Listing) {
+    entry.server.state = ServerState::Ready;
+    listed(entry, found);
+    if let Some(info) = peer.peer_info() {
+        let who = info.server_info.as_ref().map_or_else(String::new, |who| format!("{} {}, ", who.name, who.version));
+        entry.server.about = plain(&format!("{who}MCP {}", info.protocol_version)).0.replace('\n', " ");
+        let instructions = info.instructions.as_deref().unwrap_or_default();
+        entry.server.instructions = instructions.chars().take(INSTRUCTIONS).collect();
+    }
+    entry.peer = Some(peer.clone());
+}
+
+fn listed(entry: &mut Entry, found: Listing) {
+    (entry.server.tools, entry.server.notes) = (found.tools, found.notes);
+}
+
+fn down(entry: &mut Entry, fault: Fault) {
+    entry.peer = None;
+    listed(entry, Listing::default());
+    entry.server.state = ServerState::Failed { why: plain(&fault.why).0.replace('\n', " "), todo: fault.todo };
+}
+
+/// A call found that the server is gone.
+pub(super) fn gone(entry: &mut Entry, why: String) {
+    if entry.server.state == ServerState::Ready {
+        down(entry, Fault::new(why));
+    }
+}

@@ -1,0 +1,244 @@
+//! All servers: which there are, how each stands, and the runtime in which they live. Nothing runs before one is named.
+//! Not for: the life of one (`server_process`), or a call (`call`).
+
+use super::call::{self, Listeners};
+use super::child::Heard;
+use super::server_process::{self, Who};
+use super::words;
+use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers, Way};
+use crate::domain::tool::trace::{ToolOutput, Watch};
+use rmcp::service::{Peer, RoleClient};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// How long all servers together may take to end.
+const END: Duration = Duration::from_secs(3);
+
+/// A server with what belongs to its life.
+pub(super) struct Entry {
+    pub(super) server: Server,
+    pub(super) peer: Option<Peer<RoleClient>>,
+    pub(super) heard: Arc<Heard>,
+    pub(super) listeners: Arc<Listeners>,
+    life: u64,
+    stop: watch::Sender<bool>,
+    task: Option<JoinHandle<()>>,
+}
+
+/// What lives and the hub share.
+#[derive(Default)]
+pub(super) struct Shared {
+    entries: Mutex<Vec<Entry>>,
+    changed: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    lives: AtomicU64,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A life tells how its server stands; that of a life that is over counts no more.
+    pub(super) fn update(&self, who: &Who, change: impl FnOnce(&mut Entry)) {
+        let found = {
+            let mut entries = self.lock();
+            let entry = entries.iter_mut().find(|entry| entry.server.spec.name == who.name && entry.life == who.life);
+            entry.map(change).is_some()
+        };
+        if found {
+            self.tell();
+        }
+    }
+
+    fn tell(&self) {
+        if let Some(changed) = self.changed.get() {
+            changed();
+        }
+    }
+}
+
+/// All servers.
+#[derive(Default)]
+pub(super) struct Hub {
+    shared: Arc<Shared>,
+    runtime: Mutex<Option<Runtime>>,
+    /// Lives that are ending.
+    ending: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Hub {
+    /// Starts a server's life, where it can be started.
+    fn begin(&self, spec: &ServerSpec) -> Entry {
+        let life = self.shared.lives.fetch_add(1, Ordering::Relaxed);
+        let (stop, stopped) = watch::channel(false);
+        let state = match &spec.way {
+            _ if spec.disabled => ServerState::Off { why: "it is disabled where it is named".into() },
+            Err(why) => ServerState::Failed { why: why.clone(), todo: "Mend the entry that names it.".into() },
+            Ok(_) => ServerState::Starting,
+        };
+        let heard = Arc::new(Heard::new(secrets(spec)));
+        let listeners = Arc::new(Listeners::default());
+        let mut entry = Entry {
+            server: Server::new(spec.clone(), state),
+            peer: None,
+            heard: heard.clone(),
+            listeners: listeners.clone(),
+            life,
+            stop,
+            task: None,
+        };
+        if entry.server.state == ServerState::Starting {
+            let who = Who { name: spec.name.clone(), life };
+            let work = server_process::live(self.shared.clone(), who, spec.clone(), heard, listeners, stopped);
+            match self.spawn(work) {
+                Ok(task) => entry.task = Some(task),
+                Err(why) => entry.server.state = ServerState::Failed { why, todo: "Start the program again.".into() },
+            }
+        }
+        entry
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> Result<JoinHandle<()>, String> {
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if runtime.is_none() {
+            let built = Builder::new_multi_thread().worker_threads(1).thread_name("pleach-mcp").enable_all().build();
+            *runtime = Some(built.map_err(|error| format!("its thread cannot be started: {error}"))?);
+        }
+        runtime.as_ref().map(|runtime| runtime.spawn(work)).ok_or_else(String::new)
+    }
+
+    /// Ends a life beside.
+    fn end(&self, entry: Entry) {
+        let _ = entry.stop.send(true);
+        let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        ending.retain(|task| !task.is_finished());
+        ending.extend(entry.task);
+    }
+}
+
+/// What of a server must never be shown: values that it is given.
+fn secrets(spec: &ServerSpec) -> Vec<String> {
+    let given = match &spec.way {
+        Ok(Way::Program { env, .. }) => env,
+        Ok(Way::Address { headers, .. }) => headers,
+        Err(_) => return Vec::new(),
+    };
+    let mut all: Vec<String> = Vec::new();
+    for (_, value) in given {
+        // Of `Bearer KEY` the key too.
+        all.extend(std::iter::once(value.reveal()).chain(value.reveal().split_whitespace()).map(str::to_owned));
+    }
+    all.retain(|secret| secret.len() >= 6);
+    all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    all
+}
+
+impl ToolServers for Hub {
+    fn tell(&self, changed: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.shared.changed.set(changed);
+    }
+
+    fn set(&self, servers: &[ServerSpec]) {
+        // A life that begins tells nothing before its entry is there: it waits for the lock.
+        let mut entries = self.shared.lock();
+        let mut old = std::mem::take(&mut *entries);
+        for spec in servers {
+            let same = old.iter().position(|entry| entry.server.spec == *spec);
+            entries.push(same.map_or_else(|| self.begin(spec), |at| old.remove(at)));
+        }
+        drop(entries);
+        for entry in old {
+            self.end(entry);
+        }
+        self.shared.tell();
+    }
+
+    fn restart(&self, name: &str) {
+        let mut entries = self.shared.lock();
+        let place = entries.iter_mut().find(|entry| entry.server.spec.name == name);
+        let old = place.map(|entry| {
+            let fresh = self.begin(&entry.server.spec);
+            std::mem::replace(entry, fresh)
+        });
+        drop(entries);
+        if let Some(old) = old {
+            self.end(old);
+        }
+        self.shared.tell();
+    }
+
+    fn servers(&self) -> Vec<Server> {
+        let entries = self.shared.lock();
+        let view = |entry: &Entry| {
+            let (tail, strays) = entry.heard.told();
+            Server { tail, strays, ..entry.server.clone() }
+        };
+        entries.iter().map(view).collect()
+    }
+
+    fn call(&self, server: &str, tool: &str, args: &str, limit: usize, watch: &dyn Watch) -> ToolOutput {
+        let found = {
+            let entries = self.shared.lock();
+            let entry = entries.iter().find(|entry| entry.server.spec.name == server);
+            entry.map(|entry| {
+                let about = (entry.server.state.clone(), entry.server.spec.seconds, entry.life);
+                (entry.peer.clone(), entry.listeners.clone(), entry.heard.clone(), about)
+            })
+        };
+        let Some((peer, listeners, heard, (state, seconds, life))) = found else {
+            return words::failed(&format!("There is no server {server:?}."));
+        };
+        let Some(peer) = peer else {
+            let why = match state {
+                ServerState::Failed { why, .. } | ServerState::Off { why } => why,
+                _ => "it is still starting".to_owned(),
+            };
+            return words::failed(&format!("The server {server} cannot be called: {why}."));
+        };
+        let call = call::Call { peer, listeners, seconds, limit };
+        let work = match call.begin(tool, args) {
+            Ok(work) => work,
+            Err(output) => return output,
+        };
+        let (ask, told) = work;
+        if let Err(why) = self.spawn(ask) {
+            return words::failed(&why);
+        }
+        let (output, gone) = told.wait(watch);
+        if let Some(why) = gone {
+            let who = Who { name: server.to_owned(), life };
+            self.shared.update(&who, |entry| server_process::gone(entry, heard.scrubbed(&why)));
+        }
+        ToolOutput { body: heard.scrubbed(&output.body), ..output }
+    }
+
+    fn close(&self) {
+        let entries = std::mem::take(&mut *self.shared.lock());
+        for entry in entries {
+            self.end(entry);
+        }
+        let ending = std::mem::take(&mut *self.ending.lock().unwrap_or_else(PoisonError::into_inner));
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(runtime) = runtime {
+            runtime.block_on(async {
+                let all = async {
+                    for task in ending {
+                        let _ = task.await;
+                    }
+                };
+                let _ = tokio::time::timeout(END, all).await;
+            });
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

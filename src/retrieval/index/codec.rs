@@ -1,0 +1,167 @@
+//! Bytes of the index: variable-length numbers, lists of postings, and a reader that never runs past its end.
+//! Not for: what is kept in them (`segment`).
+
+use crate::retrieval::RetrievalError;
+
+/// One posting: a passage (its number within the segment) and how often the term stands there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Posting {
+    /// Number of the passage within its segment.
+    pub passage: u32,
+    /// Occurrences.
+    pub count: u32,
+}
+
+/// Appends a number, seven bits a byte, lowest first.
+pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number.to_le_bytes()[0]);
+}
+
+/// Appends one posting to a list whose last passage plus one is `next` (0 for an empty list).
+pub fn put_posting(bytes: &mut Vec<u8>, next: u32, posting: Posting) {
+    let step = u64::from(posting.passage - next) << 1;
+    if posting.count == 1 {
+        put(bytes, step);
+    } else {
+        put(bytes, step | 1);
+        put(bytes, u64::from(posting.count));
+    }
+}
+
+/// The postings of a list, in order of passages. A damaged list ends early.
+#[derive(Clone, Debug)]
+pub struct Postings<'a> {
+    bytes: &'a [u8],
+    next: u32,
+}
+
+impl<'a> Postings<'a> {
+    /// Reads a list.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, next: 0 }
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        let (mut value, mut shift) = (0_u64, 0);
+        loop {
+            let (&byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return u32::try_from(value).ok();
+            }
+            shift += 7;
+            if shift > 35 {
+                return None;
+            }
+        }
+    }
+}
+
+impl Iterator for Postings<'_> {
+    type Item = Posting;
+
+    #[inline]
+    fn next(&mut self) -> Option<Posting> {
+        let code = self.number()?;
+        let count = if code & 1 == 1 { self.number()? } else { 1 };
+        let passage = self.next.checked_add(code >> 1)?;
+        self.next = passage.checked_add(1)?;
+        Some(Posting { passage, count })
+    }
+}
+
+/// Reads a header.
+pub struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// From its first byte.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The next number.
+    ///
+    /// # Errors
+    /// When the bytes end or the number is too large.
+    pub fn number(&mut self) -> Result<u64, RetrievalError> {
+        let (mut value, mut shift) = (0_u64, 0_u32);
+        loop {
+            let (&byte, rest) = self.0.split_first().ok_or(RetrievalError::Damaged("it ends early"))?;
+            self.0 = rest;
+            value |=
+                u64::from(byte & 0x7f).checked_shl(shift).ok_or(RetrievalError::Damaged("a number is too large"))?;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+            shift += 7;
+        }
+    }
+
+    /// The next number, as 32 bits.
+    ///
+    /// # Errors
+    /// As [`Self::number`].
+    pub fn small(&mut self) -> Result<u32, RetrievalError> {
+        u32::try_from(self.number()?).map_err(|_| RetrievalError::Damaged("a number is too large"))
+    }
+
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// When the bytes end.
+    pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N], RetrievalError> {
+        let (head, rest) = self.0.split_first_chunk::<N>().ok_or(RetrievalError::Damaged("it ends early"))?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    /// So many bytes.
+    ///
+    /// # Errors
+    /// Fewer are left.
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8], RetrievalError> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(RetrievalError::Damaged("it ends too early"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    /// Whether all was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lists_come_back(steps in proptest::collection::vec((0_u32..500, 1_u32..300), 0..60)) {
+            let (mut bytes, mut next, mut put_in) = (Vec::new(), 0, Vec::new());
+            for (step, count) in steps {
+                let posting = Posting { passage: next + step, count };
+                put_posting(&mut bytes, next, posting);
+                next = posting.passage + 1;
+                put_in.push(posting);
+            }
+            prop_assert_eq!(Postings::new(&bytes).collect::<Vec<_>>(), put_in);
+        }
+
+        #[test]
+        fn damage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            prop_assert!(Postings::new(&bytes).count() <= bytes.len());
+            let mut reader = Reader::new(&bytes);
+            while reader.number().is_ok() {}
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Cuts long messages into passages: at paragraphs and code fences first, else lines, sentences, words; never inside a word.
+//! Not for: counting tokens exactly (`llm::counting::tokens`): the estimate here must be the same in every build and cheap.
+
+use super::words::is_cjk;
+use std::ops::Range;
+
+/// Most tokens of a passage, by [`estimate`].
+pub const PASSAGE_TOKENS: u32 = 200;
+/// Most passages of one message; what stands behind them is not found (some 200,000 tokens).
+pub const MOST_PASSAGES: usize = 1_024;
+/// No cut leaves a passage shorter than this share of the limit, in percent, where a later cut is possible.
+const SHORTEST: u32 = 40;
+
+/// Quarter tokens of one character: four ASCII letters make a token, a CJK character makes one, others a half.
+fn quarters(c: char) -> u32 {
+    if c.is_ascii() {
+        1
+    } else if is_cjk(c) {
+        4
+    } else {
+        2
+    }
+}
+
+/// Tokens of a text, roughly: by its characters and their script.
+#[must_use]
+pub fn estimate(text: &str) -> u32 {
+    let total: u64 = text.chars().map(|c| u64::from(quarters(c))).sum();
+    u32::try_from(total.div_ceil(4)).unwrap_or(u32::MAX)
+}
+
+/// The byte spans of a text's passages, in order, without the white space around them. A short text is one passage; an empty
+/// one has none.
+#[must_use]
+pub fn passages(text: &str) -> Vec<Range<usize>> {
+    passages_of(text, PASSAGE_TOKENS)
+}
+
+/// [`passages`] with another limit.
+#[must_use]
+pub fn passages_of(text: &str, most: u32) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut fenced = false;
+    let mut start = 0;
+    while let Some(from) = text[start..].find(|c: char| !c.is_whitespace()).map(|at| start + at) {
+        if found.len() == MOST_PASSAGES {
+            break;
+        }
+        let end = cut(text, from, most.max(1), &mut fenced);
+        found.push(from..from + text[from..end].trim_end().len());
+        start = end;
+    }
+    found
+}
+
+/// Where the passage that begins at `from` ends. `fenced`: whether `from` stands inside a code fence; kept up to the cut.
+fn cut(text: &str, from: usize, most: u32, fenced: &mut bool) -> usize {
+    let (limit, least) = (u64::from(most) * 4, u64::from(most) * 4 * u64::from(SHORTEST) / 100);
+    let mut best: Option<((bool, u8), usize)> = None;
+    let (mut sum, mut before, mut inside) = (0_u64, '\n', *fenced);
+    let first = text[from..].chars().next().map_or(1, char::len_utf8);
+    let mut line = from;
+    for (offset, c) in text[from..].char_indices() {
+        let at = from + offset;
+        if before == '\n' {
+            line = at;
+            if text[at..].starts_with("```") {
+                inside = !inside;
+            }
+        }
+        if offset > 0 && !c.is_whitespace() && is_border(before, c) {
+            let rank = rank(text, line, at, inside);
+            let key = (sum >= least, rank);
+            if best.is_none_or(|(top, _)| key >= top) {
+                best = Some((key, at));
+            }
+        }
+        sum += u64::from(quarters(c));
+        if sum > limit {
+            let end = best.map_or_else(|| at.max(from + first), |(_, at)| at);
+            *fenced ^= text[from..end].lines().filter(|line| line.starts_with("```")).count() % 2 == 1;
+            return end;
+        }
+        before = c;
+    }
+    text.len()
+}
+
+/// Whether a word may end between two characters.
+fn is_border(before: char, c: char) -> bool {
+    before.is_whitespace()
+        || is_cjk(before)
+        || (is_cjk(c) && !before.is_alphanumeric())
+        || matches!(before, '。' | '！' | '？')
+}
+
+/// How good a place is for a cut before the word at `at`, in the line that begins at `line`: a paragraph's start outside code
+/// 4, a line's start outside code 3, inside code 2, a sentence's start 1, any other word 0.
+fn rank(text: &str, line: usize, at: usize, inside: bool) -> u8 {
+    let head = &text[line..at];
+    if head.trim().is_empty() {
+        let above = text[..line].trim_end_matches([' ', '\t']);
+        let paragraph = above.ends_with("\n\n") || above.ends_with("\n\r\n") || text[at..].starts_with("```");
+        return match (inside && !text[at..].starts_with("```"), paragraph) {
+            (false, true) => 4,
+            (false, false) => 3,
+            (true, _) => 2,
+        };
+    }
+    let end = head.trim_end().chars().next_back();
+    u8::from(!inside && matches!(end, Some('.' | '!' | '?' | '。' | '！' | '？' | ':' | ';')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn short_texts_are_one_passage() {
+        assert_eq!(passages("  hello there \n").first(), Some(&(2..13)));
+        assert!(passages(" \n\t").is_empty());
+    }
+
+    #[test]
+    fn paragraphs_win_over_sentences() {
+        let text = format!(
+            "{}\n\n{}",
+            "One sentence here. ".repeat(20).trim_end(),
+            "Another one there. ".repeat(20).trim_end()
+        );
+        let found = passages_of(&text, 120);
+        assert_eq!(found.len(), 2);
+        assert!(text[found[1].clone()].starts_with("Another"));
+    }
+
+    #[test]
+    fn a_word_beyond_the_limit_is_cut() {
+        let found = passages_of(&"x".repeat(5_000), 100);
+        assert!(found.iter().all(|span| span.len() <= 400), "{found:?}");
+        assert_eq!(found.iter().map(Range::len).sum::<usize>(), 5_000);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_words_stay_whole(text in "([a-zé数]{1,9}[ .\n]{1,2}|```\n){0,120}", most in 8_u32..60) {
+            let found = passages_of(&text, most);
+            let mut end = 0;
+            for span in &found {
+                prop_assert!(text[end..span.start].trim().is_empty());
+                prop_assert!(estimate(&text[span.clone()]) <= most + 1);
+                let before = text[..span.start].chars().next_back();
+                let after = text[span.start..].chars().next();
+                let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c));
+                prop_assert!(!(inside(before) && inside(after)));
+                end = span.end;
+            }
+            prop_assert!(text[end..].trim().is_empty());
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A part of the index: postings of some thousands of passages, either open (growing) or sealed (compact, and able to go to
+//! the store and come back by single terms).
+//! Not for: what is known of messages (`session`).
+
+use super::codec::{Posting, Postings, Reader, put, put_posting};
+use super::words::Term;
+use crate::retrieval::RetrievalError;
+use std::collections::HashMap;
+
+/// Passages after which a segment is sealed.
+pub const SEGMENT_PASSAGES: u32 = 4_096;
+
+/// Gives the postings of terms in sealed segments that are not in memory.
+pub trait Source {
+    /// Calls `found` with each of the terms that stand in segment `segment`, and its bytes as `Sealed::lists` had them.
+    ///
+    /// # Errors
+    /// Whatever kept them from being read, in words.
+    fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String>;
+}
+
+/// A source without any stored segment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nowhere;
+
+impl Source for Nowhere {
+    fn postings(&self, segment: u32, _: &[Term], _: &mut dyn FnMut(Term, &[u8])) -> Result<(), String> {
+        Err(format!("segment {segment} is not in memory and no store was given"))
+    }
+}
+
+/// A list that grows.
+#[derive(Clone, Debug, Default)]
+struct Growing {
+    bytes: Vec<u8>,
+    next: u32,
+}
+
+/// Where a segment's postings are.
+#[derive(Clone, Debug)]
+enum Body {
+    /// Growing.
+    Open(HashMap<Term, Growing>),
+    /// In memory: terms in order with the end of each list in `bytes`.
+    Resident { terms: Vec<Term>, ends: Vec<u32>, bytes: Vec<u8> },
+    /// In the store.
+    Stored,
+}
+
+/// A run of passages with their postings.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    body: Body,
+    /// Number of its first passage in the index.
+    pub first: u32,
+    /// How many passages it holds.
+    pub passages: u32,
+}
+
+impl Segment {
+    /// An open one.
+    #[must_use]
+    pub fn open(first: u32) -> Self {
+        Self { body: Body::Open(HashMap::new()), first, passages: 0 }
+    }
+
+    /// One whose postings are in the store.
+    #[must_use]
+    pub fn stored(first: u32, passages: u32) -> Self {
+        Self { body: Body::Stored, first, passages }
+    }
+
+    /// Whether it can take no more.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        !matches!(self.body, Body::Open(_))
+    }
+
+    /// Whether its postings are in the store.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        matches!(self.body, Body::Stored)
+    }
+
+    /// Adds the next passage by its terms, in any order.
+    pub(crate) fn add(&mut self, mut terms: Vec<Term>) {
+        let passage = self.passages;
+        let Body::Open(lists) = &mut self.body else { return };
+        terms.sort_unstable();
+        for same in terms.chunk_by(|a, b| a == b) {
+            let count = u32::try_from(same.len()).unwrap_or(u32::MAX);
+            let list = lists.entry(same[0]).or_default();
+            put_posting(&mut list.bytes, list.next, Posting { passage, count });
+            list.next = passage + 1;
+        }
+        self.passages += 1;
+    }
+
+    /// Makes it compact; it takes no more.
+    pub fn seal(&mut self) {
+        if let Body::Open(lists) = &mut self.body {
+            let lists = std::mem::take(lists).into_iter().map(|(term, list)| (term, list.bytes)).collect();
+            self.body = pack(lists);
+        }
+    }
+
+    /// Its lists by term in order, for the store. Nothing when they are there already.
+    #[must_use]
+    pub fn lists(&self) -> Vec<(Term, Vec<u8>)> {
+        match &self.body {
+            Body::Open(lists) => {
+                let mut all: Vec<_> = lists.iter().map(|(term, list)| (*term, list.bytes.clone())).collect();
+                all.sort_unstable_by_key(|(term, _)| *term);
+                all
+            }
+            Body::Resident { terms, ends, bytes } => {
+                let start = |at: usize| if at == 0 { 0 } else { ends[at - 1] as usize };
+                let list = |at: usize| bytes[start(at)..ends[at] as usize].to_vec();
+                terms.iter().enumerate().map(|(at, term)| (*term, list(at))).collect()
+            }
+            Body::Stored => Vec::new(),
+        }
+    }
+
+    /// Writes the lists of an open one, terms in order; nothing of another.
+    pub(crate) fn write_open(&self, bytes: &mut Vec<u8>) {
+        let Body::Open(lists) = &self.body else { return };
+        let mut all: Vec<(&Term, &Growing)> = lists.iter().collect();
+        all.sort_unstable_by_key(|(term, _)| **term);
+        put(bytes, all.len() as u64);
+        for (term, list) in all {
+            bytes.extend_from_slice(&term.to_le_bytes());
+            put(bytes, u64::from(list.next));
+            put(bytes, list.bytes.len() as u64);
+            bytes.extend_from_slice(&list.bytes);
+        }
+    }
+
+    /// An open one of so many passages, with lists as [`Segment::write_open`] wrote them.
+    ///
+    /// # Errors
+    /// Bytes that cannot be read.
+    pub(crate) fn read_open(first: u32, passages: u32, reader: &mut Reader<'_>) -> Result<Self, RetrievalError> {
+        let mut lists = HashMap::new();
+        for _ in 0..reader.small()? {
+            let (term, next) = (Term::from_le_bytes(reader.bytes()?), reader.small()?);
+            let length = reader.small()? as usize;
+            let bytes = reader.take(length)?.to_vec();
+            if next > passages {
+                return Err(RetrievalError::Damaged("a list stands outside its segment"));
+            }
+            lists.insert(term, Growing { bytes, next });
+        }
+        Ok(Self { body: Body::Open(lists), first, passages })
+    }
+
+    /// Lets go of the postings, which the store now holds.
+    pub fn forget(&mut self) {
+        if self.is_sealed() {
+            self.body = Body::Stored;
+        }
+    }
+
+    /// Takes all postings of some passages out of it; of a stored one nothing changes (see [`without`]).
+    pub(crate) fn purge(&mut self, gone: &[u32]) {
+        let lists = without(self.lists(), gone);
+        match &mut self.body {
+            Body::Stored => {}
+            Body::Resident { .. } => self.body = pack(lists),
+            Body::Open(open) => {
+                *open = lists
+                    .into_iter()
+                    .map(|(term, bytes)| {
+                        let next = Postings::new(&bytes).last().map_or(0, |posting| posting.passage + 1);
+                        (term, Growing { bytes, next })
+                    })
+                    .collect();
+            }
+        }
+    }
+
+    /// Calls `found` with each term's list. Terms must be in order.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn each(
+        &self,
+        number: u32,
+        wanted: &[Term],
+        source: &dyn Source,
+        found: &mut dyn FnMut(Term, &[u8]),
+    ) -> Result<(), String> {
+        match &self.body {
+            Body::Open(lists) => {
+                wanted
+                    .iter()
+                    .filter_map(|term| Some((term, lists.get(term)?)))
+                    .for_each(|(t, list)| found(*t, &list.bytes));
+                Ok(())
+            }
+            Body::Resident { terms, ends, bytes } => {
+                for term in wanted {
+                    if let Ok(at) = terms.binary_search(term) {
+                        let start = if at == 0 { 0 } else { ends[at - 1] as usize };
+                        found(*term, &bytes[start..ends[at] as usize]);
+                    }
+                }
+                Ok(())
+            }
+            Body::Stored => source.postings(number, wanted, found),
+        }
+    }
+
+    /// Bytes of its postings and tables in memory, roughly.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match &self.body {
+            Body::Open(lists) => lists.values().map(|list| list.bytes.capacity() + 64).sum(),
+            Body::Resident { terms, bytes, .. } => terms.len() * 12 + bytes.len(),
+            Body::Stored => 0,
+        }
+    }
+}
+
+fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> Body {
+    lists.sort_unstable_by_key(|(term, _)| *term);
+    let mut bytes = Vec::with_capacity(lists.iter().map(|(_, list)| list.len()).sum());
+    let (mut terms, mut ends) = (Vec::with_capacity(lists.len()), Vec::with_capacity(lists.len()));
+    for (term, list) in lists {
+        bytes.extend_from_slice(&list);
+        terms.push(term);
+        ends.push(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+    }
+    Body::Resident { terms, ends, bytes }
+}
+
+/// Lists without some passages (numbers within the segment, in order): what a stored segment must be replaced by after a
+/// removal. Terms that stood nowhere else go too.
+#[must_use]
+pub fn without(lists: Vec<(Term, Vec<u8>)>, gone: &[u32]) -> Vec<(Term, Vec<u8>)> {
+    let kept = |(term, bytes): (Term, Vec<u8>)| {
+        if Postings::new(&bytes).all(|posting| gone.binary_search(&posting.passage).is_err()) {
+            return Some((term, bytes));
+        }
+        let (mut fresh, mut next) = (Vec::new(), 0);
+        for posting in Postings::new(&bytes).filter(|posting| gone.binary_search(&posting.passage).is_err()) {
+            put_posting(&mut fresh, next, posting);
+            next = posting.passage + 1;
+        }
+        (!fresh.is_empty()).then_some((term, fresh))
+    };
+    lists.into_iter().filter_map(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(segment: &Segment, term: Term) -> Vec<u32> {
+        let mut all = Vec::new();
+        segment
+            .each(0, &[term], &Nowhere, &mut |_, bytes| all.extend(Postings::new(bytes).map(|p| p.passage)))
+            .unwrap();
+        all
+    }
+
+    #[test]
+    fn sealing_changes_nothing_and_purging_takes_out() {
+        let mut segment = Segment::open(0);
+        for passage in 0..50_u64 {
+            segment.add(vec![1, passage % 3 + 10, passage % 3 + 10]);
+        }
+        let before: Vec<_> = [1, 10, 11, 12].map(|term| found(&segment, term)).into();
+        let mut sealed = segment.clone();
+        sealed.seal();
+        assert_eq!([1, 10, 11, 12].map(|term| found(&sealed, term)).to_vec(), before);
+        assert_eq!(segment.lists(), sealed.lists());
+        sealed.purge(&[0, 3]);
+        assert_eq!(found(&sealed, 10)[..2], [6, 9]);
+        segment.purge(&[49]);
+        segment.add(vec![1]);
+        assert_eq!(found(&segment, 1).len(), 50);
+        assert_eq!(found(&segment, 1).last(), Some(&50));
+    }
+
+    #[test]
+    fn a_forgotten_segment_asks_its_source() {
+        let mut segment = Segment::open(0);
+        segment.add(vec![7]);
+        segment.seal();
+        segment.forget();
+        assert!(segment.each(3, &[7], &Nowhere, &mut |_, _| ()).unwrap_err().contains("segment 3"));
+    }
+}

@@ -1,0 +1,444 @@
+//! The index of one session: what is known of each message and passage, and the postings in segments. Grows by one message
+//! at a time; a removed message is masked at once.
+//! Not for: which messages a branch may find (`scope`), scores (`search`), texts (none are kept).
+
+use super::codec::{Reader, put};
+use super::passages::{estimate, passages};
+use super::segment::{SEGMENT_PASSAGES, Segment, Source};
+use super::words::{Analyzer, Term, hash, words_of};
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::Role;
+use crate::retrieval::RetrievalError;
+use crate::retrieval::hints::marks;
+use std::collections::HashMap;
+
+/// Version of the bytes and of how words become terms; another one means: build again.
+const VERSION: u64 = 1;
+/// No speaker's name known.
+pub const NOBODY: u16 = u16::MAX;
+
+/// A message to be indexed.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The node's key.
+    pub key: Hash,
+    /// Who speaks, as a role.
+    pub role: Role,
+    /// Who speaks, by name, where one is known.
+    pub speaker: Option<&'a str>,
+    /// When, in seconds since 1970, where known.
+    pub at: Option<i64>,
+    /// Its lane.
+    pub lane: u32,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// What is known of an indexed message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Known {
+    /// The node's key; zero once removed.
+    pub key: Hash,
+    /// When, in seconds since 1970; `i64::MIN` where not known.
+    pub at: i64,
+    /// Its lane.
+    pub lane: u32,
+    /// Number of its first passage.
+    pub first: u32,
+    /// How many passages it has; none for an empty or removed message.
+    pub passages: u16,
+    /// Number of its speaker, or [`NOBODY`].
+    pub speaker: u16,
+    /// Tokens, estimated, at most 65,535.
+    pub tokens: u16,
+    /// Who speaks.
+    pub role: Role,
+}
+
+/// A speaker: the hash of the name and the terms of its words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Speaker {
+    /// Hash of the whole name.
+    pub name: Term,
+    /// Terms of its words.
+    pub terms: Vec<Term>,
+}
+
+/// What must be done after a removal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rewrite {
+    /// Nothing: the postings were in memory and are gone.
+    Done,
+    /// The store must replace this segment's lists (see `crate::retrieval::index::segment::without`) and header, which still hold the hashed words.
+    Stored {
+        /// Number of the segment.
+        segment: u32,
+        /// Its passages that must go, as numbers within the segment: first, and how many.
+        gone: (u32, u32),
+    },
+}
+
+/// A sealed segment as the store keeps it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sealed {
+    /// Messages, lengths and speakers.
+    pub header: Vec<u8>,
+    /// Each term's postings, terms in order.
+    pub lists: Vec<(Term, Vec<u8>)>,
+}
+
+/// The segment that still grows, to be gone on from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tail {
+    /// Its passages.
+    pub passages: u32,
+    /// Messages whose words are in it.
+    pub keys: Vec<Hash>,
+    /// It.
+    pub bytes: Vec<u8>,
+}
+
+/// The index of one session.
+#[derive(Default)]
+pub struct Index {
+    analyzer: Analyzer,
+    messages: Vec<Known>,
+    by_key: HashMap<Hash, u32>,
+    lengths: Vec<u16>,
+    segments: Vec<Segment>,
+    /// Number of the first message of each segment.
+    starts: Vec<u32>,
+    speakers: Vec<Speaker>,
+}
+
+impl Index {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a message, or finds it where its key is known, and gives its number.
+    pub fn add(&mut self, entry: &Entry<'_>) -> u32 {
+        if let Some(&known) = self.by_key.get(&entry.key) {
+            return known;
+        }
+        let number = small(self.messages.len());
+        if self.segments.last().is_none_or(|last| last.is_sealed() || last.passages >= SEGMENT_PASSAGES) {
+            self.seal();
+            self.segments.push(Segment::open(small(self.lengths.len())));
+            self.starts.push(number);
+        }
+        let speaker = self.speaker(entry.speaker);
+        let first = small(self.lengths.len());
+        let spans = passages(entry.text);
+        for span in &spans {
+            let mut terms = self.analyzer.terms(&entry.text[span.clone()]);
+            if let Some(speaker) = self.speakers.get(usize::from(speaker)) {
+                terms.extend_from_slice(&speaker.terms);
+            }
+            self.lengths.push(u16::try_from(terms.len()).unwrap_or(u16::MAX));
+            terms.extend(marks(&entry.text[span.clone()]));
+            if let Some(open) = self.segments.last_mut() {
+                open.add(terms);
+            }
+        }
+        self.messages.push(Known {
+            key: entry.key,
+            at: entry.at.unwrap_or(i64::MIN),
+            lane: entry.lane,
+            first,
+            passages: u16::try_from(spans.len()).unwrap_or(u16::MAX),
+            speaker,
+            tokens: u16::try_from(estimate(entry.text)).unwrap_or(u16::MAX),
+            role: entry.role,
+        });
+        self.by_key.insert(entry.key, number);
+        number
+    }
+
+    fn speaker(&mut self, name: Option<&str>) -> u16 {
+        let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else { return NOBODY };
+        let id = hash(&name.to_lowercase());
+        if let Some(at) = self.speakers.iter().position(|speaker| speaker.name == id) {
+            return u16::try_from(at).unwrap_or(NOBODY);
+        }
+        if self.speakers.len() >= usize::from(NOBODY) {
+            return NOBODY;
+        }
+        let terms = words_of(name).flat_map(|word| self.analyzer.terms(word)).collect();
+        self.speakers.push(Speaker { name: id, terms });
+        u16::try_from(self.speakers.len() - 1).unwrap_or(NOBODY)
+    }
+
+    /// Seals the open segment, where there is one with something in it.
+    pub fn seal(&mut self) {
+        if let Some(last) = self.segments.last_mut() {
+            last.seal();
+        }
+    }
+
+    /// How many segments there are, the open one included.
+    #[must_use]
+    pub fn segments(&self) -> u32 {
+        small(self.segments.len())
+    }
+
+    /// A sealed segment for the store; none where `number` is open or unknown.
+    #[must_use]
+    pub fn sealed(&self, number: u32) -> Option<Sealed> {
+        let segment = self.segments.get(number as usize).filter(|segment| segment.is_sealed())?;
+        Some(Sealed { header: self.header(number)?, lists: segment.lists() })
+    }
+
+    /// Lets go of a sealed segment's postings once the store holds them.
+    pub fn forget(&mut self, number: u32) {
+        if let Some(segment) = self.segments.get_mut(number as usize) {
+            segment.forget();
+        }
+    }
+
+    /// Adds the next sealed segment from the store by its header alone; its postings are asked from the [`Source`].
+    ///
+    /// # Errors
+    /// A header that cannot be read, is of another version or does not follow what is here; nothing is changed then.
+    pub fn attach(&mut self, header: &[u8]) -> Result<(), RetrievalError> {
+        let part = read_header(header)?;
+        if part.first != small(self.lengths.len()) || part.start != small(self.messages.len()) {
+            return Err(RetrievalError::Damaged("its segments do not follow one another"));
+        }
+        self.seal();
+        self.segments.push(Segment::stored(part.first, small(part.lengths.len())));
+        self.starts.push(part.start);
+        let map: Vec<u16> = part.speakers.into_iter().map(|speaker| self.merge(speaker)).collect();
+        for mut known in part.messages {
+            known.speaker = map.get(usize::from(known.speaker)).copied().unwrap_or(NOBODY);
+            if known.key != Hash::default() {
+                self.by_key.insert(known.key, small(self.messages.len()));
+            }
+            self.messages.push(known);
+        }
+        self.lengths.extend(part.lengths);
+        Ok(())
+    }
+
+    /// The segment that still grows: its passages, the messages whose words are in it, and the bytes from which
+    /// [`Index::resume`] goes on. None where the last one is sealed.
+    #[must_use]
+    pub fn tail(&self) -> Option<Tail> {
+        let number = self.segments.len().checked_sub(1)?;
+        let (segment, start) = (&self.segments[number], self.starts[number] as usize);
+        if segment.is_sealed() {
+            return None;
+        }
+        let header = self.header(small(number))?;
+        let mut bytes = Vec::with_capacity(header.len() + segment.bytes());
+        put(&mut bytes, header.len() as u64);
+        bytes.extend_from_slice(&header);
+        segment.write_open(&mut bytes);
+        let speak = self.messages[start..].iter().filter(|known| known.passages > 0);
+        Some(Tail { passages: segment.passages, keys: speak.map(|known| known.key).collect(), bytes })
+    }
+
+    /// How many passages the segment that still grows has.
+    #[must_use]
+    pub fn growing(&self) -> u32 {
+        self.segments.last().filter(|last| !last.is_sealed()).map_or(0, |last| last.passages)
+    }
+
+    /// Goes on from a tail, after the segments that stood before it.
+    ///
+    /// # Errors
+    /// Bytes that cannot be read, or that do not follow what is here; nothing is changed then.
+    pub fn resume(&mut self, bytes: &[u8]) -> Result<(), RetrievalError> {
+        let mut reader = Reader::new(bytes);
+        let length = reader.small()? as usize;
+        let header = reader.take(length)?;
+        let part = read_header(header)?;
+        let segment = Segment::read_open(part.first, small(part.lengths.len()), &mut reader)?;
+        if !reader.is_empty() {
+            return Err(RetrievalError::Damaged("something follows its end"));
+        }
+        self.attach(header)?;
+        if let Some(last) = self.segments.last_mut() {
+            *last = segment;
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, speaker: Speaker) -> u16 {
+        let at = self.speakers.iter().position(|known| known.name == speaker.name).unwrap_or_else(|| {
+            self.speakers.push(speaker);
+            self.speakers.len() - 1
+        });
+        u16::try_from(at).unwrap_or(NOBODY)
+    }
+
+    /// Masks a message at once and takes its words out of the postings in memory; none where the key is unknown.
+    pub fn remove(&mut self, key: &Hash) -> Option<Rewrite> {
+        let number = self.by_key.remove(key)?;
+        let known = &mut self.messages[number as usize];
+        let (first, count) = (known.first, u32::from(known.passages));
+        *known = Known { key: Hash::default(), passages: 0, tokens: 0, speaker: NOBODY, ..*known };
+        let segment = self.starts.partition_point(|start| *start <= number).saturating_sub(1);
+        let part = &mut self.segments[segment];
+        self.lengths[first as usize..(first + count) as usize].fill(0);
+        let gone = (first - part.first, count);
+        part.purge(&(gone.0..gone.0 + count).collect::<Vec<_>>());
+        Some(if part.is_stored() && count > 0 {
+            Rewrite::Stored { segment: small(segment), gone }
+        } else {
+            Rewrite::Done
+        })
+    }
+
+    /// A message's number, by its key.
+    #[must_use]
+    pub fn number(&self, key: &Hash) -> Option<u32> {
+        self.by_key.get(key).copied()
+    }
+
+    /// What is known of a message.
+    #[must_use]
+    pub fn known(&self, number: u32) -> Option<&Known> {
+        self.messages.get(number as usize)
+    }
+
+    /// How many messages it has seen, removed ones included.
+    #[must_use]
+    pub fn messages(&self) -> u32 {
+        small(self.messages.len())
+    }
+
+    /// How many passages.
+    #[must_use]
+    pub fn passages(&self) -> u32 {
+        small(self.lengths.len())
+    }
+
+    /// Terms in a passage.
+    #[must_use]
+    pub fn length(&self, passage: u32) -> u16 {
+        self.lengths.get(passage as usize).copied().unwrap_or(0)
+    }
+
+    /// All speakers, by their numbers.
+    #[must_use]
+    pub fn speakers(&self) -> &[Speaker] {
+        &self.speakers
+    }
+
+    /// How it makes terms.
+    #[must_use]
+    pub fn analyzer(&self) -> &Analyzer {
+        &self.analyzer
+    }
+
+    /// Bytes in memory: of postings, and of all that is known of messages.
+    #[must_use]
+    pub fn footprint(&self) -> (usize, usize) {
+        let table = size_of::<Known>() + size_of::<(Hash, u32)>() * 8 / 7 + 1;
+        (self.segments.iter().map(Segment::bytes).sum(), self.messages.len() * table + self.lengths.len() * 2)
+    }
+
+    /// Calls `found` with each list of the terms (in order, each once): the number of the term in `terms`, the first
+    /// passage of the segment, the bytes.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn lists(
+        &self,
+        terms: &[Term],
+        source: &dyn Source,
+        found: &mut dyn FnMut(usize, u32, &[u8]),
+    ) -> Result<(), RetrievalError> {
+        for (number, segment) in self.segments.iter().enumerate() {
+            let mut each = |term: Term, bytes: &[u8]| {
+                if let Ok(at) = terms.binary_search(&term) {
+                    found(at, segment.first, bytes);
+                }
+            };
+            segment.each(small(number), terms, source, &mut each).map_err(RetrievalError::Source)?;
+        }
+        Ok(())
+    }
+
+    /// The header of a segment as it is now; after a removal the store must replace it.
+    #[must_use]
+    pub fn header(&self, number: u32) -> Option<Vec<u8>> {
+        let at = number as usize;
+        let (segment, start) = (self.segments.get(at)?, *self.starts.get(at)?);
+        let end = self.starts.get(at + 1).copied().unwrap_or_else(|| self.messages());
+        let mut bytes = Vec::new();
+        for value in
+            [VERSION, u64::from(start), u64::from(segment.first), u64::from(end - start), u64::from(segment.passages)]
+        {
+            put(&mut bytes, value);
+        }
+        put(&mut bytes, self.speakers.len() as u64);
+        for speaker in &self.speakers {
+            bytes.extend_from_slice(&speaker.name.to_le_bytes());
+            put(&mut bytes, speaker.terms.len() as u64);
+            speaker.terms.iter().for_each(|term| bytes.extend_from_slice(&term.to_le_bytes()));
+        }
+        for known in &self.messages[start as usize..end as usize] {
+            bytes.extend_from_slice(&known.key.0);
+            bytes.extend_from_slice(&known.at.to_le_bytes());
+            for value in
+                [known.lane, known.passages.into(), known.speaker.into(), known.tokens.into(), known.role as u32]
+            {
+                put(&mut bytes, u64::from(value));
+            }
+            put(&mut bytes, u64::from(known.first - segment.first));
+        }
+        let span = segment.first as usize..(segment.first + segment.passages) as usize;
+        self.lengths[span].iter().for_each(|length| put(&mut bytes, u64::from(*length)));
+        Some(bytes)
+    }
+}
+
+/// What a header says.
+struct Part {
+    start: u32,
+    first: u32,
+    speakers: Vec<Speaker>,
+    messages: Vec<Known>,
+    lengths: Vec<u16>,
+}
+
+fn read_header(bytes: &[u8]) -> Result<Part, RetrievalError> {
+    let mut reader = Reader::new(bytes);
+    if reader.number()? != VERSION {
+        return Err(RetrievalError::Damaged("it is of another version"));
+    }
+    let (start, first, messages, passages) = (reader.small()?, reader.small()?, reader.small()?, reader.small()?);
+    let narrow = |value: u32| u16::try_from(value).map_err(|_| RetrievalError::Damaged("a number is too large"));
+    let mut speakers = Vec::new();
+    for _ in 0..reader.small()? {
+        let name = Term::from_le_bytes(reader.bytes()?);
+        let terms = (0..reader.small()?).map(|_| reader.bytes().map(Term::from_le_bytes)).collect::<Result<_, _>>()?;
+        speakers.push(Speaker { name, terms });
+    }
+    let mut known = Vec::new();
+    for _ in 0..messages {
+        let (key, at) = (Hash(reader.bytes()?), i64::from_le_bytes(reader.bytes()?));
+        let (lane, count, speaker, tokens) = (reader.small()?, reader.small()?, reader.small()?, reader.small()?);
+        let roles = [Role::System, Role::User, Role::Assistant, Role::Tool];
+        let role = *roles.get(reader.small()? as usize).ok_or(RetrievalError::Damaged("no such role"))?;
+        let local = reader.small()?;
+        if u64::from(local) + u64::from(count) > u64::from(passages) {
+            return Err(RetrievalError::Damaged("a message stands outside its segment"));
+        }
+        let (passages, speaker, tokens) = (narrow(count)?, narrow(speaker)?, narrow(tokens)?);
+        known.push(Known { key, at, lane, first: first + local, passages, speaker, tokens, role });
+    }
+    let lengths = (0..passages).map(|_| reader.small().and_then(narrow)).collect::<Result<_, _>>()?;
+    if !reader.is_empty() {
+        return Err(RetrievalError::Damaged("something follows its end"));
+    }
+    Ok(Part { start, first, speakers, messages: known, lengths })
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,260 @@
+//! A vector as it is kept: turned, as whole numbers of one byte with a scale, and as bytes for the store.
+//! Not for: comparing vectors (`scan`) or finding them (`memory`).
+//!
+//! Every vector is turned by one fixed rotation (blocks of Walsh–Hadamard with fixed sign changes between them, as in the
+//! fast Johnson–Lindenstrauss transform, Ailon & Chazelle 2009). Angles stay; but afterwards no coordinate is larger than
+//! others by the model's whim, so that one byte each loses little and the signs alone already tell a good deal.
+
+use super::memory::VectorError;
+
+/// The first byte of a kept vector.
+const FORM: u8 = 1;
+/// Bytes before the numbers: the form and the scale.
+const HEAD: usize = 5;
+/// Rounds of sign changes and transforms.
+const ROUNDS: u64 = 3;
+/// The most dimensions that a vector may have; the sums of [`Query`] stay within 32 bits.
+pub(crate) const MOST: usize = 16_384;
+
+/// A kept vector of length 1 (or 0): coordinate `i` of the turned vector is about `scale * values[i]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Code {
+    pub(crate) scale: f32,
+    pub(crate) values: Vec<i8>,
+}
+
+impl Code {
+    /// Turns and rounds a vector of any length. The zero vector is kept as zeros and is like nothing.
+    pub fn of(vector: &[f32]) -> Result<Self, VectorError> {
+        let turned = turned(vector)?;
+        let largest = turned.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+        let step = if largest > 0.0 { largest / 127.0 } else { 0.0 };
+        #[allow(clippy::cast_possible_truncation, reason = "at most 127 either way")]
+        let round = |value: &f32| if step > 0.0 { (value / step).round() as i8 } else { 0 };
+        let values: Vec<i8> = turned.iter().map(round).collect();
+        // The scale with which the rounded vector is exactly like the true one, so that rounding has no bias along it.
+        let like: f64 =
+            turned.iter().zip(&values).map(|(value, rounded)| f64::from(*value) * f64::from(*rounded)).sum();
+        #[allow(clippy::cast_possible_truncation, reason = "about the step")]
+        let scale = if like > 0.0 { like.recip() as f32 } else { 0.0 };
+        Ok(Self { scale, values })
+    }
+
+    /// How many dimensions it has.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Its bytes for the store, dims + 5: the form, the scale (f32, little end first), a byte for each dimension.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEAD + self.values.len());
+        bytes.push(FORM);
+        bytes.extend_from_slice(&self.scale.to_le_bytes());
+        bytes.extend(self.values.iter().map(|value| value.to_le_bytes()[0]));
+        bytes
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Self, VectorError> {
+        let (head, values) = bytes.split_at_checked(HEAD).ok_or(VectorError::Damaged("it is too short"))?;
+        let [form, scale @ ..] = head else { return Err(VectorError::Damaged("it is too short")) };
+        if *form != FORM {
+            return Err(VectorError::Damaged("it has another form"));
+        }
+        let scale = f32::from_le_bytes(scale.try_into().map_err(|_| VectorError::Damaged("it is too short"))?);
+        if !(0.0..=1.0).contains(&scale) {
+            return Err(VectorError::Damaged("its scale is out of range"));
+        }
+        if values.is_empty() || values.len() > MOST {
+            return Err(VectorError::Size(values.len()));
+        }
+        Ok(Self { scale, values: values.iter().map(|byte| i8::from_le_bytes([*byte])).collect() })
+    }
+
+    /// The signs of the values, 64 in a word; a set bit is a negative value.
+    pub(crate) fn signs(&self) -> impl Iterator<Item = u64> + '_ {
+        self.values.chunks(64).map(|values| word(values, |value| value < 0))
+    }
+}
+
+/// A question: a vector turned as the kept ones are, in finer steps than theirs.
+pub(crate) struct Query {
+    pub(crate) scale: f32,
+    pub(crate) values: Vec<i16>,
+    pub(crate) signs: Vec<u64>,
+    /// Where the value is large: above the root of the mean square, the border of a quantiser of four even steps.
+    pub(crate) heavy: Vec<u64>,
+}
+
+impl Query {
+    /// None for the zero vector, which is like nothing.
+    pub(crate) fn of(vector: &[f32]) -> Result<Option<Self>, VectorError> {
+        let turned = turned(vector)?;
+        let largest = turned.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+        if largest <= 0.0 {
+            return Ok(None);
+        }
+        // Products with bytes must add up within 31 bits.
+        let finest = u16::try_from(i32::MAX / 127 / i32::try_from(turned.len()).unwrap_or(i32::MAX)).unwrap_or(8191);
+        let step = largest / f32::from(finest.min(8191));
+        #[allow(clippy::cast_possible_truncation, reason = "at most 8191 either way")]
+        let values = turned.iter().map(|value| (value / step).round() as i16).collect();
+        #[allow(clippy::cast_precision_loss, reason = "at most 16,384")]
+        let border = (turned.len() as f32).sqrt().recip();
+        let (signs, heavy) = (bits(&turned, |value| value < 0.0), bits(&turned, |value| value.abs() > border));
+        Ok(Some(Self { scale: step, values, signs, heavy }))
+    }
+}
+
+/// A bit for each value, 64 in a word, the first lowest.
+fn bits<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> Vec<u64> {
+    values.chunks(64).map(|values| word(values, &is)).collect()
+}
+
+fn word<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> u64 {
+    values.iter().enumerate().fold(0, |word, (at, value)| word | (u64::from(is(*value)) << at))
+}
+
+/// The vector brought to length 1 and turned; zeros for a zero vector.
+fn turned(vector: &[f32]) -> Result<Vec<f32>, VectorError> {
+    if vector.is_empty() || vector.len() > MOST {
+        return Err(VectorError::Size(vector.len()));
+    }
+    if vector.iter().any(|value| !value.is_finite()) {
+        return Err(VectorError::NotANumber);
+    }
+    let length = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt();
+    if length <= 0.0 {
+        return Ok(vec![0.0; vector.len()]);
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "at most 1 either way")]
+    let mut turned: Vec<f32> = vector.iter().map(|value| (f64::from(*value) / length) as f32).collect();
+    rotate(&mut turned);
+    Ok(turned)
+}
+
+/// The rotation. For numbers of dimensions that are no power of two the transform covers the beginning, then the end.
+fn rotate(values: &mut [f32]) {
+    let block = if values.len().is_power_of_two() { values.len() } else { values.len().next_power_of_two() / 2 };
+    let tail = values.len() - block;
+    for round in 0..ROUNDS {
+        change_signs(values, round);
+        hadamard(&mut values[..block]);
+        if tail > 0 {
+            hadamard(&mut values[tail..]);
+        }
+    }
+}
+
+fn change_signs(values: &mut [f32], round: u64) {
+    for (word, values) in (0_u64..).zip(values.chunks_mut(64)) {
+        let bits = scrambled((round << 32) | word);
+        for (at, value) in values.iter_mut().enumerate() {
+            *value = f32::from_bits(value.to_bits() ^ (((bits >> at & 1) as u32) << 31));
+        }
+    }
+}
+
+/// The output function of `SplitMix64` (Steele, Lea & Flood 2014).
+fn scrambled(number: u64) -> u64 {
+    let mut z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The orthonormal Walsh–Hadamard transform in place; the number of values is a power of two.
+fn hadamard(values: &mut [f32]) {
+    let mut half = 1;
+    while half < values.len() {
+        for pair in values.chunks_exact_mut(2 * half) {
+            let (low, high) = pair.split_at_mut(half);
+            for (a, b) in low.iter_mut().zip(high) {
+                (*a, *b) = (*a + *b, *a - *b);
+            }
+        }
+        half *= 2;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "at most 16,384")]
+    let scale = (values.len() as f32).sqrt().recip();
+    for value in values {
+        *value *= scale;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    proptest! {
+        #[test]
+        fn turning_keeps_angles(pair in (1_usize..700).prop_flat_map(|dims| {
+            let one = || proptest::collection::vec(-1.0_f32..1.0, dims);
+            (one(), one())
+        })) {
+            let (a, b) = pair;
+            let before = dot(&a, &b) / (dot(&a, &a).sqrt() * dot(&b, &b).sqrt()).max(1e-9);
+            let (a, b) = (turned(&a).unwrap(), turned(&b).unwrap());
+            prop_assert!((dot(&a, &b) - before).abs() < 1e-4);
+        }
+
+        #[test]
+        fn bytes_come_back(values in proptest::collection::vec(-1e30_f32..1e30, 1..400)) {
+            let code = Code::of(&values).unwrap();
+            let bytes = code.encode();
+            prop_assert_eq!(bytes.len(), values.len() + 5);
+            prop_assert_eq!(Code::decode(&bytes).unwrap(), code);
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(code) = Code::decode(&bytes) {
+                prop_assert!(code.scale.is_finite() && code.dims() > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_loses_little() {
+        for dims in [384, 768, 1000] {
+            let vector: Vec<f32> =
+                (0..dims).map(|at| f32::from(i8::from_le_bytes([scrambled(at).to_le_bytes()[0]]))).collect();
+            let (exact, code) = (turned(&vector).unwrap(), Code::of(&vector).unwrap());
+            let rounded: Vec<f32> = code.values.iter().map(|value| f32::from(*value) * code.scale).collect();
+            assert!((dot(&exact, &rounded) - 1.0).abs() < 1e-3, "{dims}");
+        }
+    }
+
+    #[test]
+    fn a_single_spike_is_spread() {
+        let mut vector = vec![0.0; 384];
+        vector[17] = 1.0;
+        let turned = turned(&vector).unwrap();
+        assert!(turned.iter().all(|value| value.abs() < 0.25), "{turned:?}");
+    }
+
+    #[test]
+    fn what_is_no_vector_is_refused() {
+        assert!(matches!(Code::of(&[]), Err(VectorError::Size(0))));
+        assert!(matches!(Code::of(&[1.0, f32::NAN]), Err(VectorError::NotANumber)));
+        assert!(matches!(Code::of(&[f32::INFINITY]), Err(VectorError::NotANumber)));
+        assert_eq!(Code::of(&[0.0; 70]).unwrap().values, vec![0; 70]);
+        assert!(Query::of(&[0.0; 70]).unwrap().is_none());
+        for bytes in [&[][..], &[1, 0, 0, 0], &[2, 0, 0, 0, 0, 7], &[1, 0, 0, 0xC0, 0x7F, 7], &[1, 0, 0, 0, 0]] {
+            assert!(Code::decode(bytes).is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn the_rotation_never_changes() {
+        let vector: Vec<f32> = (1_u8..=6).map(f32::from).collect();
+        assert_eq!(Code::of(&vector).unwrap().values, [-127, 91, -43, -89, 38, 43]);
+    }
+}

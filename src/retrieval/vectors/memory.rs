@@ -1,0 +1,317 @@
+//! Vectors of texts in memory, and which of them are most like a question's.
+//! Not for: making vectors (`llm::embedders::choose`), keeping their bytes (`store`) or mixing scores with others.
+//!
+//! A search first compares signs alone (a bit for each dimension, two for the question's; a scan of all that is allowed),
+//! then scores those that differ least by their full values, and gives the best. Where fewer are allowed than would be
+//! scored anyway, every one is. All comparing is in whole numbers, so the same vectors give the same answer everywhere.
+
+pub use super::code::Code;
+use super::code::Query;
+use super::scan::{LANES, Products, Scan};
+use std::collections::HashMap;
+
+/// At least so many of the vectors that are allowed are scored by their full values.
+const SCORED: usize = 512;
+/// And at least so many for each one that is asked for.
+const SCORED_EACH: usize = 32;
+/// And at least one in so many of all.
+const SCORED_SHARE: usize = 64;
+/// Why vectors cannot be compared.
+#[derive(Debug, thiserror::Error, PartialEq, Eq, Clone)]
+pub enum VectorError {
+    /// A vector of another size than the others.
+    #[error("a vector has {found} dimensions, the others have {wanted}")]
+    Dims {
+        /// Its dimensions.
+        found: usize,
+        /// Those of the others.
+        wanted: usize,
+    },
+    /// A vector without dimensions, or with more than can be compared.
+    #[error("a vector of {0} dimensions cannot be kept; 1 to 16,384 can")]
+    Size(usize),
+    /// A vector has an infinite value or one that is no number.
+    #[error("a vector has values that are no numbers")]
+    NotANumber,
+    /// The bytes of a kept vector cannot be read.
+    #[error("a kept vector cannot be read: {0}")]
+    Damaged(&'static str),
+}
+
+/// A set of documents: a bit for each number.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct DocSet {
+    words: Vec<u64>,
+}
+
+impl DocSet {
+    /// Adds a document.
+    pub fn insert(&mut self, doc: u32) {
+        let word = doc as usize / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (doc % 64);
+    }
+
+    /// How many documents it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// Its documents, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0_u32..).step_by(64).zip(&self.words).flat_map(|(first, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(first + bit)
+            })
+        })
+    }
+
+    /// Whether it has the document.
+    #[must_use]
+    pub fn contains(&self, doc: u32) -> bool {
+        self.words.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
+    }
+}
+
+impl FromIterator<u32> for DocSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(docs: I) -> Self {
+        let mut set = Self::default();
+        docs.into_iter().for_each(|doc| set.insert(doc));
+        set
+    }
+}
+
+/// A document found.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Near {
+    /// The document.
+    pub doc: u32,
+    /// Cosine of the angle to the question, -1 to 1.
+    pub cosine: f32,
+}
+
+/// Vectors by document. A document is a number that the caller gives out, small and dense; a long text has a document for
+/// each of its passages. In memory a vector takes 9/8 of a byte for each dimension, and some 30 bytes.
+#[derive(Clone, Default, Debug)]
+pub struct VectorIndex {
+    dims: usize,
+    docs: Vec<u32>,
+    places: HashMap<u32, u32>,
+    scales: Vec<f32>,
+    values: Vec<i8>,
+    /// For each [`LANES`] vectors, for each word of signs, the words of all of them.
+    signs: Vec<[u64; LANES]>,
+}
+
+impl VectorIndex {
+    /// Nothing yet; the first vector says how many dimensions there are.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many vectors it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.docs.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.docs.is_empty()
+    }
+
+    /// Dimensions of the vectors; 0 while there are none.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Whether a document has a vector here.
+    #[must_use]
+    pub fn contains(&self, doc: u32) -> bool {
+        self.places.contains_key(&doc)
+    }
+
+    /// Bytes of memory that it holds, about.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let place = 2 * size_of::<u32>() + 1;
+        self.values.capacity()
+            + self.signs.capacity() * size_of::<[u64; LANES]>()
+            + self.scales.capacity() * size_of::<f32>()
+            + self.docs.capacity() * size_of::<u32>()
+            + self.places.capacity() * place * 8 / 7
+    }
+
+    /// Makes room for so many more vectors of so many dimensions at once.
+    pub fn reserve(&mut self, more: usize, dims: usize) {
+        self.docs.reserve(more);
+        self.places.reserve(more);
+        self.scales.reserve(more);
+        self.values.reserve(more.saturating_mul(dims));
+        self.signs.reserve(more.div_ceil(LANES).saturating_mul(dims.div_ceil(64)));
+    }
+
+    /// Adds a document's vector, or puts it in the place of the one it had.
+    pub fn push(&mut self, doc: u32, code: &Code) -> Result<(), VectorError> {
+        if self.dims != 0 && self.dims != code.dims() {
+            return Err(VectorError::Dims { found: code.dims(), wanted: self.dims });
+        }
+        self.dims = code.dims();
+        let slot = if let Some(slot) = self.places.get(&doc) {
+            *slot as usize
+        } else {
+            let slot = self.open();
+            self.places.insert(doc, u32::try_from(slot).unwrap_or(u32::MAX));
+            self.docs[slot] = doc;
+            slot
+        };
+        self.scales[slot] = code.scale;
+        self.values[slot * self.dims..][..self.dims].copy_from_slice(&code.values);
+        let (first, lane) = self.words_of(slot);
+        for (words, word) in self.signs[first..].iter_mut().zip(code.signs()) {
+            words[lane] = word;
+        }
+        Ok(())
+    }
+
+    /// Takes a document's vector out; whether it had one.
+    pub fn remove(&mut self, doc: u32) -> bool {
+        let Some(slot) = self.places.remove(&doc).map(|slot| slot as usize) else { return false };
+        let last = self.docs.len() - 1;
+        if slot != last {
+            self.move_last(slot, last);
+        }
+        self.docs.pop();
+        self.scales.pop();
+        self.values.truncate(last * self.dims);
+        self.signs.truncate(last.div_ceil(LANES) * self.words());
+        if last == 0 {
+            self.clear();
+        }
+        true
+    }
+
+    /// Takes everything out; another number of dimensions may follow.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The `most` documents that are most like the question, best first; among equals the smaller number first. Only of
+    /// those in `allowed`, where it is given. Nothing is like the zero vector.
+    pub fn nearest(&self, question: &[f32], most: usize, allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
+        let Some(query) = self.query(question)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
+        let scored = SCORED.max(most.saturating_mul(SCORED_EACH)).max(self.len() / SCORED_SHARE);
+        let few = allowed.map_or(self.len(), DocSet::len) <= scored;
+        let slots = if few { self.slots(allowed) } else { self.scan(&query, allowed, scored).places() };
+        let mut found = self.cosines_of(&query, &slots);
+        let order = |a: &Near, b: &Near| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
+        if found.len() > most {
+            found.select_nth_unstable_by(most - 1, order);
+            found.truncate(most);
+        }
+        found.sort_unstable_by(order);
+        Ok(found)
+    }
+
+    /// How like the question every allowed document is, by its full values, in the order of the documents' numbers.
+    pub fn cosines(&self, question: &[f32], allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
+        let slots = self.slots(allowed);
+        let mut found = match self.query(question)? {
+            Some(query) => self.cosines_of(&query, &slots),
+            None => slots.iter().map(|slot| Near { doc: self.docs[*slot as usize], cosine: 0.0 }).collect(),
+        };
+        found.sort_unstable_by_key(|near| near.doc);
+        Ok(found)
+    }
+
+    /// How like the question each of these documents is; none for those without a vector.
+    pub fn cosines_for(&self, question: &[f32], docs: &[u32]) -> Result<Vec<Option<f32>>, VectorError> {
+        let query = self.query(question)?;
+        let places: Vec<Option<u32>> = docs.iter().map(|doc| self.places.get(doc).copied()).collect();
+        let slots: Vec<u32> = places.iter().copied().flatten().collect();
+        let mut found = query.map(|query| self.cosines_of(&query, &slots)).unwrap_or_default().into_iter();
+        let cosine = |place: Option<u32>| place.map(|_| found.next().map_or(0.0, |near| near.cosine));
+        Ok(places.into_iter().map(cosine).collect())
+    }
+
+    fn query(&self, question: &[f32]) -> Result<Option<Query>, VectorError> {
+        if self.dims != 0 && question.len() != self.dims {
+            return Err(VectorError::Dims { found: question.len(), wanted: self.dims });
+        }
+        Query::of(question)
+    }
+
+    fn words(&self) -> usize {
+        self.dims.div_ceil(64)
+    }
+
+    /// Where the signs of a vector begin, and which lane is its own.
+    fn words_of(&self, slot: usize) -> (usize, usize) {
+        (slot / LANES * self.words(), slot % LANES)
+    }
+
+    /// Room for one vector at the end.
+    fn open(&mut self) -> usize {
+        let slot = self.docs.len();
+        self.docs.push(0);
+        self.scales.push(0.0);
+        self.values.resize((slot + 1) * self.dims, 0);
+        self.signs.resize((slot + 1).div_ceil(LANES) * self.words(), [0; LANES]);
+        slot
+    }
+
+    fn move_last(&mut self, slot: usize, last: usize) {
+        self.docs[slot] = self.docs[last];
+        self.scales[slot] = self.scales[last];
+        self.values.copy_within(last * self.dims..(last + 1) * self.dims, slot * self.dims);
+        let ((to, to_lane), (from, from_lane)) = (self.words_of(slot), self.words_of(last));
+        for word in 0..self.words() {
+            self.signs[to + word][to_lane] = self.signs[from + word][from_lane];
+        }
+        self.places.insert(self.docs[slot], u32::try_from(slot).unwrap_or(u32::MAX));
+    }
+
+    /// The places of all that are allowed.
+    fn slots(&self, allowed: Option<&DocSet>) -> Vec<u32> {
+        match allowed {
+            None => (0..).zip(&self.docs).map(|(slot, _)| slot).collect(),
+            Some(allowed) => allowed.iter().filter_map(|doc| self.places.get(&doc).copied()).collect(),
+        }
+    }
+
+    fn scan<'a>(&'a self, query: &'a Query, allowed: Option<&'a DocSet>, wanted: usize) -> Scan<'a> {
+        let Query { signs, heavy, .. } = query;
+        Scan { blocks: &self.signs, docs: &self.docs, signs, heavy, allowed, wanted }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a cosine needs no more than 24 bits")]
+    fn cosines_of(&self, query: &Query, slots: &[u32]) -> Vec<Near> {
+        let mut sums = vec![0; slots.len()];
+        Products { query: &query.values, values: &self.values, slots, out: &mut sums }.fill();
+        let near = |(slot, sum): (&u32, i32)| {
+            let slot = *slot as usize;
+            let cosine = (sum as f32 * query.scale * self.scales[slot]).clamp(-1.0, 1.0);
+            Near { doc: self.docs[slot], cosine }
+        };
+        slots.iter().zip(sums).map(near).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

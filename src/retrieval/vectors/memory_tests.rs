@@ -1,0 +1,165 @@
+//! Tests of `memory`: a search finds what comparing everything finds, whatever was put in and taken out before.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Numbers that look like chance and are the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    /// Evenly between -1 and 1.
+    fn roll(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let high = u16::try_from(self.0 >> 48).unwrap();
+        f32::from(high) / 32_768.0 - 1.0
+    }
+
+    fn vector(&mut self, dims: usize) -> Vec<f32> {
+        (0..dims).map(|_| self.roll() + self.roll() + self.roll()).collect()
+    }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+fn index(vectors: &[Vec<f32>]) -> VectorIndex {
+    let mut index = VectorIndex::new();
+    for (doc, vector) in (0..).zip(vectors) {
+        index.push(doc, &Code::of(vector).unwrap()).unwrap();
+    }
+    index
+}
+
+/// Points around some centres.
+fn cloud(dice: &mut Dice, count: usize, centres: usize, dims: usize) -> Vec<Vec<f32>> {
+    let centres: Vec<Vec<f32>> = (0..centres).map(|_| dice.vector(dims)).collect();
+    let near = |at: usize, dice: &mut Dice| {
+        let noise = dice.vector(dims);
+        centres[at % centres.len()].iter().zip(noise).map(|(centre, noise)| centre + 0.8 * noise).collect()
+    };
+    (0..count).map(|at| near(at, dice)).collect()
+}
+
+#[test]
+fn finds_what_comparing_everything_finds() {
+    let mut dice = Dice(7);
+    let vectors = cloud(&mut dice, 4_000, 40, 96);
+    let index = index(&vectors);
+    let (mut hits, mut asked) = (0, 0);
+    for question in vectors.iter().step_by(401) {
+        let mut exact: Vec<(f32, u32)> = (0..).zip(&vectors).map(|(doc, v)| (cosine(question, v), doc)).collect();
+        exact.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let found = index.nearest(question, 10, None).unwrap();
+        for near in &found {
+            assert!((near.cosine - cosine(question, &vectors[near.doc as usize])).abs() < 0.01);
+        }
+        assert!(found.is_sorted_by(|a, b| a.cosine >= b.cosine));
+        hits += exact[..10].iter().filter(|(_, doc)| found.iter().any(|near| near.doc == *doc)).count();
+        asked += 10;
+    }
+    assert!(hits * 100 >= asked * 95, "{hits} of {asked}");
+}
+
+#[test]
+fn only_what_is_allowed_is_found_and_all_of_it_counts() {
+    let mut dice = Dice(3);
+    let vectors = cloud(&mut dice, 3_000, 3, 64);
+    let index = index(&vectors);
+    for allowed in [
+        (0..3_000).filter(|doc| doc % 7 == 0).collect::<DocSet>(),
+        (0..3_000).filter(|doc| doc % 2 == 1).collect(),
+        [2_999].into_iter().collect(),
+        DocSet::default(),
+    ] {
+        let exact = index.cosines(&vectors[5], Some(&allowed)).unwrap();
+        assert!(exact.iter().all(|near| allowed.contains(near.doc)) && exact.is_sorted_by_key(|near| near.doc));
+        assert_eq!(exact.len(), (0..3_000).filter(|doc| allowed.contains(*doc)).count());
+        let found = index.nearest(&vectors[5], 5, Some(&allowed)).unwrap();
+        assert_eq!(found.len(), exact.len().min(5));
+        let best = exact.iter().map(|near| near.cosine).max_by(f32::total_cmp);
+        assert_eq!(found.first().map(|near| near.cosine), best);
+    }
+}
+
+#[test]
+fn zero_vectors_are_like_nothing() {
+    let mut index = index(&[vec![0.0; 8], vec![1.0; 8]]);
+    assert_eq!(index.nearest(&[0.0; 8], 3, None).unwrap(), []);
+    let found = index.nearest(&[1.0; 8], 3, None).unwrap();
+    assert_eq!((found[0].doc, found[1]), (1, Near { doc: 0, cosine: 0.0 }));
+    assert_eq!(index.cosines_for(&[1.0; 8], &[0, 9]).unwrap(), [Some(0.0), None]);
+    assert_eq!(index.cosines(&[0.0; 8], None).unwrap().len(), 2);
+    assert_eq!(index.nearest(&[1.0; 9], 3, None), Err(VectorError::Dims { found: 9, wanted: 8 }));
+    let other = Code::of(&[1.0; 9]).unwrap();
+    assert_eq!(index.push(7, &other), Err(VectorError::Dims { found: 9, wanted: 8 }));
+    index.clear();
+    assert!(index.push(7, &other).is_ok() && index.len() == 1);
+    assert_eq!(VectorIndex::new().nearest(&[1.0], 3, None).unwrap(), []);
+    assert!(VectorIndex::new().nearest(&[f32::NAN], 3, None).is_err());
+}
+
+#[test]
+fn many_equals_are_given_in_their_order() {
+    let index = index(&vec![vec![0.5; 16]; 2_000]);
+    let docs: Vec<u32> = index.nearest(&[1.0; 16], 4, None).unwrap().iter().map(|near| near.doc).collect();
+    assert_eq!(docs, [0, 1, 2, 3]);
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Push(u32, u64),
+    Remove(u32),
+    Clear,
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        12 => (0_u32..40, any::<u64>()).prop_map(|(doc, seed)| Act::Push(doc, seed)),
+        6 => (0_u32..40).prop_map(Act::Remove),
+        1 => Just(Act::Clear),
+    ];
+    proptest::collection::vec(act, 0..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn whatever_came_before_only_what_is_there_counts(acts in acts(), dims in 1_usize..140) {
+        let mut grown = VectorIndex::new();
+        let mut kept: BTreeMap<u32, Code> = BTreeMap::new();
+        for act in acts {
+            match act {
+                Act::Push(doc, seed) => {
+                    let code = Code::of(&Dice(seed).vector(dims)).unwrap();
+                    grown.push(doc, &Code::decode(&code.encode()).unwrap()).unwrap();
+                    kept.insert(doc, code);
+                }
+                Act::Remove(doc) => prop_assert_eq!(grown.remove(doc), kept.remove(&doc).is_some()),
+                Act::Clear => {
+                    grown.clear();
+                    kept.clear();
+                }
+            }
+        }
+        let mut fresh = VectorIndex::new();
+        for (doc, code) in &kept {
+            fresh.push(*doc, code).unwrap();
+        }
+        prop_assert_eq!(grown.len(), kept.len());
+        let question = Dice(99).vector(dims);
+        prop_assert_eq!(grown.nearest(&question, 7, None).unwrap(), fresh.nearest(&question, 7, None).unwrap());
+        prop_assert_eq!(grown.cosines(&question, None).unwrap(), fresh.cosines(&question, None).unwrap());
+        let query = grown.query(&question).unwrap().unwrap();
+        let near = |index: &VectorIndex| {
+            let mut docs: Vec<u32> = index.scan(&query, None, 3).places().iter().map(|place| index.docs[*place as usize]).collect();
+            docs.sort_unstable();
+            docs
+        };
+        if !kept.is_empty() {
+            prop_assert_eq!(near(&grown), near(&fresh));
+        }
+    }
+}

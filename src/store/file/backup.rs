@@ -1,0 +1,177 @@
+//! Copies of the store beside it, made while it is in use.
+//! Not for: getting one back (`damage`).
+
+use super::open::beside;
+use super::private;
+use crate::domain::base::damage::BackupCard;
+use crate::store::Store;
+use crate::store::types::StoreError;
+use rusqlite::Connection;
+use rusqlite::backup::Backup;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const PAGES: i32 = 4_096;
+
+impl Store {
+    /// Makes a copy beside the store, at most one a day, and keeps the last `kept`. Only the newest holds the plans of calls,
+    /// which are most of a store: from those before it they are taken out. A copy from before a change of the schema goes
+    /// once so many newer ones are there.
+    pub fn backup(&self, kept: usize) -> Result<(), StoreError> {
+        if self.read_only() {
+            return Err(StoreError::ReadOnly);
+        }
+        let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M%SZ").to_string();
+        let day = stamp.split('T').next().unwrap_or_default();
+        let target = beside(&self.0.path, &format!(".backup-{stamp}"));
+        let today = beside(&self.0.path, &format!(".backup-{day}"));
+        let before = self.backups();
+        if kept > 0 && !before.iter().any(|file| starts_with(file, &today)) {
+            self.read(|conn| copy(conn, &target))?;
+            for old in &before {
+                if let Err(error) = without_plans(old) {
+                    tracing::info!(%error, file = %old.display(), "the plans in an older backup stay");
+                }
+            }
+        }
+        for old in self.backups().iter().rev().skip(kept) {
+            std::fs::remove_file(old).map_err(|error| failed(old, &error))?;
+        }
+        for old in before_schema(&self.0.path) {
+            let since = modified(&old).map(jiff::Timestamp::as_second);
+            if self.backups().iter().filter(|file| made(file).map(jiff::Timestamp::as_second) >= since).count() >= kept
+            {
+                std::fs::remove_file(&old).map_err(|error| failed(&old, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The copies there are, oldest first. A message that is removed from the store is still in those made before.
+    pub fn backups(&self) -> Vec<PathBuf> {
+        files(&self.0.path)
+    }
+}
+
+/// The files beside a store whose names go on like this, by name.
+fn named(path: &Path, end: &str) -> Vec<PathBuf> {
+    let first = beside(path, end);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| path.with_file_name(entry.file_name())).filter(|file| starts_with(file, &first)).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The copies beside a store, oldest first.
+fn files(path: &Path) -> Vec<PathBuf> {
+    named(path, ".backup-").into_iter().filter(|file| made(file).is_some()).collect()
+}
+
+/// The copies that were made before the schema changed.
+pub(crate) fn before_schema(path: &Path) -> Vec<PathBuf> {
+    let number = |file: &PathBuf| {
+        let name = file.to_string_lossy();
+        name.rsplit_once('-').is_some_and(|(_, end)| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    named(path, ".before-schema-").into_iter().filter(number).collect()
+}
+
+/// Removes what a copy that was never finished left behind. Nobody else may be making one.
+pub(crate) fn remove_parts(path: &Path) {
+    for file in [".backup-", ".before-schema-", ".restoring"].iter().flat_map(|end| named(path, end)) {
+        let name = file.to_string_lossy();
+        let left = [".part", ".part-journal", ".part-wal", ".part-shm", ".restoring"];
+        if left.iter().any(|end| name.ends_with(end))
+            && let Err(error) = std::fs::remove_file(&file)
+        {
+            tracing::warn!(%error, file = %file.display(), "part of a backup could not be removed");
+        }
+    }
+}
+
+fn modified(file: &Path) -> Option<jiff::Timestamp> {
+    let at = std::fs::metadata(file).and_then(|file| file.modified()).ok()?;
+    jiff::Timestamp::try_from(at).ok()
+}
+
+/// Takes the stored plans out of a copy.
+fn without_plans(file: &Path) -> Result<(), StoreError> {
+    let old = super::pool::reader(file, true)?;
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('plan', 'plan_text')";
+    let tables: Vec<String> = old.prepare(tables)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let full = |table: &String| old.prepare(&format!("SELECT 1 FROM {table}")).and_then(|mut query| query.exists([]));
+    let full: Vec<bool> = tables.iter().map(full).collect::<Result<_, _>>()?;
+    if !full.contains(&true) {
+        return Ok(());
+    }
+    rework(file, |conn| tables.iter().try_for_each(|table| Ok(conn.execute_batch(&format!("DELETE FROM {table}"))?)))
+}
+
+/// Changes a copy: in a copy of its own, which takes its place when it is complete.
+pub(crate) fn rework(
+    file: &Path,
+    change: impl FnOnce(&mut Connection) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let part = beside(file, ".part");
+    copy(&super::pool::reader(file, true)?, &part)?;
+    let mut conn = super::open::connect(&part, None)?;
+    // All of it is written anew in the end; nothing must be overwritten before.
+    conn.execute_batch("PRAGMA secure_delete = OFF")?;
+    change(&mut conn)?;
+    let clean = beside(file, ".clean.part");
+    private::make_file(&clean).and_then(|file| file.set_len(0)).map_err(|error| failed(&clean, &error))?;
+    conn.execute("VACUUM INTO ?1", [clean.to_string_lossy()])?;
+    conn.close().map_err(|(_, error)| error)?;
+    let moved = std::fs::rename(&clean, file).and_then(|()| std::fs::remove_file(&part));
+    moved.map_err(|error| failed(file, &error))
+}
+
+/// When a copy was made, from its name: other files that SQLite may have put beside it have none.
+fn made(file: &Path) -> Option<jiff::Timestamp> {
+    let name = file.file_name()?.to_str()?;
+    let stamp = name.rsplit_once(".backup-")?.1;
+    let at = jiff::civil::DateTime::strptime("%Y-%m-%dT%H%M%SZ", stamp).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+}
+
+fn date(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// The copies beside a store as a person hears of them, newest first.
+pub(crate) fn cards(path: &Path) -> Vec<BackupCard> {
+    let card = |file: PathBuf| {
+        let bytes = std::fs::metadata(&file).ok()?.len();
+        Some(BackupCard { path: file.display().to_string(), at: date(made(&file)?), bytes })
+    };
+    files(path).into_iter().rev().filter_map(card).collect()
+}
+
+/// A copy without a date in its name, by the file's.
+pub(crate) fn undated(file: &Path) -> Option<BackupCard> {
+    let bytes = std::fs::metadata(file).ok()?.len();
+    let at = date(modified(file)?);
+    Some(BackupCard { path: file.display().to_string(), at, bytes })
+}
+
+fn starts_with(file: &Path, first: &Path) -> bool {
+    file.as_os_str().as_encoded_bytes().starts_with(first.as_os_str().as_encoded_bytes())
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Sql(format!("the copy {} could not be made or replaced: {error}", path.display()))
+}
+
+/// Copies a whole database to a file, which appears under its name only when it is complete.
+pub(crate) fn copy(from: &Connection, target: &Path) -> Result<(), StoreError> {
+    let part = beside(target, ".part");
+    private::make_file(&part).and_then(|file| file.set_len(0)).map_err(|error| failed(&part, &error))?;
+    let mut to = Connection::open(&part)?;
+    Backup::new(from, &mut to)?.run_to_completion(PAGES, Duration::ZERO, None)?;
+    // A copy stands alone: no log beside it.
+    to.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+    to.close().map_err(|(_, error)| error)?;
+    std::fs::rename(&part, target).map_err(|error| failed(target, &error))
+}

@@ -1,0 +1,103 @@
+//! Copies of the store that still hold what was removed from it for good: finding them, and removing it there too.
+//! Not for: making copies (`backup`), or removing from the store itself (`removal`).
+
+use super::backup;
+use super::pool::reader;
+use crate::domain::base::damage::{BackupAct, BackupCard, Holding};
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::store::apply::Apply;
+use crate::store::types::{StoreError, Write};
+use crate::store::{Store, schema};
+use rusqlite::{Connection, TransactionBehavior};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a copy still holds. What is merely not in the store (it may have been started anew) was not removed by anybody.
+#[derive(Default)]
+struct Left {
+    sessions: Vec<SessionId>,
+    nodes: Vec<(SessionId, NodeId)>,
+}
+
+impl Store {
+    /// All copies beside the store, newest first, after this was done with those that hold what was removed.
+    pub fn copies(&self, act: BackupAct) -> Result<Vec<Holding>, StoreError> {
+        if act != BackupAct::List && self.read_only() {
+            return Err(StoreError::ReadOnly);
+        }
+        let dated = backup::cards(&self.0.path).into_iter().map(|card| (card, true));
+        let older =
+            backup::before_schema(&self.0.path).into_iter().filter_map(|file| Some((backup::undated(&file)?, false)));
+        Ok(dated.chain(older).filter_map(|(card, dated)| self.copy_after(act, card, dated)).collect())
+    }
+
+    /// A copy after `act`; nothing where it is gone.
+    fn copy_after(&self, act: BackupAct, backup: BackupCard, dated: bool) -> Option<Holding> {
+        let file = PathBuf::from(&backup.path);
+        let left = match self.left_in(&file) {
+            Ok(left) => left,
+            Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => return None,
+            Err(error) => {
+                return Some(Holding { backup, removed: 0, fault: Some(format!("it cannot be read: {error}")) });
+            }
+        };
+        let removed = (left.sessions.len() + left.nodes.len()) as u64;
+        if removed == 0 || act == BackupAct::List {
+            return Some(Holding { backup, removed, fault: None });
+        }
+        let done = match act {
+            // One from before a change of the schema is for the older program: written anew, that could not read it.
+            BackupAct::Rewrite if dated => self.remove_in(&file, &left),
+            _ => match std::fs::remove_file(&file) {
+                Ok(()) => return None,
+                Err(error) => Err(StoreError::Sql(format!("it could not be deleted: {error}"))),
+            },
+        };
+        let bytes = std::fs::metadata(&file).map_or(backup.bytes, |file| file.len());
+        let backup = BackupCard { bytes, ..backup };
+        Some(match done {
+            Ok(()) => Holding { backup, removed: 0, fault: None },
+            Err(error) => Holding { backup, removed, fault: Some(error.to_string()) },
+        })
+    }
+
+    /// What a copy holds that the store no longer does.
+    fn left_in(&self, file: &Path) -> Result<Left, StoreError> {
+        let conn = reader(&self.0.path, false)?;
+        conn.execute("ATTACH ?1 AS copy", [file.to_string_lossy()])?;
+        let sessions = "SELECT id FROM copy.session WHERE id IN (SELECT id FROM main.removed_session)";
+        let nodes = "SELECT session.id, old.id FROM main.node JOIN copy.node AS old ON old.id = node.id
+             JOIN copy.session ON session.n = old.session
+             WHERE node.\"end\" = 'removed' AND old.\"end\" <> 'removed'";
+        Ok(Left {
+            sessions: conn.prepare(sessions)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?,
+            nodes: conn
+                .prepare(nodes)?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Removes that from the copy too.
+    fn remove_in(&self, file: &Path, left: &Left) -> Result<(), StoreError> {
+        let owners = self.0.owners.view();
+        let mut nodes: BTreeMap<SessionId, Vec<NodeId>> = BTreeMap::new();
+        for (session, node) in &left.nodes {
+            nodes.entry(*session).or_default().push(*node);
+        }
+        let gone = left.sessions.iter().map(|session| Write::DeleteSession(*session));
+        let gone = gone.chain(nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes }));
+        let gone: Vec<Write> = gone.collect();
+        backup::rework(file, |conn: &mut Connection| {
+            schema::migrate(conn, schema::STEPS)?;
+            let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Nobody goes on with the calls that were under way when the copy was made.
+            transaction.execute_batch(
+                "DELETE FROM stream_chunk; UPDATE plan_run SET open = 0, owner = NULL, draft = NULL WHERE open = 1;",
+            )?;
+            let mut apply = Apply::new(&transaction, &owners);
+            gone.iter().try_for_each(|write| apply.apply(write))?;
+            Ok(transaction.commit()?)
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! Whether what a store holds belongs together: its tables and indexes are those of its schema, every head and parent is
+//! there, every text is the one that its hash names.
+//! Not for: the file's pages (`check`) or what to do about faults (`damage`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
+use crate::store::sql::uint;
+use crate::store::tables::content;
+use crate::store::types::StoreError;
+use crate::store::{Store, schema};
+use rusqlite::{Connection, OptionalExtension};
+
+/// What an examination looked at, and what is wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Examined {
+    /// Tables and indexes of the schema.
+    pub schema: u64,
+    /// Branches whose head was looked up.
+    pub branches: u64,
+    /// Messages whose parent was looked up.
+    pub messages: u64,
+    /// Contents and large texts that were hashed.
+    pub contents: u64,
+    /// What is wrong, each in a sentence without its end.
+    pub faults: Vec<String>,
+}
+
+impl Store {
+    /// Examines everything. Slow for a large store.
+    pub fn examine(&self) -> Result<Examined, StoreError> {
+        self.read(|conn| {
+            // One view, so that what another program writes meanwhile does not look like a fault.
+            let view = conn.unchecked_transaction()?;
+            examine(&view)
+        })
+    }
+}
+
+/// Examines a store of any schema up to the present one.
+pub(crate) fn examine(conn: &Connection) -> Result<Examined, StoreError> {
+    let mut found = Examined::default();
+    schema_of(conn, &mut found)?;
+    // Without its tables the rest cannot be asked.
+    if found.faults.is_empty() {
+        tree(conn, &mut found)?;
+        references(conn, &mut found)?;
+        texts(conn, &mut found)?;
+    }
+    Ok(found)
+}
+
+/// Every table, index and view of the schema; of tables and indexes also the columns.
+fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
+    let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let mut wanted = Connection::open_in_memory()?;
+    schema::migrate_to(&mut wanted, version)?;
+    let mut query = wanted.prepare(
+        "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC, name",
+    )?;
+    for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
+        let (kind, name) = row?;
+        found.schema += 1;
+        let there =
+            conn.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2")?.exists([&kind, &name])?;
+        if !there {
+            found.faults.push(format!("the {kind} {name} is missing"));
+        } else if shape(conn, &kind, &name).ok() != Some(shape(&wanted, &kind, &name)?) {
+            found.faults.push(format!("the {kind} {name} is not as this program makes it"));
+        }
+    }
+    Ok(())
+}
+
+/// The columns of a table or index, as text.
+fn shape(conn: &Connection, kind: &str, name: &str) -> Result<Vec<String>, StoreError> {
+    let sql = match kind {
+        "index" => {
+            "SELECT i.seqno || ' ' || coalesce(i.name, '') || ' ' || i.desc || ' ' || l.\"unique\" || ' ' || l.partial \
+             FROM pragma_index_xinfo(?1) AS i JOIN sqlite_schema AS s ON s.name = ?1 \
+             JOIN pragma_index_list(s.tbl_name) AS l ON l.name = ?1 WHERE i.key = 1 ORDER BY i.seqno"
+        }
+        "table" => {
+            "SELECT cid || ' ' || name || ' ' || type || ' ' || \"notnull\" || ' ' || pk FROM pragma_table_xinfo(?1) ORDER BY cid"
+        }
+        _ => return Ok(Vec::new()),
+    };
+    let mut query = conn.prepare_cached(sql)?;
+    Ok(query.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// Heads and parents: there, in the same session, and without a circle.
+fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
+    let count = |sql: &str| conn.query_row(sql, [], |row| row.get(0)).map(uint);
+    found.branches = count("SELECT count(*) FROM branch")?;
+    found.messages = count("SELECT count(*) FROM node")?;
+    let mut query = conn.prepare(
+        "SELECT branch.name, session.title FROM branch LEFT JOIN session ON session.n = branch.session
+         WHERE session.n IS NULL OR (branch.head IS NOT NULL AND NOT EXISTS
+           (SELECT 1 FROM node WHERE node.id = branch.head AND node.session = branch.session))",
+    )?;
+    for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)))? {
+        let (branch, session) = row?;
+        found.faults.push(match session {
+            Some(session) => format!("the head of the branch {branch} in {session:?} is no message of it"),
+            None => format!("the session of the branch {branch} is missing"),
+        });
+    }
+    let mut query = conn.prepare(
+        "SELECT id FROM node WHERE parent IS NOT NULL AND NOT EXISTS
+           (SELECT 1 FROM node AS above WHERE above.id = node.parent AND above.session = node.session)",
+    )?;
+    let lost: Vec<NodeId> = query.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    found.faults.extend(named("the parent of a message is missing", &lost));
+    let rooted = count(
+        "WITH RECURSIVE below (id) AS (
+           SELECT id FROM node WHERE parent IS NULL UNION ALL SELECT node.id FROM below JOIN node ON node.parent = below.id
+         ) SELECT count(*) FROM below",
+    )?;
+    if lost.is_empty() && rooted != found.messages {
+        found.faults.push(format!("{} messages hang on no first message", found.messages.saturating_sub(rooted)));
+    }
+    Ok(())
+}
+
+/// Rows that name rows of other tables which are not there.
+fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
+    let mut query = conn.prepare("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2")?;
+    let rows =
+        query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, uint(row.get(2)?))))?;
+    for row in rows {
+        let (table, named, count) = row?;
+        // Said in words of its own above.
+        if !matches!((table.as_str(), named.as_str()), ("node" | "branch", "node") | ("branch", "session")) {
+            found.faults.push(format!("{count} rows of {table} name a row of {named} that is missing"));
+        }
+    }
+    Ok(())
+}
+
+/// Contents and large texts: each has the hash under which it is known.
+fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
+    let (mut other, mut lost) = (Vec::new(), Vec::new());
+    let mut query = conn.prepare("SELECT id, content, parts FROM node WHERE content IS NOT NULL")?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, hash): (NodeId, Hash) = (row.get(0)?, row.get(1)?);
+        found.contents += 1;
+        let parts: Option<String> = row.get(2)?;
+        let missing = parts.as_deref().map(content::large).transpose().map_or(Ok(true), |large| {
+            large.unwrap_or_default().into_iter().try_fold(false, |missing, large| {
+                let mut query = conn.prepare_cached("SELECT 1 FROM body WHERE hash = ?1")?;
+                Ok::<_, StoreError>(missing || query.query_row([large], |_| Ok(())).optional()?.is_none())
+            })
+        })?;
+        if missing {
+            lost.push(id);
+        } else if content::unpack(conn, parts.as_deref(), None).map_or(true, |said| said.hash() != hash) {
+            other.push(id);
+        }
+    }
+    found.faults.extend(named("the text of a message is missing", &lost));
+    found.faults.extend(named("the text of a message is not the one that its hash names", &other));
+    let mut query = conn.prepare("SELECT hash, text FROM body")?;
+    let mut rows = query.query([])?;
+    let mut wrong = 0_u64;
+    while let Some(row) = rows.next()? {
+        found.contents += 1;
+        let (hash, text): (Hash, &str) = (row.get(0)?, row.get_ref(1)?.as_str().unwrap_or_default());
+        wrong += u64::from(Hash::of(text.as_bytes()) != hash);
+    }
+    if wrong > 0 {
+        found.faults.push(format!("{wrong} large texts are not the ones that their hashes name"));
+    }
+    Ok(())
+}
+
+/// A fault of several messages, with the first of them.
+fn named(what: &str, ids: &[NodeId]) -> Option<String> {
+    let first = ids.first()?;
+    Some(match ids.len() {
+        1 => format!("{what}: {first}"),
+        more => format!("{what}: {first} and {} more", more - 1),
+    })
+}

@@ -1,0 +1,16 @@
+//! The store's file: opening, locks, connections, the writer, migrations, backups, damage.
+//! Not for: what stands in the tables (`tables`).
+
+pub(super) mod backup;
+pub(super) mod check;
+pub mod claims;
+pub(super) mod convert;
+pub(super) mod copies;
+pub mod damage;
+pub mod examine;
+pub(super) mod open;
+pub(super) mod owners;
+pub(super) mod pool;
+pub(super) mod private;
+pub(super) mod salvage;
+pub(super) mod writer;

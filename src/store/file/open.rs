@@ -1,0 +1,262 @@
+//! Opening the store: its files, its locks, what kind of file it is, and what to do where it cannot be written.
+//! Not for: the tables (`schema`).
+
+use super::damage::{STRANGER, vanished};
+use super::owners::Owners;
+use super::pool::{Pool, reader};
+use super::writer::Writer;
+use super::{backup, check as whole, convert, private};
+use crate::store::types::StoreError;
+use crate::store::{Inner, Store, schema, sql};
+use rusqlite::{Connection, OpenFlags};
+use rusqlite_migration::M;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long SQLite waits for another process's lock.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How to open.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// The file.
+    pub path: PathBuf,
+    /// Change nothing, not even the schema.
+    pub read_only: bool,
+}
+
+/// An open store, and what is to be said about it.
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// Sentences for the person.
+    pub notices: Vec<String>,
+}
+
+/// Why it was not opened for writing.
+enum Refusal {
+    /// The system does not let us write here; reading may do.
+    NoWriting(io::Error),
+    /// It cannot be opened at all.
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::ReadOnly => Self::NoWriting(io::ErrorKind::ReadOnlyFilesystem.into()),
+            other => Self::Failed(other),
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store, and makes it where it is missing (its folder 0700, its files 0600). Where it cannot be written it
+    /// is opened read-only, with a notice. A file that is no store of ours, or that a newer program wrote, is refused and
+    /// left as it is.
+    pub fn open(options: &OpenOptions) -> Result<Opened, StoreError> {
+        open_with(options, None, schema::STEPS).map_err(|error| sql::named(error, &options.path))
+    }
+}
+
+/// Opens through another of SQLite's ways to the file system (`vfs`), where one is named, with these steps of the schema.
+pub(crate) fn open_with(options: &OpenOptions, vfs: Option<&str>, steps: &[M<'static>]) -> Result<Opened, StoreError> {
+    let mut notices = Vec::new();
+    if options.read_only {
+        return look(&options.path, notices);
+    }
+    match make(&options.path, vfs, steps, &mut notices) {
+        Ok(store) => Ok(Opened { store, notices }),
+        Err(Refusal::Failed(error)) => Err(error),
+        Err(Refusal::NoWriting(why)) => without_writing(&options.path, &why, notices),
+    }
+}
+
+/// Opens for reading where the system does not let us write, and says so.
+pub(crate) fn without_writing(path: &Path, why: &io::Error, mut notices: Vec<String>) -> Result<Opened, StoreError> {
+    if !path.is_file() {
+        return Err(StoreError::Open { path: String::new(), why: why.to_string() });
+    }
+    notices.push(format!(
+        "The store was opened read-only because {} cannot be written ({why}). Nothing you do will be kept.",
+        path.display()
+    ));
+    look(path, notices)
+}
+
+/// Beside the store, with `end` after its name.
+pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(end);
+    path.with_file_name(name)
+}
+
+pub(crate) fn owners_folder(path: &Path) -> PathBuf {
+    path.with_file_name("owners")
+}
+
+fn refusal(error: io::Error) -> Refusal {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Refusal::NoWriting(error),
+        _ => Refusal::Failed(StoreError::Open { path: String::new(), why: error.to_string() }),
+    }
+}
+
+/// Opens for writing. All of it happens under an exclusive lock, so that two programs never migrate at once.
+fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<String>) -> Result<Store, Refusal> {
+    if let Some(folder) = path.parent() {
+        private::make_dir(folder).map_err(refusal)?;
+    }
+    let gate = private::make_file(&beside(path, ".opening")).map_err(refusal)?;
+    lock_gate(&gate, notices);
+    if let Some(why) = vanished(path) {
+        return Err(Refusal::Failed(StoreError::Corrupt { path: String::new(), why }));
+    }
+    // Made before SQLite sees it: the log and its index take the file's mode.
+    let size = private::make_file(path).and_then(|file| file.metadata()).map_err(refusal)?.len();
+    if size > 0 {
+        probe(path, schema::version(steps))?;
+        private::tighten(path).map_err(refusal)?;
+    }
+    let alone = !Owners::anyone(&owners_folder(path));
+    if alone {
+        backup::remove_parts(path);
+    }
+    let owners = Owners::join(owners_folder(path)).map_err(refusal)?;
+    let mut conn = connect(path, vfs)?;
+    conn.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(StoreError::from)?;
+    let logged = write_ahead(&conn, notices);
+    bring_up_to_date(&mut conn, path, steps, alone)?;
+    let pool = Pool::new(path.to_owned(), false);
+    let writer = Writer::start(conn, owners.view(), !logged, path)?;
+    let (check, renewing) = (whole::Running::default(), convert::Renewing::default());
+    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check, renewing })))
+}
+
+pub(crate) fn lock_gate(gate: &File, notices: &mut Vec<String>) {
+    if let Err(error) = gate.lock() {
+        notices.push(format!(
+            "File locks do not work here ({error}); do not open this store in two programs at the same time."
+        ));
+    }
+}
+
+/// Looks at a file that is there before anything of it can change.
+fn probe(path: &Path, known: i64) -> Result<(), StoreError> {
+    let seen = reader(path, false).and_then(|conn| check_for(&conn, known).and_then(|()| roots(&conn)));
+    match seen {
+        // A rollback journal that a crash left needs a writer first; SQLite then rolls it back.
+        Err(StoreError::ReadOnly) => Ok(()),
+        other => other,
+    }
+}
+
+/// Reads the beginning of every table: damage there is found before anything is written.
+pub(crate) fn roots(conn: &Connection) -> Result<(), StoreError> {
+    let mut query = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")?;
+    for name in query.query_map([], |row| row.get::<_, String>(0))? {
+        let name = name?.replace('"', "\"\"");
+        conn.prepare(&format!("SELECT 1 FROM \"{name}\" NOT INDEXED LIMIT 1"))?.exists([])?;
+    }
+    Ok(())
+}
+
+/// Whether the file is a store of ours that this program can read.
+pub(crate) fn check(conn: &Connection) -> Result<(), StoreError> {
+    check_for(conn, schema::known())
+}
+
+fn check_for(conn: &Connection, known: i64) -> Result<(), StoreError> {
+    let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let application = number("application_id")?;
+    if application != schema::APPLICATION_ID && (application != 0 || tables > 0) {
+        return Err(StoreError::Corrupt { path: String::new(), why: STRANGER.into() });
+    }
+    let found = number("user_version")?;
+    if found > known {
+        let path = conn.path().unwrap_or_default().to_owned();
+        return Err(StoreError::Newer { path, found, known });
+    }
+    Ok(())
+}
+
+/// Opens one connection that can write.
+pub(crate) fn connect(path: &Path, vfs: Option<&str>) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = match vfs {
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs)?,
+        None => Connection::open_with_flags(path, flags)?,
+    };
+    conn.busy_timeout(PATIENCE)?;
+    conn.set_prepared_statement_cache_capacity(128);
+    conn.execute_batch(
+        "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
+         PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;",
+    )?;
+    Ok(conn)
+}
+
+/// Asks for a write-ahead log; where that is refused, every commit is synced in place of it. Says whether there is one.
+fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
+    let mode = |wish: &str| conn.pragma_update_and_check(None, "journal_mode", wish, |row| row.get::<_, String>(0));
+    let logged = mode("WAL").is_ok_and(|answer| answer == "wal");
+    if !logged {
+        let kept = mode("TRUNCATE").unwrap_or_else(|error| error.to_string());
+        notices.push(format!(
+            "WAL is not possible here; the store keeps a rollback journal ({kept}) instead, which is safe but slower."
+        ));
+    }
+    let synchronous = if logged { "NORMAL" } else { "FULL" };
+    if let Err(error) = conn.pragma_update(None, "synchronous", synchronous) {
+        tracing::error!(%error, "the store's synchronous mode could not be set");
+    }
+    logged
+}
+
+/// Migrates, after a backup where there is something to lose; only while no other program has the store open, for an older
+/// one would go on writing as it knows.
+fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool) -> Result<(), StoreError> {
+    let known = schema::version(steps);
+    check_for(conn, known)?;
+    let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found > 0 && found < known {
+        if !alone {
+            let why = "its schema must be brought up to date, and another pleach has it open; close that one first";
+            return Err(StoreError::Open { path: String::new(), why: why.into() });
+        }
+        backup::copy(conn, &beside(path, &format!(".before-schema-{known}")))?;
+    }
+    schema::migrate(conn, steps)
+}
+
+/// Opens for reading only.
+fn look(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
+    if !path.is_file() {
+        return Err(StoreError::Open { path: String::new(), why: "there is no such file".into() });
+    }
+    // The log's index cannot be made in a folder that cannot be written; then the file is read as it stands.
+    let immutable = matches!(
+        reader(path, false).and_then(|conn| check(&conn)),
+        Err(StoreError::Open { .. } | StoreError::ReadOnly)
+    );
+    let conn = reader(path, immutable)?;
+    check(&conn)?;
+    let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found < schema::known() {
+        let why = "its schema is older than this program's, and it cannot be brought up to date read-only".into();
+        return Err(StoreError::Open { path: String::new(), why });
+    }
+    let unmerged = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    if immutable && unmerged {
+        notices.push("The newest changes stand in a log that cannot be read here; they are not shown.".into());
+    }
+    let pool = Pool::new(path.to_owned(), immutable);
+    let owners = Owners::onlooker(owners_folder(path));
+    let (check, renewing) = (whole::Running::default(), convert::Renewing::default());
+    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check, renewing }));
+    Ok(Opened { store, notices })
+}

@@ -1,0 +1,96 @@
+//! The readers: connections that cannot write, a few of them kept open.
+//! Not for: the writer's connection.
+
+use crate::store::types::StoreError;
+use rusqlite::{Connection, OpenFlags};
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Readers kept open when nobody needs them.
+const KEPT: usize = 4;
+
+thread_local! {
+    /// Reads that this thread ran.
+    static READS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many reads this thread ran itself. Writes always run on the writer's thread.
+pub(crate) fn reads_here() -> u64 {
+    READS.get()
+}
+
+/// Opens readers as they are needed.
+pub(crate) struct Pool {
+    path: PathBuf,
+    immutable: bool,
+    idle: Mutex<Vec<Connection>>,
+    watch: Mutex<Option<Connection>>,
+}
+
+impl Pool {
+    /// A pool on this file. `immutable` reads a file that nobody can be writing, without any lock.
+    pub(crate) fn new(path: PathBuf, immutable: bool) -> Self {
+        Self { path, immutable, idle: Mutex::new(Vec::new()), watch: Mutex::new(None) }
+    }
+
+    /// Runs a read on a reader.
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        READS.set(READS.get() + 1);
+        let idle = lock(&self.idle).pop();
+        let conn = match idle {
+            Some(conn) => conn,
+            None => reader(&self.path, self.immutable)?,
+        };
+        let result = read(&conn);
+        let mut idle = lock(&self.idle);
+        if idle.len() < KEPT && !matches!(result, Err(StoreError::Corrupt { .. })) {
+            idle.push(conn);
+        }
+        result
+    }
+
+    /// Runs a read on one and the same reader each time: what `PRAGMA data_version` says compares only so.
+    pub(crate) fn watch<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        READS.set(READS.get() + 1);
+        let mut watch = lock(&self.watch);
+        if watch.is_none() {
+            *watch = Some(reader(&self.path, self.immutable)?);
+        }
+        watch.as_ref().map_or(Err(StoreError::ReadOnly), read)
+    }
+
+    /// Closes all readers that are not in use.
+    pub(crate) fn clear(&self) {
+        lock(&self.idle).clear();
+        *lock(&self.watch) = None;
+    }
+}
+
+/// A thread that panicked while it held a connection leaves nothing half done that matters to the next reader.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Opens one reader.
+pub(crate) fn reader(path: &Path, immutable: bool) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = if immutable {
+        Connection::open_with_flags(uri(path), flags | OpenFlags::SQLITE_OPEN_URI)?
+    } else {
+        Connection::open_with_flags(path, flags)?
+    };
+    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.set_prepared_statement_cache_capacity(64);
+    conn.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;")?;
+    Ok(conn)
+}
+
+/// A `file:` address that says that nobody writes the file.
+fn uri(path: &Path) -> String {
+    let plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~');
+    let written = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+    let path: String = path.as_os_str().as_encoded_bytes().iter().map(written).collect();
+    format!("file:{path}?immutable=1")
+}

@@ -1,0 +1,102 @@
+//! What can still be read of a damaged store, as neutral records.
+//! Not for: writing them (`export`), or anything but messages and titles.
+
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::conversation::message::{Content, End, Role};
+use crate::domain::conversation::record::{Record, Transcript};
+use crate::store::tables::content;
+use rusqlite::{Connection, Row};
+use std::collections::{BTreeMap, HashSet};
+
+/// So many rows in a row that cannot be read end the search.
+const PATIENCE: u32 = 200_000;
+
+/// Stands where a message's words are lost.
+const LOST: &str = "[The words of this message could not be read any more.]";
+
+/// All sessions of which a message can be read.
+pub(crate) fn read(conn: &Connection) -> Vec<Transcript> {
+    let sessions = scan(conn, "SELECT n, id, title FROM session WHERE n > ?1 ORDER BY n", |row| {
+        Ok((row.get::<_, SessionId>(1)?, row.get::<_, String>(2)?))
+    });
+    let named: BTreeMap<i64, (SessionId, String)> = sessions.into_iter().collect();
+    let nodes = scan(
+        conn,
+        "SELECT n, session, id, parent, role, \"end\", at, name, lane, model, hidden, parts, extra
+         FROM node WHERE n > ?1 ORDER BY n",
+        |row| Ok((row.get::<_, i64>(1)?, record(conn, row)?)),
+    );
+    let mut found: BTreeMap<i64, Transcript> = BTreeMap::new();
+    for (_, (session, record)) in nodes {
+        let transcript = found.entry(session).or_insert_with(|| match named.get(&session) {
+            Some((id, title)) => empty(&format!("pleach:{id}"), title),
+            None => empty(&format!("pleach:lost-{session}"), &format!("salvaged {session}")),
+        });
+        transcript.records.push(record);
+    }
+    let mut all: Vec<Transcript> = found.into_values().collect();
+    all.iter_mut().for_each(join);
+    all
+}
+
+fn empty(source: &str, title: &str) -> Transcript {
+    Transcript { source: source.into(), title: title.into(), ..Transcript::default() }
+}
+
+/// A message whose parent is lost follows the one that was written before it.
+fn join(transcript: &mut Transcript) {
+    let mut known: HashSet<String> = HashSet::new();
+    let mut before: Option<String> = None;
+    for record in &mut transcript.records {
+        if record.parent.as_ref().is_some_and(|parent| !known.contains(parent)) {
+            record.parent.clone_from(&before);
+        }
+        known.insert(record.id.clone());
+        before = Some(record.id.clone());
+    }
+    transcript.current = before;
+}
+
+fn record(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<Record> {
+    let (parts, extra): (Option<String>, Option<String>) = (row.get(11)?, row.get(12)?);
+    let content = content::unpack(conn, parts.as_deref(), extra.as_deref()).unwrap_or_else(|_| Content::text(LOST));
+    Ok(Record {
+        id: row.get::<_, NodeId>(2)?.to_string(),
+        parent: row.get::<_, Option<NodeId>>(3)?.map(|id| id.to_string()),
+        role: Role::from_name(row.get_ref(4)?.as_str()?).unwrap_or(Role::User),
+        name: row.get(7)?,
+        content,
+        end: End::from_name(row.get_ref(5)?.as_str()?).unwrap_or(End::Interrupted),
+        at: row.get(6)?,
+        lane: row.get(8)?,
+        hidden: row.get(10)?,
+        model: row.get(9)?,
+        label: String::new(),
+        favourite: false,
+    })
+}
+
+/// The rows of a table by their numbers; after one that cannot be read it goes on with the next number.
+fn scan<T>(conn: &Connection, sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Vec<(i64, T)> {
+    let (mut found, mut last, mut failed) = (Vec::new(), 0_i64, 0);
+    let Ok(mut query) = conn.prepare(sql) else { return found };
+    while failed < PATIENCE {
+        let Ok(mut rows) = query.query([last]) else { return found };
+        loop {
+            match rows.next() {
+                Ok(None) => return found,
+                Ok(Some(row)) => {
+                    failed = 0;
+                    last = row.get(0).unwrap_or(last + 1);
+                    if let Ok(value) = read(row) {
+                        found.push((last, value));
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        failed += 1;
+        last += 1;
+    }
+    found
+}

@@ -1,0 +1,146 @@
+//! Words in a message: whether one begins so, and the place of the first match in its surroundings. Words are what the index
+//! takes for them: runs of letters and digits, without case and Latin marks.
+//! Not for: finding messages (`messages`).
+
+use std::ops::Range;
+
+/// Words of an excerpt, and those of them that stand before the match.
+const WORDS: usize = 40;
+const BEFORE: usize = 10;
+
+/// Whether a word of a text begins so.
+pub(crate) fn begins(text: &str, open: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| {
+        let mut letters = word.chars().map(folded);
+        open.chars().all(|wanted| letters.next() == Some(wanted))
+    })
+}
+
+/// A letter in lower case and, where it is a Latin one, without its marks, as the index has it.
+pub(crate) fn folded(c: char) -> char {
+    match c.to_lowercase().next().unwrap_or(c) {
+        'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
+        'ç' | 'ć' | 'č' => 'c',
+        'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => 'e',
+        'ì'..='ï' | 'ī' | 'į' => 'i',
+        'ñ' | 'ń' | 'ň' => 'n',
+        'ò'..='ö' | 'ō' | 'ő' => 'o',
+        'ś' | 'š' | 'ş' | 'ș' => 's',
+        'ù'..='ü' | 'ū' | 'ů' | 'ű' => 'u',
+        'ý' | 'ÿ' => 'y',
+        'ź' | 'ż' | 'ž' => 'z',
+        other => other,
+    }
+}
+
+/// The beginning of what matches in its surroundings, in pieces: whether a piece is a match, and its words. Without a match
+/// the text's first words.
+pub(crate) fn pieces(text: &str, phrases: &[String], open: bool) -> Vec<(bool, String)> {
+    let wanted: Vec<Vec<String>> =
+        phrases.iter().map(|phrase| parts(phrase)).filter(|parts| !parts.is_empty()).collect();
+    let mut seen: Vec<Range<usize>> = Vec::new();
+    let mut hits: Vec<Range<usize>> = Vec::new();
+    let mut first = None;
+    for word in words(text) {
+        seen.push(word);
+        let ends = |(at, parts): (usize, &Vec<String>)| {
+            let from = seen.len().checked_sub(parts.len())?;
+            let begun = open && at + 1 == wanted.len();
+            let fits = parts
+                .iter()
+                .zip(&seen[from..])
+                .enumerate()
+                .all(|(n, (part, word))| is(&text[word.clone()], part, begun && n + 1 == parts.len()));
+            fits.then_some(from)
+        };
+        if let Some(from) = wanted.iter().enumerate().find_map(ends) {
+            first.get_or_insert(from);
+            let start = seen[from].start;
+            hits.retain(|hit| hit.start < start);
+            hits.push(start..seen[seen.len() - 1].end);
+        }
+        if first.is_some_and(|first| seen.len() > first.saturating_sub(BEFORE) + WORDS) {
+            break;
+        }
+    }
+    let from = first.unwrap_or(0).saturating_sub(BEFORE);
+    let start = if from == 0 { 0 } else { seen[from].start };
+    let end = seen.get(from + WORDS).map_or(text.len(), |cut| seen[from + WORDS - 1].end.min(cut.start));
+    cut(text, start..end, hits)
+}
+
+/// The part of a text in pieces, with a sign where something is left out.
+fn cut(text: &str, range: Range<usize>, hits: Vec<Range<usize>>) -> Vec<(bool, String)> {
+    let mut all = Vec::new();
+    let mut at = range.start;
+    let mut lead = if at > 0 { "…" } else { "" };
+    for hit in hits.into_iter().filter(|hit| hit.end <= range.end) {
+        if hit.start > at || !lead.is_empty() {
+            all.push((false, format!("{lead}{}", &text[at..hit.start.max(at)])));
+        }
+        lead = "";
+        all.push((true, text[hit.start.max(at)..hit.end].to_owned()));
+        at = hit.end;
+    }
+    let rest = format!("{lead}{}{}", &text[at..range.end], if range.end < text.len() { "…" } else { "" });
+    all.extend((!rest.is_empty()).then_some((false, rest)));
+    all
+}
+
+/// Where the words of a text stand.
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + text[at..].find(char::is_alphanumeric)?;
+        let end = text[start..].find(|c: char| !c.is_alphanumeric()).map_or(text.len(), |end| start + end);
+        at = end;
+        Some(start..end)
+    })
+}
+
+/// The words of a phrase, folded.
+fn parts(phrase: &str) -> Vec<String> {
+    words(phrase).map(|word| phrase[word].chars().map(folded).collect()).collect()
+}
+
+/// Whether a word is this one, or begins so.
+fn is(word: &str, wanted: &str, begun: bool) -> bool {
+    let mut letters = word.chars().map(folded);
+    wanted.chars().all(|letter| letters.next() == Some(letter)) && (begun || letters.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn found(text: &str, phrases: &[&str], open: bool) -> String {
+        let phrases: Vec<String> = phrases.iter().map(|&phrase| phrase.to_owned()).collect();
+        let told = pieces(text, &phrases, open);
+        told.into_iter().map(|(hit, words)| if hit { format!("[{words}]") } else { words }).collect()
+    }
+
+    #[test]
+    fn matches_are_marked_where_they_stand() {
+        assert_eq!(found("A Bee and a béé", &["bee"], false), "A [Bee] and a [béé]");
+        assert_eq!(found("bees dance in circles", &["bee"], false), "bees dance in circles");
+        assert_eq!(found("bees dance in circles", &["dance in", "bee"], true), "[bees] [dance in] circles");
+        assert_eq!(found("a.b-c", &["b c"], false), "a.[b-c]");
+        assert_eq!(found("", &["b"], false), "");
+        let long = format!("{}needle {}", "hay ".repeat(50), "straw ".repeat(50));
+        let told = found(&long, &["needle"], false);
+        assert!(told.starts_with("…hay") && told.contains("hay [needle] straw") && told.ends_with("straw…"), "{told}");
+        assert_eq!(told.split_whitespace().count(), WORDS);
+    }
+
+    proptest! {
+        #[test]
+        fn an_excerpt_is_the_text_itself(text in "[a-cé .]{0,300}", phrase in "[a-c]{1,2}( [a-c])?", open: bool) {
+            let told = pieces(&text, &[phrase], open);
+            let words: String = told.iter().map(|(_, words)| words.as_str()).collect();
+            prop_assert!(text.contains(words.trim_matches('…')));
+            prop_assert!(told.iter().all(|(_, words)| !words.is_empty()));
+        }
+    }
+}

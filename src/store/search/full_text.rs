@@ -1,0 +1,78 @@
+//! Full-text search over messages.
+//! Not for: retrieval into prompts, or titles of sessions (they are few; the caller looks through the cards).
+
+use crate::domain::base::ids::SessionId;
+use crate::store::Store;
+use crate::store::sql::int;
+use crate::store::types::{Hit, StoreError};
+use rusqlite::OptionalExtension;
+
+/// Words of one search that count; more would only cost time.
+const WORDS: usize = 32;
+
+impl Store {
+    /// The messages that hold all these words, best first; of one session where one is named. The last word may be the
+    /// beginning of one.
+    pub fn search(&self, words: &str, session: Option<SessionId>, limit: usize) -> Result<Vec<Hit>, StoreError> {
+        let Some(words) = expression(words) else { return Ok(Vec::new()) };
+        self.read(|conn| {
+            let scope = match session {
+                None => None,
+                Some(id) => {
+                    let mut query = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
+                    match query.query_row([id], |row| row.get::<_, i64>(0)).optional()? {
+                        Some(n) => Some(n),
+                        None => return Ok(Vec::new()),
+                    }
+                }
+            };
+            // The session is part of the match: a filter after it would rank all sessions first.
+            let expression = match scope {
+                Some(n) => format!("session : s{n} AND {words}"),
+                None => words,
+            };
+            let mut query = conn.prepare_cached(
+                "SELECT session.id, node.id, search.rank
+                 FROM search JOIN node ON node.n = search.rowid JOIN session ON session.n = node.session
+                 WHERE search MATCH ?1 AND search.rank MATCH 'bm25(0.0, 1.0)' ORDER BY search.rank LIMIT ?2",
+            )?;
+            let hits = query.query_map((expression, int(limit as u64)), |row| {
+                Ok(Hit { session: row.get(0)?, node: row.get(1)?, score: row.get(2)? })
+            })?;
+            Ok(hits.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// What a person typed as an FTS5 expression in which nothing is an operator; none where there is no word in it.
+fn expression(typed: &str) -> Option<String> {
+    let cleaned = typed.replace('\0', " ");
+    let words: Vec<String> = cleaned
+        .split_whitespace()
+        .filter(|word| word.chars().any(char::is_alphanumeric))
+        .take(WORDS)
+        .map(str::to_owned)
+        .collect();
+    let last = words.last()?;
+    let open = !cleaned.ends_with(char::is_whitespace) && last.chars().count() >= 3;
+    Some(phrases(&words, open))
+}
+
+/// Phrases that all must be there, as an FTS5 expression; the last may be the beginning of a word.
+pub(crate) fn phrases(all: &[String], open: bool) -> String {
+    let quoted: Vec<String> = all.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
+    format!("words : ({}{})", quoted.join(" AND "), if open { " *" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_typed_is_an_operator() {
+        assert_eq!(expression("a NOT b").as_deref(), Some("words : (\"a\" AND \"NOT\" AND \"b\")"));
+        assert_eq!(expression("say \"hi").as_deref(), Some("words : (\"say\" AND \"\"\"hi\" *)"));
+        assert_eq!(expression("done ").as_deref(), Some("words : (\"done\")"));
+        assert_eq!(expression("-- ()* \0"), None);
+    }
+}

@@ -1,0 +1,6 @@
+//! Search over the messages of all sessions.
+//! Not for: retrieval for a plan (the room `retrieval`).
+
+pub(super) mod excerpt;
+pub(super) mod full_text;
+pub(super) mod messages;

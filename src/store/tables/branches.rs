@@ -1,0 +1,163 @@
+//! Branches with their marks.
+//! Not for: the state version that counts on a branch; the engine finds it on the path.
+
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Atom, Mark};
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::{Json, int, uint};
+use crate::store::types::{StoreError, Write};
+use rusqlite::{OptionalExtension, Row};
+use std::collections::HashMap;
+
+fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> {
+    let branch = Branch {
+        id: row.get(1)?,
+        session,
+        name: row.get(2)?,
+        head: row.get(3)?,
+        parent: row.get(4)?,
+        fork: row.get(5)?,
+        archived: row.get(6)?,
+        created_at: row.get(7)?,
+        seq: uint(row.get(8)?),
+        overrides: row.get::<_, Json<_>>(9)?.0,
+        anchor: row.get::<_, Option<Json<_>>>(10)?.map(|anchor| anchor.0),
+        marks: Vec::new(),
+        state: None,
+        offered: None,
+        reply: row.get(11)?,
+        capsules: row.get::<_, Json<_>>(12)?.0,
+    };
+    Ok((row.get(0)?, branch))
+}
+
+impl Store {
+    /// A session's branches in the order in which they were made, with their marks. Their `state` is none.
+    pub fn branches(&self, session: SessionId) -> Result<Vec<Branch>, StoreError> {
+        self.read(|conn| {
+            let view = conn.unchecked_transaction()?;
+            let mut marks: HashMap<i64, Vec<Mark>> = HashMap::new();
+            let mut query = view.prepare_cached(
+                "SELECT mark.branch, mark.body FROM branch JOIN mark ON mark.branch = branch.n
+                 WHERE branch.session = (SELECT n FROM session WHERE id = ?1) ORDER BY mark.n",
+            )?;
+            for row in query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Mark>>(1)?.0)))? {
+                let (branch, mark) = row?;
+                marks.entry(branch).or_default().push(mark);
+            }
+            let mut query = view.prepare_cached(
+                "SELECT n, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply, capsules
+                 FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
+            )?;
+            let rows = query.query_map([session], |row| branch(row, session))?;
+            rows.map(|row| {
+                let (n, branch) = row?;
+                Ok(Branch { marks: marks.remove(&n).unwrap_or_default(), ..branch })
+            })
+            .collect()
+        })
+    }
+}
+
+/// Carries out the writes that concern one branch.
+pub(crate) fn apply(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
+    match write {
+        Write::PutBranch(branch) => put(apply, branch),
+        Write::MoveHead { branch, expect, head } => apply.must(
+            "UPDATE branch SET head = ?3, seq = seq + 1 WHERE id = ?1 AND head IS ?2",
+            &[branch, &apply.real_of(*expect), &apply.real_of(*head)],
+        ),
+        Write::Name { branch, name } => apply.must("UPDATE branch SET name = ?2 WHERE id = ?1", &[branch, name]),
+        Write::Archive { branch, archived } => archive(apply, *branch, *archived),
+        Write::SetOverrides { branch, overrides } => {
+            apply.must("UPDATE branch SET overrides = ?2 WHERE id = ?1", &[branch, &Json(overrides)])
+        }
+        Write::SetAnchor { branch, anchor } => {
+            apply.must("UPDATE branch SET anchor = ?2 WHERE id = ?1", &[branch, &anchor.as_ref().map(Json)])
+        }
+        Write::SetReply { branch, reply } => apply.must("UPDATE branch SET reply = ?2 WHERE id = ?1", &[branch, reply]),
+        Write::PutMark { branch, target, expect, mark } => {
+            put_mark(apply, apply.branch(*branch)?, target, *expect, mark.as_ref())
+        }
+        Write::UseBranch(branch) => apply.must(
+            "UPDATE branch SET used = 1 + (SELECT max(b.used) FROM branch AS b WHERE b.session = branch.session)
+             WHERE id = ?1",
+            &[branch],
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn put(apply: &Apply<'_>, branch: &Branch) -> Result<(), StoreError> {
+    let session = apply.session(branch.session)?;
+    apply.run(
+        "INSERT INTO branch (session, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply,
+           capsules)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        &[
+            &session,
+            &branch.id,
+            &branch.name,
+            &apply.real_of(branch.head),
+            &branch.parent,
+            &apply.real_of(branch.fork),
+            &branch.archived,
+            &branch.created_at,
+            &int(branch.seq),
+            &Json(&branch.overrides),
+            &branch.anchor.as_ref().map(Json),
+            &branch.reply,
+            &Json(&branch.capsules),
+        ],
+    )?;
+    let row = apply.conn.last_insert_rowid();
+    for mark in &branch.marks {
+        put_mark(apply, row, &mark.target, None, Some(mark))?;
+    }
+    apply.must(
+        "UPDATE session SET updated_at = max(updated_at, ?2), branches = branches + ?3 WHERE n = ?1",
+        &[&session, &branch.created_at, &i64::from(!branch.archived)],
+    )
+}
+
+fn archive(apply: &Apply<'_>, branch: BranchId, archived: bool) -> Result<(), StoreError> {
+    apply.branch(branch)?;
+    let changed =
+        apply.run("UPDATE branch SET archived = ?2 WHERE id = ?1 AND archived <> ?2", &[&branch, &archived])?;
+    if changed == 0 {
+        return Ok(());
+    }
+    apply.must(
+        "UPDATE session SET branches = branches + ?2 WHERE n = (SELECT session FROM branch WHERE id = ?1)",
+        &[&branch, &if archived { -1_i64 } else { 1 }],
+    )
+}
+
+fn put_mark(
+    apply: &Apply<'_>,
+    branch: i64,
+    target: &Atom,
+    expect: Option<u64>,
+    mark: Option<&Mark>,
+) -> Result<(), StoreError> {
+    let key = target.key();
+    let found: Option<i64> = apply
+        .conn
+        .prepare_cached("SELECT revision FROM mark WHERE branch = ?1 AND target = ?2")?
+        .query_row((branch, key), |row| row.get(0))
+        .optional()?;
+    if found.map(uint) != expect {
+        return Err(StoreError::Moved);
+    }
+    match mark {
+        None => apply.run("DELETE FROM mark WHERE branch = ?1 AND target = ?2", &[&branch, &key])?,
+        Some(mark) => apply.run(
+            "INSERT INTO mark (branch, target, revision, body) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (branch, target) DO UPDATE SET revision = excluded.revision, body = excluded.body",
+            &[&branch, &key, &int(mark.revision), &Json(mark)],
+        )?,
+    };
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Contents as they stand in a row: JSON, with large texts in `body`, once each.
+//! Not for: heads of nodes (`nodes`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::{Content, Part};
+use crate::store::apply::Apply;
+use crate::store::types::StoreError;
+use rusqlite::Connection;
+use serde_json::Value;
+
+/// Texts longer than this are shared by hash.
+pub(crate) const LARGE: usize = 4 * 1024;
+
+/// Where a large text stood, its hash stands under this name.
+const BIG: &str = "big";
+
+/// A part's one field that may be large.
+fn field(part: &Part) -> Option<&'static str> {
+    match part {
+        Part::Text { .. } | Part::Reasoning { .. } => Some("text"),
+        Part::Call { .. } => Some("args"),
+        Part::Reply { .. } => Some("body"),
+        Part::Opaque { .. } => None,
+    }
+}
+
+fn field_of(kind: &str) -> Option<&'static str> {
+    match kind {
+        "text" | "reasoning" => Some("text"),
+        "call" => Some("args"),
+        "reply" => Some("body"),
+        _ => None,
+    }
+}
+
+/// The columns `parts` and `extra` of a content; its large texts are stored (or counted once more).
+pub(crate) fn pack(apply: &Apply<'_>, content: &Content) -> Result<(Option<String>, Option<String>), StoreError> {
+    let extra = content.extra.as_ref().map(serde_json::to_string).transpose()?;
+    if content.parts.is_empty() {
+        return Ok((None, extra));
+    }
+    let mut parts = Vec::with_capacity(content.parts.len());
+    for part in &content.parts {
+        parts.push(pack_part(apply, part)?);
+    }
+    Ok((Some(serde_json::to_string(&parts)?), extra))
+}
+
+fn pack_part(apply: &Apply<'_>, part: &Part) -> Result<Value, StoreError> {
+    let mut value = serde_json::to_value(part)?;
+    let Some((map, name)) = value.as_object_mut().zip(field(part)) else { return Ok(value) };
+    match map.get(name).and_then(Value::as_str).filter(|text| text.len() > LARGE) {
+        None => {}
+        Some(text) => {
+            let hash = Hash::of(text.as_bytes());
+            apply.run(
+                "INSERT INTO body (hash, text, refs) VALUES (?1, ?2, 1) ON CONFLICT (hash) DO UPDATE SET refs = refs + 1",
+                &[&hash, &text],
+            )?;
+            map.remove(name);
+            map.insert(BIG.into(), hash.to_string().into());
+        }
+    }
+    Ok(value)
+}
+
+/// The content that was packed into these columns.
+pub(crate) fn unpack(conn: &Connection, parts: Option<&str>, extra: Option<&str>) -> Result<Content, StoreError> {
+    let mut values: Vec<Value> = parts.map(serde_json::from_str).transpose()?.unwrap_or_default();
+    for map in values.iter_mut().filter_map(Value::as_object_mut) {
+        let Some(hash) = big(map) else { continue };
+        let name = map.get("part").and_then(Value::as_str).and_then(field_of).unwrap_or("text");
+        let mut query = conn.prepare_cached("SELECT text FROM body WHERE hash = ?1")?;
+        let text: String = query.query_row([hash], |row| row.get(0))?;
+        map.remove(BIG);
+        map.insert(name.into(), text.into());
+    }
+    let parts = serde_json::from_value(Value::Array(values))?;
+    Ok(Content { parts, extra: extra.map(serde_json::from_str).transpose()? })
+}
+
+/// The hashes of the large texts in a column `parts`, as often as they stand there.
+pub(crate) fn large(parts: &str) -> Result<Vec<Hash>, StoreError> {
+    let values: Vec<Value> = serde_json::from_str(parts)?;
+    Ok(values.iter().filter_map(Value::as_object).filter_map(big).collect())
+}
+
+fn big(map: &serde_json::Map<String, Value>) -> Option<Hash> {
+    map.get(BIG).and_then(Value::as_str).and_then(|hash| hash.parse().ok())
+}
+
+/// Gives up one use of a large text; the last one deletes it.
+pub(crate) fn release(apply: &Apply<'_>, hash: Hash) -> Result<(), StoreError> {
+    apply.run("UPDATE body SET refs = refs - 1 WHERE hash = ?1", &[&hash])?;
+    apply.run("DELETE FROM body WHERE hash = ?1 AND refs <= 0", &[&hash])?;
+    Ok(())
+}

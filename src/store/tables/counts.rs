@@ -1,0 +1,60 @@
+//! Token counts by hash, and small named values.
+//! Not for: counting (`llm`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::call::tokens::Encoding;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::types::StoreError;
+use rusqlite::OptionalExtension;
+use std::collections::HashMap;
+
+impl Store {
+    /// The counts that are known of these texts.
+    pub fn counts(&self, keys: &[Hash], encoding: Encoding) -> Result<HashMap<Hash, u32>, StoreError> {
+        self.read(|conn| {
+            let view = conn.unchecked_transaction()?;
+            let mut query = view.prepare_cached("SELECT tokens FROM token_count WHERE key = ?1 AND encoding = ?2")?;
+            let mut found = HashMap::with_capacity(keys.len());
+            let encoding = encoding.name();
+            for key in keys {
+                if let Some(tokens) = query.query_row((key, &encoding), |row| row.get(0)).optional()? {
+                    found.insert(*key, tokens);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// A small value.
+    pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
+            Ok(query.query_row([key], |row| row.get(0)).optional()?)
+        })
+    }
+}
+
+/// Counts, new or the same as before.
+pub(crate) fn put(apply: &Apply<'_>, counts: &[(Hash, Encoding, u32)]) -> Result<(), StoreError> {
+    for (key, encoding, tokens) in counts {
+        apply.run(
+            "INSERT INTO token_count (key, encoding, tokens) VALUES (?1, ?2, ?3)
+             ON CONFLICT (key, encoding) DO UPDATE SET tokens = excluded.tokens",
+            &[key, &encoding.name(), tokens],
+        )?;
+    }
+    Ok(())
+}
+
+/// A small value, or none.
+pub(crate) fn set(apply: &Apply<'_>, key: &str, value: Option<&str>) -> Result<(), StoreError> {
+    match value {
+        Some(value) => apply.run(
+            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            &[&key, &value],
+        )?,
+        None => apply.run("DELETE FROM setting WHERE key = ?1", &[&key])?,
+    };
+    Ok(())
+}

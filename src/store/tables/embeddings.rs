@@ -1,0 +1,46 @@
+//! Vectors of passages, by the model that made them and the hash of the text: bytes that only the retrieval room reads.
+//! Not for: which texts have one (`engine`).
+
+use crate::domain::base::hash::Hash;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::types::StoreError;
+use rusqlite::OptionalExtension as _;
+use std::collections::HashMap;
+
+impl Store {
+    /// The vectors of a model that are there for these hashes.
+    pub fn embeddings(&self, model: &str, keys: &[Hash]) -> Result<HashMap<Hash, Vec<u8>>, StoreError> {
+        self.read(|conn| {
+            let view = conn.unchecked_transaction()?;
+            let mut query = view.prepare_cached("SELECT code FROM embedding WHERE model = ?1 AND key = ?2")?;
+            let mut found = HashMap::with_capacity(keys.len());
+            for key in keys {
+                if let Some(code) = query.query_row((model, key), |row| row.get(0)).optional()? {
+                    found.insert(*key, code);
+                }
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// Vectors, new or in place of what was there.
+pub(crate) fn put(apply: &Apply<'_>, model: &str, codes: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
+    for (key, code) in codes {
+        apply.run(
+            "INSERT INTO embedding (model, key, code) VALUES (?1, ?2, ?3)
+             ON CONFLICT (model, key) DO UPDATE SET code = excluded.code",
+            &[&model, key, code],
+        )?;
+    }
+    Ok(())
+}
+
+/// Every model's vectors of these texts go.
+pub(crate) fn drop(apply: &Apply<'_>, keys: &[Hash]) -> Result<(), StoreError> {
+    for key in keys {
+        apply.run("DELETE FROM embedding WHERE key = ?1", &[key])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! State versions and the operation log of a session.
+//! Not for: deciding which state version counts, or undoing (`engine`).
+
+use crate::domain::base::ids::SessionId;
+use crate::domain::conversation::branch::StateVersion;
+use crate::domain::conversation::operation::Operation;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::{Json, int, uint};
+use crate::store::types::StoreError;
+
+impl Store {
+    /// A session's state versions, oldest first.
+    pub fn states(&self, session: SessionId) -> Result<Vec<StateVersion>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM state_version WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY version",
+            )?;
+            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// A session's operations, oldest first.
+    pub fn ops(&self, session: SessionId) -> Result<Vec<Operation>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT seq, undone, body FROM operation WHERE session = (SELECT n FROM session WHERE id = ?1)
+                 ORDER BY seq",
+            )?;
+            let rows = query.query_map([session], |row| {
+                let body: Operation = row.get::<_, Json<_>>(2)?.0;
+                Ok(Operation { seq: uint(row.get(0)?), undone: row.get(1)?, ..body })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// A state version, new or changed.
+pub(crate) fn put_state(apply: &Apply<'_>, session: SessionId, version: &StateVersion) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let version = StateVersion { node: apply.real(version.node), ..version.clone() };
+    apply.run(
+        "INSERT INTO state_version (session, version, node, body) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (session, version) DO UPDATE SET node = excluded.node, body = excluded.body",
+        &[&row, &version.version, &version.node, &Json(&version)],
+    )?;
+    Ok(())
+}
+
+/// An operation. What was undone before it can no longer be done again.
+pub(crate) fn put_op(apply: &Apply<'_>, operation: &Operation) -> Result<(), StoreError> {
+    let row = apply.session(operation.session)?;
+    apply.run("DELETE FROM operation WHERE session = ?1 AND undone = 1", &[&row])?;
+    apply.run(
+        "INSERT INTO operation (session, undone, body) VALUES (?1, ?2, ?3)",
+        &[&row, &operation.undone, &Json(operation)],
+    )?;
+    Ok(())
+}
+
+/// Undone, or done again.
+pub(crate) fn set_undone(apply: &Apply<'_>, seq: u64, undone: bool) -> Result<(), StoreError> {
+    apply.must("UPDATE operation SET undone = ?2 WHERE seq = ?1", &[&int(seq), &undone])
+}

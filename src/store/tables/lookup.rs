@@ -1,0 +1,148 @@
+//! Looking something up inside the transaction that will write: nobody can write between the look and the write.
+//! Not for: reads that lead to no write; those go through the pool.
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::message::End;
+use crate::store::Store;
+use crate::store::file::writer::Decided;
+use crate::store::sql::uint;
+use crate::store::types::{StoreError, Write};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+use std::sync::{Arc, Mutex};
+
+/// What the store holds, as a transaction sees it.
+pub struct Known<'a>(pub(crate) &'a Connection);
+
+/// What is known of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// Its id.
+    pub id: NodeId,
+    /// Its key.
+    pub key: Hash,
+    /// Its time.
+    pub at: i64,
+    /// The hash of what it says.
+    pub content: Option<Hash>,
+    /// What it said was removed.
+    pub removed: bool,
+}
+
+/// A branch's name and place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// Its id.
+    pub id: BranchId,
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub head: Option<NodeId>,
+}
+
+impl Store {
+    /// Looks, decides what to write, and writes it, all in one transaction.
+    ///
+    /// # Errors
+    /// Those of looking and writing; then nothing was written.
+    pub fn decide<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Known<'_>) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        let result: Arc<Mutex<Option<T>>> = Arc::default();
+        let put = Arc::clone(&result);
+        let decided: Decided = Box::new(move |conn| {
+            let (writes, value) = work(&Known(conn))?;
+            *crate::store::file::pool::lock(&put) = Some(value);
+            Ok(writes)
+        });
+        thread.decide(decided).map_err(|error| self.named(error))?;
+        let value = crate::store::file::pool::lock(&result).take();
+        value.ok_or_else(|| StoreError::Sql("a transaction gave no result".into()))
+    }
+}
+
+impl Known<'_> {
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.0.prepare_cached(sql)?.query_row(params, read).optional()?)
+    }
+
+    /// A small value.
+    pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.one("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
+    }
+
+    /// The title of a session, where there is such a session.
+    pub fn title(&self, session: SessionId) -> Result<Option<String>, StoreError> {
+        self.one("SELECT title FROM session WHERE id = ?1", [session], |row| row.get(0))
+    }
+
+    /// The node of a session with this key.
+    pub fn by_key(&self, session: SessionId, key: Hash) -> Result<Option<Standing>, StoreError> {
+        self.one(
+            "SELECT id, key, at, content, \"end\" FROM node
+             WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
+            (session, key),
+            standing,
+        )
+    }
+
+    /// The node of a session with this id.
+    pub fn by_id(&self, session: SessionId, id: NodeId) -> Result<Option<Standing>, StoreError> {
+        self.one(
+            "SELECT id, key, at, content, \"end\" FROM node
+             WHERE id = ?2 AND session = (SELECT n FROM session WHERE id = ?1)",
+            (session, id),
+            standing,
+        )
+    }
+
+    /// The branches of a session in the order in which they were made.
+    pub fn branches(&self, session: SessionId) -> Result<Vec<Named>, StoreError> {
+        let mut query = self.0.prepare_cached(
+            "SELECT id, name, head FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
+        )?;
+        let rows =
+            query.query_map([session], |row| Ok(Named { id: row.get(0)?, name: row.get(1)?, head: row.get(2)? }))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The number of a session's next state version.
+    pub fn next_state(&self, session: SessionId) -> Result<u32, StoreError> {
+        let last: Option<i64> = self
+            .one(
+                "SELECT max(version) FROM state_version WHERE session = (SELECT n FROM session WHERE id = ?1)",
+                [session],
+                |row| row.get(0),
+            )?
+            .flatten();
+        Ok(u32::try_from(last.map_or(0, uint)).unwrap_or(u32::MAX - 1) + 1)
+    }
+
+    /// Whether anything stands on a message.
+    pub fn tagged(&self, session: SessionId, node: Hash) -> Result<bool, StoreError> {
+        let found = self.one(
+            "SELECT 1 FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",
+            (session, node),
+            |_| Ok(()),
+        )?;
+        Ok(found.is_some())
+    }
+}
+
+fn standing(row: &Row<'_>) -> rusqlite::Result<Standing> {
+    let end: String = row.get(4)?;
+    Ok(Standing {
+        id: row.get(0)?,
+        key: row.get(1)?,
+        at: row.get(2)?,
+        content: row.get(3)?,
+        removed: End::from_name(&end) == Some(End::Removed),
+    })
+}

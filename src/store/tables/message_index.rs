@@ -1,0 +1,126 @@
+//! The word indexes of sessions, in segments whose bytes only the retrieval room reads.
+//! Not for: full-text search (`search::full_text`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::SessionId;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::types::{StoreError, Write};
+use rusqlite::OptionalExtension as _;
+
+/// A segment's number with its digest and its header.
+pub(crate) type Segment = (Hash, Vec<u8>);
+/// What still grows, with the digest of the segment before it.
+pub(crate) type Tail = (Option<Hash>, Vec<u8>);
+
+impl Store {
+    /// The headers of a session's segments, in order.
+    pub fn shelf(&self, session: SessionId) -> Result<Vec<Segment>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY segment",
+            )?;
+            Ok(query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The part that still grew when it was stored last: digest of the segment before it, bytes.
+    pub fn shelf_tail(&self, session: SessionId) -> Result<Option<Tail>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT before, body FROM shelf_tail WHERE session = (SELECT n FROM session WHERE id = ?1)",
+            )?;
+            Ok(query.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+        })
+    }
+
+    /// Whether this very segment is in the store.
+    pub fn holds_segment(&self, session: SessionId, segment: u32, digest: Hash) -> Result<bool, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT 1 FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) AND segment = ?2 AND digest = ?3",
+            )?;
+            Ok(query.exists((session, segment, digest))?)
+        })
+    }
+
+    /// The postings of some terms: term, segment, bytes.
+    pub fn postings(&self, session: SessionId, terms: &[u64]) -> Result<Vec<(u64, u32, Vec<u8>)>, StoreError> {
+        self.read(|conn| {
+            let mut of = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
+            let Some(row) = of.query_row([session], |row| row.get::<_, i64>(0)).optional()? else {
+                return Ok(Vec::new());
+            };
+            let mut query =
+                conn.prepare_cached("SELECT segment, list FROM posting WHERE session = ?1 AND term = ?2")?;
+            let mut found = Vec::new();
+            for term in terms {
+                for list in query.query_map((row, term.cast_signed()), |row| Ok((row.get(0)?, row.get(1)?)))? {
+                    let (segment, bytes) = list?;
+                    found.push((*term, segment, bytes));
+                }
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// A segment, where it continues what is there.
+pub(crate) fn put(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
+    let Write::PutShelf { session, segment, before, digest, header, lists } = write else { return Ok(()) };
+    let row = apply.session(*session)?;
+    let mut there = apply.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2")?;
+    let mut digest_of = |segment: i64| -> Result<Option<Hash>, StoreError> {
+        Ok(there.query_row((row, segment), |row| row.get(0)).optional()?)
+    };
+    let number = i64::from(*segment);
+    if digest_of(number)?.is_some() || digest_of(number - 1)? != *before {
+        return Ok(());
+    }
+    apply.run(
+        "INSERT INTO shelf (session, segment, digest, header) VALUES (?1, ?2, ?3, ?4)",
+        &[&row, &number, digest, header],
+    )?;
+    let mut insert =
+        apply.conn.prepare_cached("INSERT INTO posting (session, term, segment, list) VALUES (?1, ?2, ?3, ?4)")?;
+    for (term, list) in lists {
+        insert.execute((row, term.cast_signed(), number, list))?;
+    }
+    Ok(())
+}
+
+/// What still grows, where it continues what is there and all of its messages are.
+pub(crate) fn put_tail(
+    apply: &Apply<'_>,
+    session: SessionId,
+    before: Option<Hash>,
+    keys: &[Hash],
+    body: &[u8],
+) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let mut last =
+        apply.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 ORDER BY segment DESC LIMIT 1")?;
+    if last.query_row([row], |row| row.get::<_, Hash>(0)).optional()? != before {
+        return Ok(());
+    }
+    let mut there =
+        apply.conn.prepare_cached("SELECT 1 FROM node WHERE session = ?1 AND key = ?2 AND content IS NOT NULL")?;
+    for key in keys {
+        if !there.exists((row, key))? {
+            return Ok(());
+        }
+    }
+    apply.run(
+        "INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)",
+        &[&row, &before, &body],
+    )?;
+    Ok(())
+}
+
+/// All segments of a session go.
+pub(crate) fn drop_all(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
+    apply.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
+    apply.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;
+    apply.run("DELETE FROM shelf_tail WHERE session = ?1", &[&session])?;
+    Ok(())
+}

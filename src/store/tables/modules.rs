@@ -1,0 +1,53 @@
+//! Summaries of parts of programs, by workspace: versions, of which the newest that was not undone counts.
+//! Not for: summaries of turns (`summaries`).
+
+use crate::domain::summary::module::ModuleCard;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::Json;
+use crate::store::types::StoreError;
+
+/// Versions of one summary that are kept.
+const KEPT: i64 = 20;
+
+impl Store {
+    /// All versions of a workspace, by path, oldest first; with whether each was undone.
+    pub fn modules(&self, root: &str) -> Result<Vec<(ModuleCard, bool)>, StoreError> {
+        self.read(|conn| {
+            let mut query =
+                conn.prepare_cached("SELECT body, undone FROM module_card WHERE root = ?1 ORDER BY path, n")?;
+            let rows = query.query_map([root], |row| Ok((row.get::<_, Json<ModuleCard>>(0)?.0, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// A new version; what was undone before it is gone.
+pub(crate) fn put(apply: &Apply<'_>, root: &str, card: &ModuleCard) -> Result<(), StoreError> {
+    apply.run("DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1", &[&root, &card.path])?;
+    apply.run(
+        "INSERT INTO module_card (root, path, body, undone) VALUES (?1, ?2, ?3, 0)",
+        &[&root, &card.path, &Json(card)],
+    )?;
+    apply.run(
+        "DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND n NOT IN
+           (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 ORDER BY n DESC LIMIT ?3)",
+        &[&root, &card.path, &KEPT],
+    )?;
+    Ok(())
+}
+
+/// Undoes the newest version that was not, or does the oldest undone one again. `Moved` where there is none.
+pub(crate) fn step(apply: &Apply<'_>, root: &str, path: &str, forward: bool) -> Result<(), StoreError> {
+    let sql = if forward {
+        "UPDATE module_card SET undone = 0 WHERE n =
+           (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1 ORDER BY n LIMIT 1)"
+    } else {
+        "UPDATE module_card SET undone = 1 WHERE n =
+           (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 0 ORDER BY n DESC LIMIT 1)"
+    };
+    if apply.run(sql, &[&root, &path])? == 0 {
+        return Err(StoreError::Moved);
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! Nodes: putting them in, and reading their heads and contents.
+//! Not for: taking what they say away again (`removal`).
+
+use super::{content, sessions};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::conversation::message::{End, Node, NodeHead, Role};
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::{int, uint};
+use crate::store::types::StoreError;
+use rusqlite::types::FromSqlError;
+use rusqlite::{OptionalExtension, Row};
+
+const HEAD: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
+                    model, name, lane, external_id, parts, extra FROM node";
+
+/// The same without what only a whole node needs; reading a session's tree touches every row.
+const LIGHT: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
+                     model, name, lane, external_id FROM node";
+
+fn word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+    let text = row.get_ref(column)?;
+    let kind = text.data_type();
+    text.as_str().ok().and_then(read).ok_or_else(|| {
+        rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(FromSqlError::Other("an unknown word".into())))
+    })
+}
+
+fn head(row: &Row<'_>) -> rusqlite::Result<NodeHead> {
+    Ok(NodeHead {
+        id: row.get(0)?,
+        key: row.get(1)?,
+        parent: row.get(2)?,
+        ord: row.get(3)?,
+        role: word(row, 4, Role::from_name)?,
+        end: word(row, 5, End::from_name)?,
+        at: row.get(6)?,
+        bytes: uint(row.get(7)?),
+        calls: row.get(8)?,
+        hidden: row.get(9)?,
+        imported: row.get(10)?,
+        content: row.get(11)?,
+        preview: row.get(12)?,
+        model: row.get(13)?,
+        name: row.get(14)?,
+        lane: row.get(15)?,
+        external_id: row.get(16)?,
+    })
+}
+
+impl Store {
+    /// The heads of a session's nodes, parents before children.
+    pub fn heads(&self, session: SessionId) -> Result<Vec<NodeHead>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn
+                .prepare_cached(&format!("{LIGHT} WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n"))?;
+            Ok(query.query_map([session], head)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The whole node of a session with this key.
+    pub fn node_by_key(&self, session: SessionId, key: Hash) -> Result<Option<Node>, StoreError> {
+        let id: Option<NodeId> = self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT id FROM node WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
+            )?;
+            Ok(query.query_row((session, key), |row| row.get(0)).optional()?)
+        })?;
+        Ok(match id {
+            Some(id) => self.nodes(&[id])?.pop(),
+            None => None,
+        })
+    }
+
+    /// Whole nodes in the order asked for; those that are not there are left out.
+    pub fn nodes(&self, ids: &[NodeId]) -> Result<Vec<Node>, StoreError> {
+        self.read(|conn| {
+            // One view of the store: a message removed meanwhile is there with its large texts, or gone with them.
+            let view = conn.unchecked_transaction()?;
+            let mut query = view.prepare_cached(&format!("{HEAD} WHERE id = ?1"))?;
+            let mut found = Vec::with_capacity(ids.len());
+            for id in ids {
+                let row = query
+                    .query_row([id], |row| {
+                        Ok((head(row)?, row.get::<_, Option<String>>(17)?, row.get::<_, Option<String>>(18)?))
+                    })
+                    .optional()?;
+                if let Some((head, parts, extra)) = row {
+                    let content = content::unpack(&view, parts.as_deref(), extra.as_deref())?;
+                    found.push(Node { head, content });
+                }
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// New nodes; those whose key the session has are passed over, and what follows them hangs on the ones that are there.
+pub(crate) fn put(apply: &mut Apply<'_>, session: SessionId, nodes: &[Node]) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let (mut messages, mut newest) = (0, i64::MIN);
+    for node in nodes {
+        if put_one(apply, row, node)? {
+            messages += i64::from(node.head.content.is_some());
+            newest = newest.max(node.head.at);
+        }
+    }
+    sessions::touch(apply, row, newest, messages)
+}
+
+/// Whether the node is new.
+fn put_one(apply: &mut Apply<'_>, session: i64, node: &Node) -> Result<bool, StoreError> {
+    let head = &node.head;
+    let known: Option<NodeId> = apply
+        .conn
+        .prepare_cached("SELECT id FROM node WHERE session = ?1 AND key = ?2")?
+        .query_row((session, head.key), |row| row.get(0))
+        .optional()?;
+    if let Some(known) = known {
+        apply.twin(head.id, known);
+        return Ok(false);
+    }
+    let (parts, extra) = content::pack(apply, &node.content)?;
+    let parent = apply.real_of(head.parent);
+    apply.run(
+        "INSERT INTO node (session, id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content,
+           preview, model, name, lane, external_id, parts, extra)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+        &[
+            &session,
+            &head.id,
+            &head.key,
+            &parent,
+            &head.ord,
+            &head.role.name(),
+            &head.end.name(),
+            &head.at,
+            &int(head.bytes),
+            &head.calls,
+            &head.hidden,
+            &head.imported,
+            &head.content,
+            &head.preview,
+            &head.model,
+            &head.name,
+            &head.lane,
+            &head.external_id,
+            &parts,
+            &extra,
+        ],
+    )?;
+    if head.content.is_some() {
+        apply.run(
+            "INSERT INTO search (rowid, session, words) SELECT n, session, words FROM node_text WHERE n = ?1",
+            &[&apply.conn.last_insert_rowid()],
+        )?;
+    }
+    Ok(true)
+}

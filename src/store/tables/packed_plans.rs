@@ -1,0 +1,213 @@
+//! Plans' JSON as bytes of the table `plan`: a group of plans, each compressed with an earlier one of it as its dictionary.
+//! Not for: which plans there are (`plans`), or what stands in them.
+
+use crate::domain::base::hash::Hash;
+use crate::store::types::StoreError;
+use rusqlite::{Connection, OptionalExtension};
+use std::io::{Read as _, Write as _};
+use std::rc::Rc;
+
+/// Plans in a group. Each has at most six others below it (the bits of its place), and a group at most this many plans that
+/// must be written again when one of them changes.
+const GROUP: u32 = 64;
+
+const LEVEL: i32 = 3;
+
+fn length(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Compressed, with `base` as a dictionary.
+fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
+    let mut out = Vec::new();
+    let failed = |error: std::io::Error| StoreError::Sql(format!("a plan could not be compressed: {error}"));
+    let mut write = || -> std::io::Result<()> {
+        let mut encoder = match base {
+            Some(base) => zstd::stream::write::Encoder::with_ref_prefix(&mut out, LEVEL, base.as_bytes())?,
+            None => zstd::stream::write::Encoder::new(&mut out, LEVEL)?,
+        };
+        encoder.set_pledged_src_size(Some(text.len() as u64))?;
+        encoder.include_checksum(true)?;
+        if let Some(base) = base {
+            // The window reaches over the whole dictionary.
+            encoder.window_log((usize::BITS - (text.len() + base.len()).leading_zeros()).clamp(10, 27))?;
+            encoder.long_distance_matching(true)?;
+        }
+        encoder.write_all(text.as_bytes())?;
+        encoder.finish().map(drop)
+    };
+    write().map_err(failed)?;
+    Ok(out)
+}
+
+/// The way back.
+fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
+    let mut text = String::new();
+    let read = |text: &mut String| match base {
+        Some(base) => zstd::stream::read::Decoder::with_ref_prefix(body, base.as_bytes())?.read_to_string(text),
+        None => zstd::stream::read::Decoder::new(body)?.read_to_string(text),
+    };
+    read(&mut text).map_err(|error| StoreError::Sql(format!("a stored plan does not read: {error}")))?;
+    Ok(text)
+}
+
+/// The place whose plan is the dictionary of this one's.
+fn below(place: u32) -> Option<u32> {
+    (place > 0).then(|| place & (place - 1))
+}
+
+/// The text at a place of a group. Everything below it must be seen as it stood at one moment.
+fn text_at(conn: &Connection, group: i64, place: u32) -> Result<String, StoreError> {
+    let mut places = vec![place];
+    places.extend(std::iter::successors(below(place), |place| below(*place)));
+    let mut query = conn.prepare_cached("SELECT body FROM plan WHERE \"group\" = ?1 AND place = ?2")?;
+    let mut text: Option<String> = None;
+    for place in places.into_iter().rev() {
+        let body: Vec<u8> = query.query_row((group, place), |row| row.get(0))?;
+        text = Some(unpack(&body, text.as_deref())?);
+    }
+    Ok(text.unwrap_or_default())
+}
+
+/// A plan's text.
+pub(crate) fn read(conn: &Connection, id: Hash) -> Result<Option<String>, StoreError> {
+    let mut query = conn.prepare_cached("SELECT \"group\", place FROM plan WHERE id = ?1")?;
+    let found: Option<(i64, u32)> = query.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    found.map(|(group, place)| text_at(conn, group, place)).transpose()
+}
+
+/// Where a plan is made: rows of its session and branch.
+pub(crate) type Home = (Option<i64>, Option<i64>);
+
+/// The group that a new plan continues: its branch's last one, else (after a fork) its session's; none where that is full.
+fn group_for(conn: &Connection, home: Home) -> Result<Option<(i64, u32)>, StoreError> {
+    let mut group: Option<i64> = None;
+    for (column, row) in [("branch", home.1), ("session", home.0)] {
+        let sql = format!("SELECT \"group\" FROM plan WHERE {column} = ?1 ORDER BY n DESC LIMIT 1");
+        if let (None, Some(row)) = (group, row) {
+            group = conn.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?;
+        }
+    }
+    let Some(group) = group else { return Ok(None) };
+    let mut last = conn.prepare_cached("SELECT max(place) FROM plan WHERE \"group\" = ?1")?;
+    let place = last.query_row([group], |row| row.get::<_, u32>(0))? + 1;
+    Ok((place < GROUP).then_some((group, place)))
+}
+
+/// Stores a plan that is not there yet.
+pub(crate) fn insert(conn: &Connection, id: Hash, home: Home, text: &str) -> Result<(), StoreError> {
+    let next: i64 = conn.prepare_cached("SELECT coalesce(max(n), 0) + 1 FROM plan")?.query_row([], |row| row.get(0))?;
+    let mut put = conn.prepare_cached(
+        "INSERT INTO plan (n, id, session, branch, \"group\", place, size, body)
+         VALUES (?1, ?2, ?3, ?4, coalesce(?5, ?1), ?6, ?7, ?8)",
+    )?;
+    if let Some((group, place)) = group_for(conn, home)? {
+        let base = text_at(conn, group, below(place).unwrap_or(0))?;
+        let body = pack(text, Some(&base))?;
+        let mut first = conn.prepare_cached("SELECT length(body) FROM plan WHERE \"group\" = ?1 AND place = 0")?;
+        let whole: i64 = first.query_row([group], |row| row.get(0))?;
+        // Where little is alike (another subject, another budget), a group of its own.
+        if length(body.len()) * 2 <= whole || text.len() <= 2_048 {
+            put.execute((next, id, home.0, home.1, group, place, length(text.len()), body))?;
+            return Ok(());
+        }
+    }
+    put.execute((next, id, home.0, home.1, None::<i64>, 0, length(text.len()), pack(text, None)?))?;
+    Ok(())
+}
+
+/// A plan on the way through its group.
+struct Step {
+    place: u32,
+    was: Rc<str>,
+    is: Rc<str>,
+}
+
+/// Another text for a plan; none where it stays.
+pub(crate) type Change<'a> = dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError> + 'a;
+
+/// Shows `change` every plan of every group; where it gives another text, that is stored, and what was compressed with it.
+pub(crate) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<(), StoreError> {
+    let mut groups = conn.prepare_cached("SELECT n FROM plan WHERE place = 0")?;
+    let groups: Vec<i64> = groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for group in groups {
+        rewrite_group(conn, group, change)?;
+    }
+    Ok(())
+}
+
+fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Result<(), StoreError> {
+    let mut list = conn.prepare_cached("SELECT n, id, place FROM plan WHERE \"group\" = ?1 ORDER BY place")?;
+    let rows = list.query_map([group], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let rows: Vec<(i64, Hash, u32)> = rows.collect::<Result<_, _>>()?;
+    let mut read = conn.prepare_cached("SELECT body FROM plan WHERE n = ?1")?;
+    let mut put = conn.prepare_cached("UPDATE plan SET size = ?2, body = ?3 WHERE n = ?1")?;
+    let mut path: Vec<Step> = Vec::new();
+    for (n, id, place) in rows {
+        while path.last().is_some_and(|step| Some(step.place) != below(place)) {
+            path.pop();
+        }
+        let base = path.last();
+        let body: Vec<u8> = read.query_row([n], |row| row.get(0))?;
+        let was: Rc<str> = unpack(&body, base.map(|step| &*step.was))?.into();
+        let is: Rc<str> = change(id, &was)?.map_or_else(|| Rc::clone(&was), Into::into);
+        if is != was || base.is_some_and(|step| !Rc::ptr_eq(&step.was, &step.is)) {
+            put.execute((n, length(is.len()), pack(&is, base.map(|step| &*step.is))?))?;
+        }
+        path.push(Step { place, was, is });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::schema::STEPS;
+    use proptest::prelude::*;
+
+    fn tables() -> Connection {
+        let mut conn = Connection::open_in_memory().unwrap();
+        crate::store::schema::migrate(&mut conn, STEPS).unwrap();
+        conn
+    }
+
+    /// A plan that shares most of its rows with the ones before it.
+    fn text(seed: u64, turn: u64) -> String {
+        let rows = turn.saturating_sub(30)..=turn;
+        let row = |n: u64| format!("{{\"key\":\"{}\",\"free\":{turn}}}", Hash::of(&(seed + n).to_le_bytes()));
+        rows.map(row).collect::<Vec<_>>().concat()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Whatever is stored, on however many branches, and however often some of it is changed: each plan reads as it should.
+        #[test]
+        fn every_plan_reads_as_it_was_stored(
+            plans in prop::collection::vec((0_u8..4, 0_u64..3), 1..150),
+            hit in 0_u64..7,
+        ) {
+            let conn = tables();
+            let mut kept: Vec<(Hash, String)> = Vec::new();
+            for (turn, (branch, seed)) in (0_u64..).zip(&plans) {
+                let text = text(seed * 1_000_000, turn);
+                let id = Hash::of(&turn.to_le_bytes());
+                insert(&conn, id, (Some(i64::from(branch / 2)), Some(i64::from(*branch))), &text).unwrap();
+                kept.push((id, text));
+            }
+            rewrite(&conn, &mut |id, text| {
+                let (_, known) = kept.iter_mut().find(|(known, _)| *known == id).unwrap();
+                assert_eq!(known, text);
+                *known = if u64::from(id.0[0]) % 7 == hit { format!("{}changed", &known[..known.len() / 2]) } else { known.clone() };
+                Ok((known != text).then(|| known.clone()))
+            }).unwrap();
+            for (id, text) in kept {
+                prop_assert_eq!(read(&conn, id).unwrap(), Some(text));
+            }
+            let alien: i64 = conn.query_row(
+                "SELECT count(*) FROM plan JOIN plan AS first ON first.n = plan.\"group\" WHERE first.session <> plan.session",
+                [], |row| row.get(0)).unwrap();
+            prop_assert_eq!(alien, 0, "a group belongs to one session");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Plans by their id, as JSON: which there are, and bringing those of older versions into the present form.
+//! Not for: the runs made from them (`runs`), or how they are compressed (`packed_plans`).
+
+use super::packed_plans::{self, Home};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::{hex_range, uint};
+use crate::store::types::StoreError;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use std::time::{Duration, Instant};
+
+/// How long plans of older versions are moved at a stretch: what waits for the writer waits no longer.
+const STRETCH: Duration = Duration::from_millis(15);
+
+impl Store {
+    /// The plans whose id begins so, with their JSON; two where there are more than one.
+    pub fn plan_by_prefix(&self, prefix: &str) -> Result<Vec<(Hash, String)>, StoreError> {
+        let Some(range) = hex_range::<32>(prefix) else { return Ok(Vec::new()) };
+        self.read(|conn| {
+            let view = conn.unchecked_transaction()?;
+            let mut query = view.prepare_cached(
+                "SELECT id FROM (SELECT id FROM plan UNION ALL SELECT id FROM plan_text)
+                 WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 2",
+            )?;
+            let ids: Vec<Hash> = query.query_map(range, |row| row.get(0))?.collect::<Result<_, _>>()?;
+            ids.into_iter().map(|id| Ok((id, text(&view, id)?.unwrap_or_default()))).collect()
+        })
+    }
+
+    /// How many plans still stand as older versions wrote them, and how many there are in all.
+    pub fn plans_to_move(&self) -> Result<(u64, u64), StoreError> {
+        self.read(|conn| {
+            let left = left(conn)?;
+            let moved: i64 = conn.query_row("SELECT count(*) FROM plan", [], |row| row.get(0))?;
+            Ok((left, left + uint(moved)))
+        })
+    }
+
+    /// Brings some of those into the present form, for a few milliseconds; says how many are left.
+    pub(crate) fn move_plans(&self) -> Result<u64, StoreError> {
+        let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        writer.call(move_some).map_err(|error| self.named(error))
+    }
+}
+
+/// A plan's JSON, in whichever form it stands.
+fn text(conn: &Connection, id: Hash) -> Result<Option<String>, StoreError> {
+    if let Some(text) = packed_plans::read(conn, id)? {
+        return Ok(Some(text));
+    }
+    let mut old = conn.prepare_cached("SELECT body FROM plan_text WHERE id = ?1")?;
+    Ok(old.query_row([id], |row| row.get(0)).optional()?)
+}
+
+fn known(conn: &Connection, id: Hash) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM plan WHERE id = ?1 UNION ALL SELECT 1 FROM plan_text WHERE id = ?1";
+    Ok(conn.prepare_cached(sql)?.exists([id])?)
+}
+
+/// A plan; one that is known is the same.
+pub(crate) fn put(apply: &Apply<'_>, id: Hash, branch: BranchId, body: &str) -> Result<(), StoreError> {
+    if known(apply.conn, id)? {
+        return Ok(());
+    }
+    let mut query = apply.conn.prepare_cached("SELECT session, n FROM branch WHERE id = ?1")?;
+    let home = query.query_row([branch], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    packed_plans::insert(apply.conn, id, home.unwrap_or_default(), body)
+}
+
+/// Where an old plan was made: as its first call says; where it has none any more, as its rows say.
+fn home(conn: &Connection, id: Hash, body: &str) -> Result<Home, StoreError> {
+    let mut calls = conn.prepare_cached("SELECT session, branch FROM plan_run WHERE plan = ?1 ORDER BY n LIMIT 1")?;
+    if let Some(found) = calls.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()? {
+        return Ok(found);
+    }
+    let named = body.split_once("\"session\":\"").and_then(|(_, rest)| rest.split('"').next());
+    let Some(id) = named.and_then(|text| text.parse().ok()).map(SessionId) else { return Ok((None, None)) };
+    let mut sessions = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
+    Ok((sessions.query_row([id], |row| row.get(0)).optional()?, None))
+}
+
+fn left(conn: &Connection) -> Result<u64, StoreError> {
+    Ok(uint(conn.query_row("SELECT count(*) FROM plan_text", [], |row| row.get(0))?))
+}
+
+fn move_some(conn: &mut Connection) -> Result<u64, StoreError> {
+    let began = Instant::now();
+    let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    while began.elapsed() < STRETCH {
+        let mut first = transaction.prepare_cached("SELECT n, id, body FROM plan_text ORDER BY n LIMIT 1")?;
+        let found: Option<(i64, Hash, String)> =
+            first.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let Some((n, id, body)) = found else { break };
+        packed_plans::insert(&transaction, id, home(&transaction, id, &body)?, &body)?;
+        transaction.prepare_cached("DELETE FROM plan_text WHERE n = ?1")?.execute([n])?;
+    }
+    let left = left(&transaction)?;
+    transaction.commit()?;
+    Ok(left)
+}
+
+/// Shows `change` every plan; where it gives another text, that is stored.
+pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) -> Result<(), StoreError> {
+    let mut rows = conn.prepare_cached("SELECT n FROM plan_text")?;
+    let old: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for n in old {
+        let mut one = conn.prepare_cached("SELECT id, body FROM plan_text WHERE n = ?1")?;
+        let (id, body): (Hash, String) = one.query_row([n], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if let Some(text) = change(id, &body)? {
+            conn.prepare_cached("UPDATE plan_text SET body = ?2 WHERE n = ?1")?.execute((n, text))?;
+        }
+    }
+    packed_plans::rewrite(conn, change)
+}
+
+/// A session's plans, but for those from which another session made a call: they become that one's.
+pub(crate) fn forget_session(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
+    let conn = apply.conn;
+    apply.run(
+        "DELETE FROM plan_text WHERE id IN (SELECT plan FROM plan_run WHERE session = ?1)
+         AND NOT EXISTS (SELECT 1 FROM plan_run AS other WHERE other.plan = plan_text.id AND other.session <> ?1)",
+        &[&session],
+    )?;
+    let mut query = conn.prepare_cached(
+        "SELECT plan.id, other.session, min(other.branch) FROM plan JOIN plan_run AS other ON other.plan = plan.id
+         WHERE plan.session = ?1 AND other.session <> ?1 GROUP BY plan.n ORDER BY plan.n",
+    )?;
+    let shared = query.query_map([session], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    let shared: Vec<(Hash, Home)> = shared.collect::<Result<_, _>>()?;
+    let kept: Vec<Option<String>> =
+        shared.iter().map(|(id, _)| packed_plans::read(conn, *id)).collect::<Result<_, StoreError>>()?;
+    apply.run("DELETE FROM plan WHERE session = ?1", &[&session])?;
+    for ((id, home), text) in shared.iter().zip(kept) {
+        packed_plans::insert(conn, *id, *home, &text.unwrap_or_default())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! What is kept of the branches of races.
+//! Not for: the calls made on them (`runs`).
+
+use crate::domain::base::ids::SessionId;
+use crate::domain::call::race::BranchRun;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::Json;
+use crate::store::types::StoreError;
+
+impl Store {
+    /// The branches of a session's races, in the order in which they were made.
+    pub fn branch_runs(&self, session: SessionId) -> Result<Vec<BranchRun>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM branch_run WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
+            )?;
+            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<BranchRun>>(0)?.0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// A record, new or changed.
+pub(crate) fn put(apply: &Apply<'_>, session: SessionId, record: &BranchRun) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    apply.run(
+        "INSERT INTO branch_run (session, branch, body) VALUES (?1, ?2, ?3)
+         ON CONFLICT (branch) DO UPDATE SET body = excluded.body",
+        &[&row, &record.branch, &Json(record)],
+    )?;
+    Ok(())
+}

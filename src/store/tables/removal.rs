@@ -1,0 +1,454 @@
+//! Deleting for good: a message's text with everything in the store that was made from it, or a whole session.
+//! Not for: copies outside the store's own file (`Store::backups` lists those).
+
+use super::{content, sessions, summaries};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::conversation::mark::Mark;
+use crate::domain::conversation::message::{Content, Part};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::tag::Tag;
+use crate::domain::tool::trace::{More, ToolTrace};
+use crate::store::apply::Apply;
+use crate::store::sql::Json;
+use crate::store::types::StoreError;
+use rusqlite::OptionalExtension;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// A title that is shorter says too little to be taken for a quotation.
+const QUOTE: usize = 8;
+
+/// Overwriting one message's words in the search index takes about as long as putting in so many (measured).
+const REBUILD: i64 = 7;
+
+/// What goes: the nodes, their keys, and their words in one line each.
+#[derive(Default)]
+struct Gone {
+    ids: Vec<NodeId>,
+    keys: Vec<Hash>,
+    names: HashSet<String>,
+    calls: HashSet<String>,
+    texts: Vec<String>,
+}
+
+impl Gone {
+    fn add(&mut self, id: NodeId, key: Hash, said: &Content) {
+        self.ids.push(id);
+        self.keys.push(key);
+        self.names.extend([id.to_string(), key.to_string()]);
+        for part in &said.parts {
+            match part {
+                Part::Text { text } | Part::Reasoning { text } => self.hear(text),
+                Part::Reply { call, body, .. } => {
+                    self.calls.insert(call.clone());
+                    self.hear(body);
+                }
+                Part::Call { id, args, .. } => {
+                    self.calls.insert(id.clone());
+                    self.hear(args);
+                }
+                Part::Opaque { .. } => {}
+            }
+        }
+    }
+
+    fn hear(&mut self, text: &str) {
+        self.texts.push(one_line(text));
+    }
+
+    /// Whether a line of ours was taken from a removed text, or holds the beginning of one.
+    fn quoted_in(&self, title: &str) -> bool {
+        let line = one_line(title.trim_end_matches(['…', '.']));
+        let long = |text: &str| text.chars().count() >= QUOTE;
+        long(&line)
+            && self.texts.iter().any(|text| {
+                let first: String = text.chars().take(24).collect();
+                text.contains(&line) || (long(&first) && line.contains(&first))
+            })
+    }
+
+    /// Whether a JSON value names a removed node, by id or key, anywhere in it.
+    fn named_in(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.names.contains(text),
+            Value::Array(items) => items.iter().any(|item| self.named_in(item)),
+            Value::Object(fields) => fields.values().any(|field| self.named_in(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Nodes become tombstones.
+pub(crate) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId]) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let open = "SELECT 1 FROM plan_run WHERE session = ?1 AND open = 1 LIMIT 1";
+    if apply.conn.prepare_cached(open)?.exists([row])? {
+        return Err(StoreError::Busy);
+    }
+    let mut gone = Gone::default();
+    let mut messages = 0;
+    for id in nodes {
+        messages += i64::from(node(apply, row, apply.real(*id), &mut gone)?);
+    }
+    sessions::touch(apply, row, i64::MIN, -messages)?;
+    states(apply, row, &mut gone)?;
+    titles(apply, row, &mut gone)?;
+    summaries::forget(apply, row, &gone.keys)?;
+    for text in super::memory::forget_messages(apply, session, &gone.names)? {
+        gone.hear(&text);
+    }
+    brought(apply, row, &mut gone)?;
+    let changed = traces(apply, row, &gone)?;
+    files(apply, row, &changed)?;
+    plans(apply, row, &gone)?;
+    super::runs::forget_raw(apply, row, &gone.ids)?;
+    super::retrieval::forget_queries(apply, row)?;
+    super::message_index::drop_all(apply, row)?;
+    names(apply, row, &gone)?;
+    super::tags::forget(apply, row, &|tag| tagged(tag, &gone))?;
+    operations(apply, row, &gone)?;
+    apply.purge();
+    Ok(())
+}
+
+/// Empties one node; says whether it was a message until now.
+fn node(apply: &Apply<'_>, session: i64, id: NodeId, gone: &mut Gone) -> Result<bool, StoreError> {
+    type Found = (i64, Hash, Option<Hash>, Option<String>, Option<String>);
+    let found: Option<Found> = apply
+        .conn
+        .prepare_cached("SELECT n, key, content, parts, extra FROM node WHERE id = ?1 AND session = ?2")?
+        .query_row((id, session), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+        .optional()?;
+    let Some((n, key, hash, parts, extra)) = found else { return Ok(false) };
+    let said = content::unpack(apply.conn, parts.as_deref(), extra.as_deref())?;
+    gone.add(id, key, &said);
+    if hash.is_some() {
+        forget_words(apply, "SELECT n FROM node WHERE n = ?1", n)?;
+    }
+    forget_counts(apply, hash, &said)?;
+    for large in parts.as_deref().map(content::large).transpose()?.unwrap_or_default() {
+        content::release(apply, large)?;
+    }
+    apply.run(
+        "UPDATE node SET \"end\" = 'removed', bytes = 0, calls = 0, content = NULL, preview = '', model = NULL,
+           name = NULL, external_id = NULL, parts = NULL, extra = NULL
+         WHERE n = ?1",
+        &[&n],
+    )?;
+    Ok(hash.is_some())
+}
+
+/// Takes rows out of the search index, whose words must still be there to be found.
+fn forget_words(apply: &Apply<'_>, which: &str, value: i64) -> Result<(), StoreError> {
+    let sql = format!(
+        "INSERT INTO search (search, rowid, session, words)
+         SELECT 'delete', n, session, words FROM node_text WHERE n IN ({which})"
+    );
+    apply.run(&sql, &[&value])?;
+    Ok(())
+}
+
+/// Counts are kept by the hash of what was counted: the content, all its words, or one part.
+fn forget_counts(apply: &Apply<'_>, hash: Option<Hash>, said: &Content) -> Result<(), StoreError> {
+    let mut keys: Vec<Hash> = hash.into_iter().collect();
+    keys.push(Hash::of(said.words().as_bytes()));
+    for part in &said.parts {
+        match part {
+            Part::Text { text } | Part::Reasoning { text } => keys.push(Hash::of(text.as_bytes())),
+            Part::Call { args, .. } => keys.push(Hash::of(args.as_bytes())),
+            Part::Reply { body, .. } => keys.push(Hash::of(body.as_bytes())),
+            Part::Opaque { raw, .. } => keys.push(*raw),
+        }
+    }
+    for key in keys {
+        apply.run("DELETE FROM token_count WHERE key = ?1", &[&key])?;
+    }
+    Ok(())
+}
+
+/// State versions that were made from the nodes go, and what they said counts as removed too.
+fn states(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+    let ids = gone.ids.clone();
+    for id in ids {
+        let mut query = apply
+            .conn
+            .prepare_cached("SELECT body ->> '$.text' FROM state_version WHERE session = ?1 AND node = ?2")?;
+        for text in query.query_map((session, id), |row| row.get::<_, String>(0))? {
+            gone.hear(&text?);
+        }
+        apply.run("DELETE FROM state_version WHERE session = ?1 AND node = ?2", &[&session, &id])?;
+    }
+    Ok(())
+}
+
+/// Titles that a model made from the nodes count as removed too.
+fn titles(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+    let ids = gone.ids.clone();
+    for id in ids {
+        let mut query = apply.conn.prepare_cached("SELECT title FROM made_title WHERE session = ?1 AND node = ?2")?;
+        let made: Vec<String> = query.query_map((session, id), |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for title in made {
+            gone.hear(&title);
+            apply.run("DELETE FROM made_title WHERE session = ?1 AND title = ?2", &[&session, &title])?;
+        }
+    }
+    Ok(())
+}
+
+/// Traces stay, without what was asked and answered. Gives the files that those calls changed.
+fn traces(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<HashSet<String>, StoreError> {
+    let mut changed = HashSet::new();
+    let mut query = apply.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
+    for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
+        let repeats = |call: &String| gone.calls.contains(call);
+        let goes = repeats(&trace.call_id) || trace.more.again.as_ref().is_some_and(repeats);
+        if goes || trace.node.is_some_and(|node| gone.ids.contains(&node)) {
+            trace.args.clear();
+            trace.preview.clear();
+            changed.extend(std::mem::take(&mut trace.changed));
+            trace.more = More { again: trace.more.again, ..More::default() };
+            apply.run("DELETE FROM tool_output WHERE run = ?1 AND call_id = ?2", &[&trace.run, &trace.call_id])?;
+            apply.run("UPDATE tool_trace SET body = ?2 WHERE n = ?1", &[&n, &Json(&trace)])?;
+        }
+    }
+    Ok(changed)
+}
+
+/// What those files held goes, and with it the way back: the arguments of a call stand in the file that it wrote.
+fn files(apply: &Apply<'_>, session: i64, paths: &HashSet<String>) -> Result<(), StoreError> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    let (mut lost, mut kept) = (HashSet::new(), HashSet::new());
+    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
+        let all = operation.changes.len();
+        operation.changes.retain(|change| {
+            let Change::File { path, before, after } = change else { return true };
+            let goes = paths.contains(path);
+            if goes { &mut lost } else { &mut kept }.extend([before, after].into_iter().flatten().copied());
+            !goes
+        });
+        if operation.changes.len() < all {
+            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+        }
+    }
+    for hash in lost.difference(&kept) {
+        apply.run("DELETE FROM file_text WHERE session = ?1 AND hash = ?2", &[&session, hash])?;
+    }
+    Ok(())
+}
+
+/// Titles in plans that quote the nodes are emptied. All plans are looked through: another session's may quote them.
+fn plans(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
+    let ours: HashSet<Hash> = apply
+        .conn
+        .prepare_cached("SELECT DISTINCT plan FROM plan_run WHERE session = ?1")?
+        .query_map([session], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    super::plans::rewrite(apply.conn, &mut |id, body| {
+        if !ours.contains(&id) && !gone.names.iter().any(|name| body.contains(name)) {
+            return Ok(None);
+        }
+        let mut plan: Value = serde_json::from_str(body)?;
+        Ok(blank(&mut plan, gone).then(|| plan.to_string()))
+    })
+}
+
+/// Empties the titles of rows and items in a plan that name or quote what is gone; says whether there were any.
+fn blank(plan: &mut Value, gone: &Gone) -> bool {
+    let mut changed = false;
+    for row in plan.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
+        let named = gone.named_in(row);
+        changed |= blank_title(row, named, gone);
+        for item in row.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
+            let named = gone.named_in(item);
+            changed |= blank_title(item, named, gone);
+        }
+    }
+    // What a person wrote into a request by hand may quote anything.
+    if let Some(Value::String(body)) = plan.get_mut("edited").filter(|body| *body != "") {
+        body.clear();
+        changed = true;
+    }
+    for text in plan.get_mut("texts").and_then(Value::as_object_mut).into_iter().flat_map(|texts| texts.values_mut()) {
+        if text.as_str().is_some_and(|said| !said.is_empty() && gone.quoted_in(said)) {
+            *text = Value::String(String::new());
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn blank_title(of: &mut Value, named: bool, gone: &Gone) -> bool {
+    match of.get_mut("title") {
+        Some(Value::String(title)) if !title.is_empty() && (named || gone.quoted_in(title)) => {
+            title.clear();
+            true
+        }
+        _ => false,
+    }
+}
+
+/// A session or branch that was named after a removed message loses that name.
+fn names(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
+    for (read, write) in [
+        ("SELECT n, title FROM session WHERE n = ?1", "UPDATE session SET title = 'untitled' WHERE n = ?1"),
+        ("SELECT n, name FROM branch WHERE session = ?1", "UPDATE branch SET name = 'unnamed ' || n WHERE n = ?1"),
+    ] {
+        let mut query = apply.conn.prepare_cached(read)?;
+        let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for (n, name) in rows.collect::<Result<Vec<(i64, String)>, _>>()? {
+            if gone.quoted_in(&name) {
+                apply.run(write, &[&n])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was brought onto another branch carries a copy of the text. The acts that brought it are forgotten, so that neither
+/// undo nor redo finds it, and the copies count as removed texts.
+fn brought(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+    let made = |mark: &Mark, keys: &[Hash]| {
+        mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
+    };
+    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
+        let all = operation.changes.len();
+        let Gone { keys, texts, .. } = &mut *gone;
+        operation.changes.retain(|change| {
+            let Change::Mark { before, after, .. } = change else { return true };
+            let copies = || [before, after].into_iter().flatten().filter(|mark| made(mark, keys));
+            texts.extend(copies().filter_map(|mark| mark.note.as_deref()).map(one_line));
+            copies().next().is_none()
+        });
+        if operation.changes.len() < all {
+            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name or star stood on what is gone, or the name quotes it.
+fn tagged(tag: &Tag, gone: &Gone) -> bool {
+    gone.keys.contains(&tag.node) || gone.quoted_in(&tag.label)
+}
+
+/// Undo must not bring a quotation back, nor a name onto what is gone.
+fn operations(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
+    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
+        let all = operation.changes.len();
+        operation.changes.retain(|change| {
+            let Change::Tag { before, after, .. } = change else { return true };
+            ![before, after].into_iter().flatten().any(|tag| tagged(tag, gone))
+        });
+        let fewer = operation.changes.len() < all;
+        let mut lines = vec![(&mut operation.what, "a change")];
+        for change in &mut operation.changes {
+            match change {
+                Change::Name { before, after, .. } => lines.extend([(before, "unnamed"), (after, "unnamed")]),
+                Change::Title { before, after } => lines.extend([(before, "untitled"), (after, "untitled")]),
+                _ => {}
+            }
+        }
+        let mut changed = fewer;
+        for (line, instead) in lines {
+            if gone.quoted_in(line) {
+                instead.clone_into(line);
+                changed = true;
+            }
+        }
+        if changed {
+            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+        }
+    }
+    Ok(())
+}
+
+/// A session with all that belongs to it. Refused while a living program has a call open in it.
+pub(crate) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreError> {
+    let row = apply.session(id)?;
+    let mut owners = apply.conn.prepare_cached("SELECT owner FROM plan_run WHERE session = ?1 AND open = 1")?;
+    for owner in owners.query_map([row], |row| row.get::<_, Option<String>>(0))? {
+        if owner?.is_some_and(|owner| apply.alive(&owner)) {
+            return Err(StoreError::Busy);
+        }
+    }
+    let rebuild = forget_all_words(apply, row)?;
+    forget_contents(apply, row)?;
+    super::plans::forget_session(apply, row)?;
+    super::memory::forget_session(apply, id, row)?;
+    for table in [
+        "shelf",
+        "shelf_tail",
+        "posting",
+        "retrieval_set",
+        "capsule",
+        "metrics",
+        "plan_run",
+        "tool_trace",
+        "tool_output",
+        "file_text",
+        "operation",
+        "tag",
+        "branch_run",
+        "made_title",
+        "state_version",
+        "branch",
+        "node",
+    ] {
+        apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
+    }
+    apply.run("DELETE FROM session WHERE n = ?1", &[&row])?;
+    apply.run("INSERT OR IGNORE INTO removed_session (id) VALUES (?1)", &[&id])?;
+    if rebuild {
+        apply.run(
+            "INSERT INTO search (rowid, session, words)
+             SELECT t.n, t.session, t.words FROM node JOIN node_text AS t ON t.n = node.n
+             WHERE node.content IS NOT NULL",
+            &[],
+        )?;
+    }
+    apply.purge();
+    Ok(())
+}
+
+/// Takes a session out of the search index; says whether the index is empty now and must be filled again.
+fn forget_all_words(apply: &Apply<'_>, session: i64) -> Result<bool, StoreError> {
+    let (going, all): (i64, i64) = apply.conn.query_row(
+        "SELECT (SELECT messages FROM session WHERE n = ?1), (SELECT sum(messages) FROM session)",
+        [session],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    if going * REBUILD <= all - going {
+        forget_words(apply, "SELECT n FROM node WHERE session = ?1 AND content IS NOT NULL", session)?;
+        return Ok(false);
+    }
+    apply.run("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
+    Ok(true)
+}
+
+fn forget_contents(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
+    let mut query =
+        apply.conn.prepare_cached("SELECT content, parts FROM node WHERE session = ?1 AND parts IS NOT NULL")?;
+    let mut rows = query.query([session])?;
+    while let Some(row) = rows.next()? {
+        let (hash, parts): (Option<Hash>, String) = (row.get(0)?, row.get(1)?);
+        forget_counts(apply, hash, &content::unpack(apply.conn, Some(&parts), None)?)?;
+        for large in content::large(&parts)? {
+            content::release(apply, large)?;
+        }
+    }
+    Ok(())
+}

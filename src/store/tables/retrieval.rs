@@ -1,0 +1,37 @@
+//! What was looked up for calls.
+//! Not for: looking it up (`retrieval`), or the words that search finds (`search::full_text`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::SessionId;
+use crate::domain::call::retrieval_set::RetrievalSet;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::Json;
+use crate::store::types::StoreError;
+use rusqlite::OptionalExtension as _;
+
+impl Store {
+    /// A set by its id.
+    pub fn retrieval_set(&self, id: Hash) -> Result<Option<RetrievalSet>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT body FROM retrieval_set WHERE id = ?1")?;
+            Ok(query.query_row([id], |row| Ok(row.get::<_, Json<RetrievalSet>>(0)?.0)).optional()?)
+        })
+    }
+}
+
+/// A set; one that is known is the same.
+pub(crate) fn put(apply: &Apply<'_>, session: SessionId, set: &RetrievalSet) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    apply.run(
+        "INSERT INTO retrieval_set (id, session, body) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
+        &[&set.id, &row, &Json(set)],
+    )?;
+    Ok(())
+}
+
+/// What was asked in a session is forgotten: a message of it was removed, and queries are messages.
+pub(crate) fn forget_queries(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
+    apply.run("UPDATE retrieval_set SET body = json_set(body, '$.query', '') WHERE session = ?1", &[&session])?;
+    Ok(())
+}

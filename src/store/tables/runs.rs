@@ -1,0 +1,168 @@
+//! Runs: opening one under its fence, the pieces of its stream, closing it.
+//! Not for: usage and tool traces (`traces`) or plans (`plans`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{NodeId, RunId, SessionId};
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::message::{Content, NodeHead};
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::{Json, hex_range, int};
+use crate::store::types::{OpenRun, StoreError};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+/// The user message of a run, as it waits in the run's row.
+type Draft = (NodeHead, Content);
+
+fn cards(conn: &Connection, rest: &str, values: impl Params) -> Result<Vec<RunCard>, StoreError> {
+    let mut query = conn.prepare_cached(&format!("SELECT card FROM plan_run {rest}"))?;
+    let rows = query.query_map(values, |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn open_run(row: &Row<'_>) -> rusqlite::Result<OpenRun> {
+    Ok(OpenRun {
+        card: row.get::<_, Json<_>>(0)?.0,
+        owner: row.get(1)?,
+        after: row.get(2)?,
+        head: row.get(3)?,
+        user: row.get::<_, Option<Json<Draft>>>(4)?.map(|draft| draft.0),
+    })
+}
+
+impl Store {
+    /// A session's calls, oldest first.
+    pub fn runs(&self, session: SessionId) -> Result<Vec<RunCard>, StoreError> {
+        self.read(|conn| cards(conn, "WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n", [session]))
+    }
+
+    /// The calls whose id begins so; two where there are more than one.
+    pub fn run_by_prefix(&self, prefix: &str) -> Result<Vec<RunCard>, StoreError> {
+        let Some(range) = hex_range::<16>(prefix) else { return Ok(Vec::new()) };
+        self.read(|conn| cards(conn, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 2", range))
+    }
+
+    /// The calls made from a plan, oldest first.
+    pub fn plan_runs(&self, plan: Hash) -> Result<Vec<RunCard>, StoreError> {
+        self.read(|conn| cards(conn, "WHERE plan = ?1 ORDER BY n", [plan]))
+    }
+
+    /// All runs of the store that were never closed, oldest first.
+    pub fn open_runs(&self) -> Result<Vec<OpenRun>, StoreError> {
+        self.read(|conn| {
+            let mut query =
+                conn.prepare_cached("SELECT card, owner, after, head, draft FROM plan_run WHERE open = 1 ORDER BY n")?;
+            Ok(query.query_map([], open_run)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The pieces of a run's stream in order.
+    pub fn chunks(&self, run: RunId) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM stream_chunk WHERE run = (SELECT n FROM plan_run WHERE id = ?1) ORDER BY seq",
+            )?;
+            Ok(query.query_map([run], |row| row.get(0))?.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// Opens a run, unless a living process has one open on the branch, or the branch stands elsewhere by now.
+pub(crate) fn open(apply: &Apply<'_>, run: &OpenRun) -> Result<(), StoreError> {
+    let branch = apply.branch(run.card.branch)?;
+    let mut query = apply.conn.prepare_cached("SELECT owner FROM plan_run WHERE branch = ?1 AND open = 1")?;
+    for owner in query.query_map([branch], |row| row.get::<_, Option<String>>(0))? {
+        if owner?.is_some_and(|owner| apply.alive(&owner)) {
+            return Err(StoreError::Busy);
+        }
+    }
+    let head: Option<NodeId> =
+        apply.conn.prepare_cached("SELECT head FROM branch WHERE n = ?1")?.query_row([branch], |row| row.get(0))?;
+    if head != apply.real_of(run.head) {
+        return Err(StoreError::Moved);
+    }
+    let card = real(apply, &run.card);
+    apply.run(
+        "INSERT INTO plan_run (id, session, branch, plan, open, owner, after, head, draft, card)
+         VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9)",
+        &[
+            &card.id,
+            &apply.session(card.session)?,
+            &branch,
+            &card.plan,
+            &run.owner,
+            &apply.real_of(run.after),
+            &apply.real_of(run.head),
+            &run.user.as_ref().map(Json),
+            &Json(&card),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The user message is a node now: the row no longer holds it, and what comes of the answer stands after it.
+pub(crate) fn user_is_node(apply: &Apply<'_>, run: RunId) -> Result<(), StoreError> {
+    let mut query = apply.conn.prepare_cached("SELECT draft FROM plan_run WHERE id = ?1")?;
+    let draft: Option<Option<Json<Draft>>> = query.query_row([run], |row| row.get(0)).optional()?;
+    let Some(Json((head, _))) = draft.flatten() else {
+        return apply.must("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run]);
+    };
+    apply.must("UPDATE plan_run SET draft = NULL, after = ?2 WHERE id = ?1", &[&run, &apply.real(head.id)])
+}
+
+/// A card, changed; or one that never was open here.
+pub(crate) fn put(apply: &Apply<'_>, card: &RunCard) -> Result<(), StoreError> {
+    let card = real(apply, card);
+    apply.run(
+        "INSERT INTO plan_run (id, session, branch, plan, open, card) VALUES (?1, ?2, ?3, ?4, 0, ?5)
+         ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, card = excluded.card",
+        &[&card.id, &apply.session(card.session)?, &apply.branch(card.branch)?, &card.plan, &Json(&card)],
+    )?;
+    Ok(())
+}
+
+/// Ends a run. One that was ended already (by another window that took its owner for dead) is not ended twice: what
+/// comes with a late end must not be written.
+pub(crate) fn close(apply: &Apply<'_>, card: &RunCard) -> Result<(), StoreError> {
+    let card = real(apply, card);
+    apply.must(
+        "UPDATE plan_run SET open = 0, owner = NULL, draft = NULL, plan = ?2, card = ?3 WHERE id = ?1 AND open = 1",
+        &[&card.id, &card.plan, &Json(&card)],
+    )?;
+    apply.run("DELETE FROM stream_chunk WHERE run = ?1", &[&apply.plan_run(card.id)?])?;
+    Ok(())
+}
+
+/// What diagnostics of a session's runs quote of removed messages goes; that there were any stays.
+pub(crate) fn forget_raw(apply: &Apply<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
+    let told = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
+    let mut query = apply.conn.prepare_cached(told)?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<RunCard>>(1)?.0)))?;
+    for (n, mut card) in rows.collect::<Result<Vec<(i64, RunCard)>, _>>()? {
+        if [card.user, card.answer].into_iter().flatten().any(|node| nodes.contains(&node)) {
+            card.diagnostics.iter_mut().for_each(|told| told.raw.clear());
+            apply.run("UPDATE plan_run SET card = ?2 WHERE n = ?1", &[&n, &Json(&card)])?;
+        }
+    }
+    Ok(())
+}
+
+/// A piece of a stream. What comes after the end is passed over: the answer is in its node.
+pub(crate) fn put_chunk(apply: &Apply<'_>, run: RunId, seq: u64, body: &[u8]) -> Result<(), StoreError> {
+    let open: Option<i64> = apply
+        .conn
+        .prepare_cached("SELECT n FROM plan_run WHERE id = ?1 AND open = 1")?
+        .query_row([run], |row| row.get(0))
+        .optional()?;
+    if let Some(run) = open {
+        apply.run(
+            "INSERT OR REPLACE INTO stream_chunk (run, seq, body) VALUES (?1, ?2, ?3)",
+            &[&run, &int(seq), &body],
+        )?;
+    }
+    Ok(())
+}
+
+fn real(apply: &Apply<'_>, card: &RunCard) -> RunCard {
+    RunCard { user: apply.real_of(card.user), answer: apply.real_of(card.answer), ..card.clone() }
+}

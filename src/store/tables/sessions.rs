@@ -1,0 +1,106 @@
+//! Sessions: their cards with counters, and which was used last.
+//! Not for: deleting one (`removal`).
+
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::branch::SessionCard;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::uint;
+use crate::store::types::StoreError;
+use rusqlite::{OptionalExtension, Row};
+
+const CARD: &str = "SELECT id, title, created_at, updated_at, messages, branches FROM session";
+
+fn card(row: &Row<'_>) -> rusqlite::Result<SessionCard> {
+    Ok(SessionCard {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        created_at: row.get(2)?,
+        updated_at: row.get(3)?,
+        messages: uint(row.get(4)?),
+        branches: row.get(5)?,
+    })
+}
+
+impl Store {
+    /// All sessions, the last changed first.
+    pub fn sessions(&self) -> Result<Vec<SessionCard>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(&format!("{CARD} ORDER BY updated_at DESC, n DESC"))?;
+            Ok(query.query_map([], card)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// One session.
+    pub fn session(&self, id: SessionId) -> Result<Option<SessionCard>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(&format!("{CARD} WHERE id = ?1"))?;
+            Ok(query.query_row([id], card).optional()?)
+        })
+    }
+
+    /// The session that was used last, of those that are still there.
+    pub fn last_session(&self) -> Result<Option<SessionId>, StoreError> {
+        self.read(|conn| {
+            let mut query =
+                conn.prepare_cached("SELECT id FROM session WHERE used > 0 ORDER BY used DESC, n DESC LIMIT 1")?;
+            Ok(query.query_row([], |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// The branch that was used last in a session.
+    pub fn last_branch(&self, session: SessionId) -> Result<Option<BranchId>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT id FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) AND used > 0
+                 ORDER BY used DESC, n DESC LIMIT 1",
+            )?;
+            Ok(query.query_row([session], |row| row.get(0)).optional()?)
+        })
+    }
+}
+
+/// A new session.
+pub(crate) fn put(apply: &Apply<'_>, id: SessionId, title: &str, at: i64) -> Result<(), StoreError> {
+    apply
+        .run("INSERT INTO session (id, title, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)", &[&id, &title, &at])?;
+    Ok(())
+}
+
+/// A new title.
+pub(crate) fn title(apply: &Apply<'_>, id: SessionId, title: &str) -> Result<(), StoreError> {
+    apply.must("UPDATE session SET title = ?2 WHERE id = ?1", &[&id, &title])
+}
+
+/// A title that a model made, with what it was made from.
+pub(crate) fn made_title(
+    apply: &mut Apply<'_>,
+    id: SessionId,
+    title: &str,
+    sources: &[NodeId],
+) -> Result<(), StoreError> {
+    let session = apply.session(id)?;
+    for node in sources {
+        apply.run(
+            "INSERT OR IGNORE INTO made_title (session, node, title) VALUES (?1, ?2, ?3)",
+            &[&session, &apply.real(*node), &title],
+        )?;
+    }
+    Ok(())
+}
+
+/// It was used last.
+pub(crate) fn used(apply: &Apply<'_>, id: SessionId) -> Result<(), StoreError> {
+    apply.must(
+        "UPDATE session SET used = 1 + coalesce((SELECT max(used) FROM session WHERE used > 0), 0) WHERE id = ?1",
+        &[&id],
+    )
+}
+
+/// Something in it changed then, and it holds so many messages more.
+pub(crate) fn touch(apply: &Apply<'_>, session: i64, at: i64, messages: i64) -> Result<(), StoreError> {
+    apply.must(
+        "UPDATE session SET updated_at = max(updated_at, ?2), messages = messages + ?3 WHERE n = ?1",
+        &[&session, &at, &messages],
+    )
+}

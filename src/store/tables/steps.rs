@@ -1,0 +1,90 @@
+//! The steps of items and memories, and what turns touched.
+//! Not for: what a step means or when one is taken (`engine`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::SessionId;
+use crate::domain::conversation::activation::Touches;
+use crate::domain::conversation::transition::Transition;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::Json;
+use crate::store::types::StoreError;
+use rusqlite::OptionalExtension as _;
+use std::collections::HashMap;
+
+impl Store {
+    /// The steps of a session's items and memories, oldest first.
+    pub fn transitions(&self, session: SessionId) -> Result<Vec<Transition>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM transition WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
+            )?;
+            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Transition>>(0)?.0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The steps of some items, by their subjects' keys, each item's oldest first.
+    pub fn steps_of(&self, session: SessionId, items: &[Hash]) -> Result<Vec<Transition>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT n, body FROM transition
+                 WHERE session = (SELECT n FROM session WHERE id = ?1) AND item = ?2 ORDER BY n",
+            )?;
+            let mut found: Vec<(i64, Transition)> = Vec::new();
+            for item in items {
+                let rows =
+                    query.query_map((session, item), |row| Ok((row.get(0)?, row.get::<_, Json<Transition>>(1)?.0)))?;
+                found.extend(rows.collect::<Result<Vec<_>, _>>()?);
+            }
+            found.sort_by_key(|(n, _)| *n);
+            found.dedup_by_key(|(n, _)| *n);
+            Ok(found.into_iter().map(|(_, step)| step).collect())
+        })
+    }
+
+    /// What turns touched, by the keys of their last nodes.
+    pub fn touches(&self, session: SessionId, nodes: &[Hash]) -> Result<HashMap<Hash, Touches>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM touch WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",
+            )?;
+            let mut found = HashMap::new();
+            for node in nodes {
+                let body = query.query_row((session, node), |row| Ok(row.get::<_, Json<Touches>>(0)?.0)).optional()?;
+                found.extend(body.map(|touches| (*node, touches)));
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// A step.
+pub(crate) fn put(apply: &Apply<'_>, session: SessionId, step: &Transition) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let item = step.item.key();
+    apply.run("INSERT INTO transition (session, item, body) VALUES (?1, ?2, ?3)", &[&row, &item, &Json(step)])?;
+    Ok(())
+}
+
+/// What a turn touched.
+pub(crate) fn put_touches(
+    apply: &Apply<'_>,
+    session: SessionId,
+    node: Hash,
+    touches: &Touches,
+) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    apply.run(
+        "INSERT INTO touch (session, node, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        &[&row, &node, &Json(touches)],
+    )?;
+    Ok(())
+}
+
+/// A session is being deleted.
+pub(crate) fn forget_session(apply: &Apply<'_>, row: i64) -> Result<(), StoreError> {
+    apply.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
+    apply.run("DELETE FROM touch WHERE session = ?1", &[&row])?;
+    Ok(())
+}

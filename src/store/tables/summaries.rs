@@ -1,0 +1,130 @@
+//! Capsules with what they cover, which of them a branch uses, and the figures of each compression.
+//! Not for: which capsule goes with a call (`engine`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::summary::accepted::{Capsule, Cover};
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::Json;
+use crate::store::types::{Compression, StoreError};
+use std::collections::HashMap;
+
+impl Store {
+    /// A session's capsules, oldest first.
+    pub fn capsules(&self, session: SessionId) -> Result<Vec<Capsule>, StoreError> {
+        self.read(|conn| {
+            let view = conn.unchecked_transaction()?;
+            let mut covers: HashMap<i64, Vec<Cover>> = HashMap::new();
+            let mut query = view.prepare_cached(
+                "SELECT c.capsule, c.seq, c.user, c.tip, c.node, c.content
+                 FROM capsule JOIN capsule_cover AS c ON c.capsule = capsule.n
+                 WHERE capsule.session = (SELECT n FROM session WHERE id = ?1) ORDER BY c.capsule, c.turn, c.seq",
+            )?;
+            let mut rows = query.query([session])?;
+            while let Some(row) = rows.next()? {
+                let of = covers.entry(row.get(0)?).or_default();
+                if row.get::<_, i64>(1)? == 0 {
+                    of.push(Cover { user: row.get(2)?, tip: row.get(3)?, nodes: Vec::new() });
+                }
+                if let Some(cover) = of.last_mut() {
+                    cover.nodes.push((row.get(4)?, row.get(5)?));
+                }
+            }
+            let mut query = view.prepare_cached(
+                "SELECT n, text, body FROM capsule WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
+            )?;
+            let rows = query.query_map([session], |row| {
+                let (n, text): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
+                let body: Capsule = row.get::<_, Json<_>>(2)?.0;
+                Ok(Capsule { text, covers: covers.remove(&n).unwrap_or_default(), ..body })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// What was compressed in a session, oldest first.
+    pub fn compressions(&self, session: SessionId) -> Result<Vec<Compression>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT capsule, original_tokens, compressed_tokens, timestamp FROM metrics
+                 WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
+            )?;
+            let rows = query.query_map([session], |row| {
+                Ok(Compression {
+                    capsule: row.get(0)?,
+                    original: row.get(1)?,
+                    compressed: row.get(2)?,
+                    at: row.get(3)?,
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// A capsule with its figures; one that is known keeps its row, and gets its text back if that was never removed.
+pub(crate) fn put(apply: &Apply<'_>, session: SessionId, capsule: &Capsule, at: i64) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let light = Capsule { text: None, covers: Vec::new(), ..capsule.clone() };
+    let new = apply.run(
+        "INSERT INTO capsule (session, id, kind, level, lane, text, tokens, generated_at, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (session, id) DO NOTHING",
+        &[
+            &row,
+            &capsule.id,
+            &capsule.kind.name(),
+            &capsule.kind.level(),
+            &capsule.lane,
+            &capsule.text,
+            &capsule.tokens,
+            &capsule.generated_at,
+            &Json(&light),
+        ],
+    )?;
+    let ratio = f64::from(capsule.original_tokens) / f64::from(capsule.tokens.max(1));
+    apply.run(
+        "INSERT INTO metrics (session, capsule, original_tokens, compressed_tokens, compression_ratio, timestamp)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        &[&row, &capsule.id, &capsule.original_tokens, &capsule.tokens, &ratio, &at],
+    )?;
+    if new == 0 {
+        return Ok(());
+    }
+    let n = apply
+        .conn
+        .prepare_cached("SELECT n FROM capsule WHERE session = ?1 AND id = ?2")?
+        .query_row((row, capsule.id), |row| row.get::<_, i64>(0))?;
+    for (turn, cover) in (0_i64..).zip(&capsule.covers) {
+        for (seq, (node, content)) in (0_i64..).zip(&cover.nodes) {
+            apply.run(
+                "INSERT INTO capsule_cover (capsule, turn, seq, user, tip, node, content)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                &[&n, &turn, &seq, &cover.user, &cover.tip, node, content],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Which capsules a branch uses; they must still be the expected ones.
+pub(crate) fn used(apply: &Apply<'_>, branch: BranchId, expect: &[Hash], now: &[Hash]) -> Result<(), StoreError> {
+    apply.must("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
+}
+
+/// The texts of capsules that read one of these messages go, with what they kept word for word.
+pub(crate) fn forget(apply: &Apply<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
+    for node in nodes {
+        let mut query = apply.conn.prepare_cached(
+            "SELECT DISTINCT capsule.n, capsule.body
+             FROM capsule_cover AS c JOIN capsule ON capsule.n = c.capsule
+             WHERE (c.node = ?2 OR c.user = ?2 OR c.tip = ?2) AND capsule.session = ?1 AND capsule.text IS NOT NULL",
+        )?;
+        let rows = query.query_map((session, node), |row| Ok((row.get(0)?, row.get::<_, Json<Capsule>>(1)?.0)))?;
+        for (n, body) in rows.collect::<Result<Vec<(i64, Capsule)>, _>>()? {
+            let body = Capsule { kept: Vec::new(), ..body };
+            apply.run("UPDATE capsule SET text = NULL, body = ?2 WHERE n = ?1", &[&n, &Json(&body)])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Names and stars on messages.
+//! Not for: what a removal takes along (`removal` asks here).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::SessionId;
+use crate::domain::conversation::tag::Tag;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::Json;
+use crate::store::types::StoreError;
+use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::HashSet;
+
+impl Store {
+    /// A session's names and stars, in the order of the messages' keys.
+    pub fn tags(&self, session: SessionId) -> Result<Vec<Tag>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY node",
+            )?;
+            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Tag>>(0)?.0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// The rows of all messages with this (in lower case) in their names.
+pub(crate) fn labelled(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
+    let mut query = conn.prepare_cached(
+        "SELECT node.n, tag.body FROM tag JOIN node ON node.session = tag.session AND node.key = tag.node",
+    )?;
+    let mut rows = query.query([])?;
+    let mut found = HashSet::new();
+    while let Some(row) = rows.next()? {
+        let tag: Json<Tag> = row.get(1)?;
+        if !tag.0.label.is_empty() && tag.0.label.to_lowercase().contains(named) {
+            found.insert(row.get(0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Puts, changes or takes off what stands on a message, when that still is `expect`.
+pub(crate) fn put(
+    apply: &Apply<'_>,
+    session: SessionId,
+    node: Hash,
+    expect: Option<&Tag>,
+    tag: Option<&Tag>,
+) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let there: Option<Json<Tag>> = apply
+        .conn
+        .prepare_cached("SELECT body FROM tag WHERE session = ?1 AND node = ?2")?
+        .query_row((row, node), |row| row.get(0))
+        .optional()?;
+    if there.as_ref().map(|tag| &tag.0) != expect {
+        return Err(StoreError::Moved);
+    }
+    match tag {
+        None => apply.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&row, &node])?,
+        Some(tag) => apply.run(
+            "INSERT INTO tag (session, node, body) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session, node) DO UPDATE SET body = excluded.body",
+            &[&row, &node, &Json(tag)],
+        )?,
+    };
+    Ok(())
+}
+
+/// Messages were removed: what stood on them goes, and names that quote them.
+pub(crate) fn forget(apply: &Apply<'_>, session: i64, gone: &dyn Fn(&Tag) -> bool) -> Result<(), StoreError> {
+    let mut query = apply.conn.prepare_cached("SELECT body FROM tag WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Tag>>(0)?.0))?;
+    for tag in rows.collect::<Result<Vec<Tag>, _>>()?.into_iter().filter(|tag| gone(tag)) {
+        apply.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&session, &tag.node])?;
+    }
+    Ok(())
+}

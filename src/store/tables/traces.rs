@@ -1,0 +1,132 @@
+//! What calls left behind: tool traces and accounts of usage.
+//! Not for: the calls themselves (`runs`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{RunId, SessionId};
+use crate::domain::call::usage::UsageReport;
+use crate::domain::tool::trace::ToolTrace;
+use crate::store::Store;
+use crate::store::apply::Apply;
+use crate::store::sql::{Json, int};
+use crate::store::types::StoreError;
+use rusqlite::OptionalExtension;
+
+/// Characters of full results that a session keeps at most.
+const OUTPUTS: i64 = 64 << 20;
+
+impl Store {
+    /// The newest `limit` tool traces of a session, oldest first.
+    pub fn traces(&self, session: SessionId, limit: usize) -> Result<Vec<ToolTrace>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT body FROM tool_trace WHERE session = (SELECT n FROM session WHERE id = ?1)
+                 ORDER BY n DESC LIMIT ?2",
+            )?;
+            let rows = query.query_map((session, int(limit as u64)), |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
+            let mut found: Vec<ToolTrace> = rows.collect::<Result<_, _>>()?;
+            found.reverse();
+            Ok(found)
+        })
+    }
+
+    /// The accounts of a session's calls, oldest call first.
+    pub fn usage(&self, session: SessionId) -> Result<Vec<UsageReport>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT usage_report.body, usage_report.est_error_pct
+                 FROM plan_run JOIN usage_report ON usage_report.run = plan_run.n
+                 WHERE plan_run.session = (SELECT n FROM session WHERE id = ?1) ORDER BY plan_run.n",
+            )?;
+            let rows = query.query_map([session], |row| {
+                let report: UsageReport = row.get::<_, Json<_>>(0)?.0;
+                Ok(UsageReport { est_error_pct: row.get(1)?, ..report })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Store {
+    /// The text of a workspace file as a tool found or left it.
+    pub fn file_text(&self, session: SessionId, hash: Hash) -> Result<Option<String>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT text FROM file_text WHERE session = (SELECT n FROM session WHERE id = ?1) AND hash = ?2",
+            )?;
+            Ok(query.query_row((session, hash), |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// The full result of a call to a tool, where it is kept.
+    pub fn tool_output(&self, run: RunId, call_id: &str) -> Result<Option<String>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT text FROM tool_output WHERE run = ?1 AND call_id = ?2")?;
+            Ok(query.query_row((run, call_id), |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// The newest `limit` accounts of calls, of whatever session, newest first.
+    pub fn recent_usage(&self, limit: usize) -> Result<Vec<UsageReport>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT body FROM usage_report ORDER BY run DESC LIMIT ?1")?;
+            let rows = query.query_map([int(limit as u64)], |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// The text of a file, once each.
+pub(crate) fn put_file_text(apply: &Apply<'_>, session: SessionId, text: &str) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let hash = Hash::of(text.as_bytes());
+    apply.run("INSERT OR IGNORE INTO file_text (session, hash, text) VALUES (?1, ?2, ?3)", &[&row, &hash, &text])?;
+    Ok(())
+}
+
+/// The full result of a call; the oldest of the session make room for it.
+pub(crate) fn put_output(
+    apply: &Apply<'_>,
+    session: SessionId,
+    run: RunId,
+    call_id: &str,
+    text: &str,
+) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    apply.run(
+        "INSERT INTO tool_output (session, run, call_id, text) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (run, call_id) DO UPDATE SET text = excluded.text",
+        &[&row, &run, &call_id, &text],
+    )?;
+    apply.run(
+        "DELETE FROM tool_output WHERE n IN (
+           SELECT n FROM (
+             SELECT n, sum(length(text)) OVER (ORDER BY n DESC) AS total FROM tool_output WHERE session = ?1
+           ) WHERE total > ?2
+         )",
+        &[&row, &OUTPUTS],
+    )?;
+    Ok(())
+}
+
+/// A trace, new or changed.
+pub(crate) fn put(apply: &Apply<'_>, session: SessionId, trace: &ToolTrace) -> Result<(), StoreError> {
+    let row = apply.session(session)?;
+    let trace = ToolTrace { node: apply.real_of(trace.node), ..trace.clone() };
+    apply.run(
+        "INSERT INTO tool_trace (session, run, call_id, body) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (run, call_id) DO UPDATE SET body = excluded.body",
+        &[&row, &trace.run, &trace.call_id, &Json(&trace)],
+    )?;
+    Ok(())
+}
+
+/// The account of a call that is in the store.
+pub(crate) fn put_usage(apply: &Apply<'_>, report: &UsageReport) -> Result<(), StoreError> {
+    let run = apply.plan_run(report.run)?;
+    apply.run(
+        "INSERT INTO usage_report (run, est_error_pct, body) VALUES (?1, ?2, ?3)
+         ON CONFLICT (run) DO UPDATE SET est_error_pct = excluded.est_error_pct, body = excluded.body",
+        &[&run, &report.est_error_pct, &Json(report)],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Settings of git and cargo as a command may read them: without what opens something elsewhere.
+//! Not for: which files a command reads (`sandbox`), or the environment's names (`environment`).
+
+use super::environment::is_secret;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Sections of git's settings that a command works with. What names servers, keys and helpers is not among them.
+const SECTIONS: &[&str] = &[
+    "advice",
+    "alias",
+    "apply",
+    "blame",
+    "branch",
+    "color",
+    "column",
+    "commit",
+    "core",
+    "diff",
+    "difftool",
+    "feature",
+    "fetch",
+    "filter",
+    "format",
+    "gc",
+    "grep",
+    "gui",
+    "help",
+    "i18n",
+    "index",
+    "init",
+    "interactive",
+    "log",
+    "merge",
+    "mergetool",
+    "notes",
+    "pack",
+    "pager",
+    "pull",
+    "push",
+    "rebase",
+    "receive",
+    "rerere",
+    "safe",
+    "sequence",
+    "stash",
+    "status",
+    "submodule",
+    "tag",
+    "user",
+    "versionsort",
+    "worktree",
+];
+
+/// The longest file of settings that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// This person's settings of git, as a command may read them.
+pub(crate) fn of_git() -> String {
+    git_files().iter().filter_map(|path| text_of(path)).map(|text| git(&text)).collect()
+}
+
+/// Files of settings that may hold credentials, each with what is left without them.
+pub(crate) fn copies() -> Vec<(PathBuf, String)> {
+    let usual = home().map(|home| home.join(".cargo"));
+    let named = std::env::var_os("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let folders = usual.into_iter().chain(named);
+    let of_cargo = folders.flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(name)));
+    let of_cargo = of_cargo.filter_map(|path| Some((cargo(&text_of(&path)?)?, path)));
+    let of_git = git_files().into_iter().filter_map(|path| {
+        let text = text_of(&path)?;
+        let clean = git(&text);
+        (clean != text).then_some((clean, path))
+    });
+    let all = of_cargo.chain(of_git).filter_map(|(text, path)| Some((path.canonicalize().ok()?, text)));
+    all.collect::<BTreeMap<_, _>>().into_iter().collect()
+}
+
+fn git_files() -> Vec<PathBuf> {
+    let home = home();
+    let more = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let more = more.into_iter().chain(home.iter().map(|home| home.join(".config")));
+    more.map(|folder| folder.join("git/config")).chain(home.iter().map(|home| home.join(".gitconfig"))).collect()
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+/// The text of a file of settings; of one that is too long, or no text, none.
+fn text_of(path: &Path) -> Option<String> {
+    let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let text = (meta.len() <= LONGEST).then(|| fs::read_to_string(path).ok()).flatten();
+    Some(text.map_or_else(String::new, |text| if text.ends_with('\n') { text } else { text + "\n" }))
+}
+
+/// Settings of git that hold no credentials, and include no other file.
+fn git(text: &str) -> String {
+    let (mut clean, mut kept) = (String::new(), false);
+    for line in logical(text) {
+        let start = line.trim_start();
+        if let Some(header) = start.strip_prefix('[') {
+            let name: String =
+                header.chars().take_while(|one| one.is_alphanumeric() || matches!(one, '-' | '.')).collect();
+            let name = name.to_ascii_lowercase();
+            kept = SECTIONS.contains(&name.split('.').next().unwrap_or_default());
+        }
+        if kept && !tells(line) {
+            clean.push_str(line);
+        }
+    }
+    clean
+}
+
+/// Lines, each with those that its backslash goes on to.
+fn logical(text: &str) -> Vec<&str> {
+    let (mut lines, mut start, mut end) = (Vec::new(), 0, 0);
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        let bare = line.trim_end_matches(['\n', '\r']);
+        let backslashes = bare.len() - bare.trim_end_matches('\\').len();
+        if backslashes % 2 == 0 {
+            lines.extend(text.get(start..end));
+            start = end;
+        }
+    }
+    lines.extend(text.get(start..).filter(|rest| !rest.is_empty()));
+    lines
+}
+
+/// Whether a text may hold a credential: one in an address, or a word for it.
+fn tells(text: &str) -> bool {
+    let small = text.to_ascii_lowercase();
+    let words = ["token", "secret", "passw", "passphrase", "credential", "authorization", "extraheader", "bearer"];
+    has_user(text) || words.iter().any(|word| small.contains(word))
+}
+
+/// Whether an address in a text names a user.
+fn has_user(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let host = rest.split(['/', '"', '\'', ' ', '\t', '\n']).next().unwrap_or_default();
+        host.contains('@')
+    })
+}
+
+/// Cargo's settings without credentials; nothing where they hold none. What cannot be read is all left out.
+fn cargo(text: &str) -> Option<String> {
+    let Ok(mut table) = text.parse::<Table>() else { return Some(String::new()) };
+    let before = table.clone();
+    clean(&mut table, false);
+    (table != before).then(|| table.to_string())
+}
+
+fn clean(table: &mut Table, environment: bool) {
+    table.retain(|name, value| {
+        let small = name.to_ascii_lowercase();
+        let named = ["token", "password", "secret", "secret-key"].iter().any(|end| small.ends_with(end));
+        !(named || environment && is_secret(name) || holds(value))
+    });
+    for (name, value) in table.iter_mut() {
+        if let Value::Table(inner) = value {
+            clean(inner, environment || name == "env");
+        }
+    }
+}
+
+/// Whether a value that is no table holds an address with a user, anywhere.
+fn holds(value: &Value) -> bool {
+    match value {
+        Value::String(text) => has_user(text),
+        Value::Array(values) => values.iter().any(|one| match one {
+            Value::Table(table) => table.values().any(holds),
+            other => holds(other),
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_goes_on_without_what_opens_servers() {
+        let text = "[user]\n\tname = Ann\n\temail = ann@example.org\n[credential]\n\thelper = store\n\
+            [url \"https://ann:ghp_1@github.com/\"]\n\tinsteadOf = https://github.com/\n\
+            [http \"https://x\"]\n\textraheader = AUTHORIZATION: basic abc\n[github]\n\ttoken = ghp_2\n\
+            [alias]\n\tst = status \\\n  --short\n\tme = \"!curl https://ann:ghp_3@x/\"\n\tyou = !TOKEN=ghp_4 \\\n go\n\
+            [include]\n\tpath = ~/.ghp_5\n[INIT] defaultBranch = main\n[core]\n\tsshCommand = ssh -i k\n";
+        let clean = git(text);
+        assert_eq!(
+            clean,
+            "[user]\n\tname = Ann\n\temail = ann@example.org\n[alias]\n\tst = status \\\n  --short\n\
+             [INIT] defaultBranch = main\n[core]\n\tsshCommand = ssh -i k\n"
+        );
+        assert_eq!(git(&clean), clean);
+        assert_eq!(git(""), "");
+    }
+
+    #[test]
+    fn cargo_goes_on_without_tokens() {
+        let text = "[build]\njobs = 2\n[registry]\ntoken = \"t1\"\ndefault = \"own\"\n[registries.own]\n\
+            index = \"https://me:t2@x/\"\ntoken = \"t3\"\nsecret-key = \"t4\"\n[http]\nproxy = \"http://a:t5@p\"\n\
+            [env]\nA_KEY = \"t6\"\nFORCED = { value = \"1\" }\nB_TOKEN = { value = \"t7\", force = true }\n\
+            [target.x]\nrunner = [\"run\", \"https://t8@x\"]\n";
+        let clean = cargo(text).unwrap();
+        assert!(!clean.contains('t') || (1..9).all(|one| !clean.contains(&format!("t{one}"))), "{clean}");
+        assert!(clean.contains("jobs = 2") && clean.contains("FORCED") && clean.contains("own"), "{clean}");
+        assert_eq!(cargo(&clean), None);
+        assert_eq!(cargo("[build]\njobs = 2\n[net]\ngit-fetch-with-cli = true\n"), None);
+        assert_eq!(cargo("[registry\ntoken = 1"), Some(String::new()));
+    }
+}

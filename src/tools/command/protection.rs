@@ -1,0 +1,85 @@
+//! What keeps a command in on this system, and what does not, in the words that a person reads before a yes.
+//! Not for: doing it (`sandbox`).
+
+use super::credentials;
+use crate::tools::acting::Acts;
+use crate::tools::sandbox::{Means, Space, largest_file};
+use std::os::unix::fs::MetadataExt as _;
+
+/// A sentence for each part.
+pub(crate) fn told(acts: &Acts, means: Means) -> Vec<String> {
+    let whole = if cfg!(target_os = "linux") {
+        "all that it starts ends with it"
+    } else {
+        "its process group ends with it; no more is known of it on this system"
+    };
+    let bounds = format!(
+        "limits: {} processes, {} GB a file, no input, no terminal",
+        acts.options.processes,
+        largest_file() >> 30
+    );
+    let mut said = vec![files(acts, means), namespaces(means), calls(acts.options.network, means)];
+    said.extend(["environment: only names on a list, none like a key's".into(), bounds, whole.into()]);
+    if cfg!(target_os = "linux") && rustix::process::geteuid().is_root() {
+        let own = acts.root.metadata().is_ok_and(|meta| meta.uid() == 0);
+        said.push(if own {
+            "privileges: none of root's; only root's own files can be written".into()
+        } else {
+            "privileges: of root's only to read and write other people's files, as the workspace is somebody else's"
+                .into()
+        });
+    }
+    if means.space == Space::None {
+        let hidden = credentials::copies().into_iter();
+        said.extend(hidden.map(|(path, _)| {
+            format!("hidden: {}, which may hold credentials; what insists on reading it fails", path.display())
+        }));
+    }
+    said
+}
+
+fn files(acts: &Acts, means: Means) -> String {
+    let more = match acts.options.writable.len() {
+        0 => String::new(),
+        1 => " and one folder more".into(),
+        count => format!(" and {count} folders more"),
+    };
+    let writes = format!("writes only beneath the workspace (.git too), a temporary folder{more}");
+    match (means.landlock, means.space) {
+        (0, Space::None) => "landlock is missing here: it can read and write what you can".into(),
+        (0, _) => format!("landlock is missing here: it can read what you can, credentials too; {writes}"),
+        (version, _) => {
+            format!("landlock {version}: {writes}; your home folder is hidden, except toolchains without credentials")
+        }
+    }
+}
+
+fn namespaces(means: Means) -> String {
+    let signals = if means.landlock < 6 { " and can end yours" } else { "" };
+    match means.space {
+        Space::Whole => {
+            "namespaces: it sees no processes but its own; files elsewhere keep their mode, owner and times".into()
+        }
+        Space::Mounts => {
+            format!("namespaces: files elsewhere keep their mode, owner and times; it sees other processes{signals}")
+        }
+        Space::None if means.seccomp => format!(
+            "namespaces are missing here: it can change modes and times of your files anywhere (not to \
+             set-user-id or world-writable), and it sees other processes{signals}"
+        ),
+        Space::None => format!(
+            "namespaces are missing here: it can change modes, owners, times and attributes of your files anywhere, and \
+             limits and priorities of your processes{signals}"
+        ),
+    }
+}
+
+fn calls(network: bool, means: Means) -> String {
+    let others = if means.space == Space::Whole { "" } else { " and reach into other processes" };
+    match (means.seccomp, network) {
+        (false, false) if means.landlock >= 4 => "seccomp is missing here: no TCP, but other sockets".into(),
+        (false, _) => format!("seccomp is missing here: it can use the network{others}"),
+        (true, false) => "seccomp: no network; no tracing, mounts, keys or kernel modules".into(),
+        (true, true) => "seccomp: the network is open; no tracing, mounts, keys or kernel modules".into(),
+    }
+}

@@ -1,0 +1,354 @@
+//! `run`: a command of the shell in the workspace, kept in by what the system offers, listened to, and ended in time.
+//! Not for: the cage itself (`sandbox`).
+
+use super::output::{Heard, Pieces};
+use super::scratch::Scratch;
+use super::{credentials, environment, protection};
+use crate::domain::tool::consent::Command;
+use crate::domain::tool::trace::{Cut, Done, ToolOutput, ToolStatus, Watch};
+use crate::tools::acting::Acts;
+use crate::tools::args::{Args, beneath};
+use crate::tools::sandbox::{self, Means, Orders, Report, Space, Stage};
+use crate::tools::{Stop, Workspace, failed, shown, stop};
+use cap_std::fs::MetadataExt as _;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, PipeReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The longest command line, in bytes.
+const LONGEST: usize = 32 << 10;
+/// How often it is looked whether to stop.
+const TICK: Duration = Duration::from_millis(20);
+/// How long a guard that was told to stop may take, and how long output may hang on after it.
+const PATIENCE: Duration = Duration::from_secs(12);
+const ECHO: Duration = Duration::from_millis(300);
+
+/// What the call would run.
+pub(crate) fn deed(space: &Workspace, args: &Args) -> Result<Command, Stop> {
+    let acts = acts(space)?;
+    let line = args.needed("line")?;
+    if line.contains('\0') {
+        return Err(Stop::Refused("The command line holds a NUL.".into()));
+    }
+    if line.len() > LONGEST {
+        return Err(Stop::Failed(format!("The command line is longer than {} KB; write a script.", LONGEST >> 10)));
+    }
+    let folder = args.path_named("folder")?;
+    if !folder.as_os_str().is_empty() {
+        let meta = space.root.metadata(&folder).map_err(|error| stop(&folder, &error))?;
+        if !meta.is_dir() {
+            return Err(Stop::Failed(format!("{} is no folder.", shown(&folder))));
+        }
+    }
+    apart(acts)?;
+    let most = acts.options.seconds.max(1);
+    let seconds = args.number("seconds")?.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
+    let seconds = seconds.unwrap_or(acts.options.usual).clamp(1, most);
+    let means = means(acts)?;
+    let folder = folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+    Ok(Command { line: line.to_owned(), folder, seconds, protection: protection::told(acts, means) })
+}
+
+fn acts(space: &Workspace) -> Result<&Acts, Stop> {
+    space.acting.as_ref().ok_or_else(|| Stop::Failed("There is no tool \"run\" here.".into()))
+}
+
+/// A cage cannot leave out a part of the folder in which a command may write, nor a home folder that it does not know.
+fn apart(acts: &Acts) -> Result<(), Stop> {
+    if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty() && !Path::new(home).is_absolute()) {
+        return Err(Stop::Refused(format!(
+            "Commands are not run while HOME is a relative path ({}): what is to be hidden would not be known. Set HOME to \
+             the home folder's full path.",
+            shown(Path::new(&home))
+        )));
+    }
+    let own = acts.options.hidden.iter().filter_map(|path| path.canonicalize().ok());
+    match own.into_iter().find(|own| own.starts_with(&acts.root)) {
+        Some(own) => Err(Stop::Refused(format!(
+            "Commands are not run in a folder that holds this program's own files ({}).",
+            shown(&own)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What this system can do, asked of a child of this program once.
+fn means(acts: &Acts) -> Result<Means, Stop> {
+    acts.means.get_or_init(|| probe(acts)).clone().map_err(Stop::Failed)
+}
+
+fn probe(acts: &Acts) -> Result<Means, String> {
+    let most = if cfg!(target_os = "linux") { [Space::Whole, Space::Mounts].as_slice() } else { &[] };
+    // The less a command has for itself, the less is needed to give it that.
+    most.iter().find_map(|space| try_out(acts, *space).ok()).map_or_else(|| try_out(acts, Space::None), Ok)
+}
+
+/// What a command would have that has so much of the system for itself.
+fn try_out(acts: &Acts, space: Space) -> Result<Means, String> {
+    let told = |error: &dyn std::fmt::Display| format!("Commands cannot be confined here: {error}. Nothing was run.");
+    let orders = orders(acts, Stage::Probe, Means { space, ..Means::default() });
+    let mut child = program(acts)
+        .and_then(|program| {
+            std::process::Command::new(program)
+                .arg(sandbox::ARGUMENT)
+                .env_clear()
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+        })
+        .map_err(|error| told(&error))?;
+    if let Some(mut input) = child.stdin.take() {
+        let _ = send(&mut input, &orders);
+    }
+    let output = child.wait_with_output().map_err(|error| told(&error))?;
+    serde_json::from_slice(&output.stdout).map_err(|_| told(&"the program does not answer its own call"))
+}
+
+fn program(acts: &Acts) -> io::Result<PathBuf> {
+    acts.options.program.clone().map_or_else(sandbox::this_program, Ok)
+}
+
+fn send(input: &mut ChildStdin, orders: &Orders) -> io::Result<()> {
+    let text = serde_json::to_string(orders)?;
+    input.write_all(format!("{text}\n").as_bytes())?;
+    input.flush()
+}
+
+fn orders(acts: &Acts, stage: Stage, need: Means) -> Orders {
+    let names = |paths: &[PathBuf]| paths.iter().map(|path| path.clone().into_os_string()).collect();
+    Orders {
+        stage,
+        line: String::new(),
+        root: acts.root.clone().into_os_string(),
+        identity: (0, 0),
+        folder: OsString::new(),
+        network: acts.options.network,
+        writable: names(&acts.options.writable),
+        readable: names(&acts.options.readable),
+        hidden: names(&acts.options.hidden),
+        covers: Vec::new(),
+        threads: 0,
+        processes: acts.options.processes,
+        need,
+        priority: 0,
+    }
+}
+
+/// Copies of settings without credentials, each with the file over which it is laid.
+fn covers(settings: &Path) -> io::Result<Vec<(OsString, OsString)>> {
+    let clean = credentials::copies().into_iter().enumerate().map(|(number, (path, text))| {
+        let copy = settings.join(format!("copy-{number}"));
+        keep(&copy, &text)?;
+        Ok((copy.into_os_string(), path.into_os_string()))
+    });
+    clean.collect()
+}
+
+/// Writes a file, unless it holds just that: commands under way may be reading it.
+fn keep(path: &Path, text: &str) -> io::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|now| now == text) {
+        return Ok(());
+    }
+    let new = path.with_extension(format!("{}.new", uuid::Uuid::now_v7().simple()));
+    fs::write(&new, text)?;
+    fs::rename(new, path)
+}
+
+/// Why a command was ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Cancelled,
+    TimeUp,
+}
+
+/// Runs a command to its end.
+pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn Watch) -> Done {
+    match Running::start(space, command) {
+        Err(error) => Done::said(failed(error)),
+        Ok(running) => {
+            let keep = space.acting.as_ref().map_or(0, |acts| acts.options.keep);
+            running.listen((space.limit, keep), command.seconds, watch)
+        }
+    }
+}
+
+/// A command under way.
+struct Running {
+    guard: Child,
+    /// While this is open the command goes on.
+    hold: Option<ChildStdin>,
+    output: PipeReader,
+    report: Option<ChildStderr>,
+    /// Its folder stays as long as it runs.
+    _scratch: Arc<Scratch>,
+}
+
+impl Running {
+    fn start(space: &Workspace, command: &Command) -> Result<Self, Stop> {
+        let acts = acts(space)?;
+        apart(acts)?;
+        beneath(&command.folder)?;
+        let means = means(acts)?;
+        Self::spawn(space, acts, command, means)
+            .map_err(|error| Stop::Failed(format!("The command could not be started: {error}. Nothing was run.")))
+    }
+
+    fn spawn(space: &Workspace, acts: &Acts, command: &Command, means: Means) -> io::Result<Self> {
+        let scratch = acts.scratch()?;
+        let meta = space.root.dir_metadata()?;
+        let settings = scratch.settings();
+        let git = settings.join("gitconfig");
+        keep(&git, &credentials::of_git())?;
+        let orders = Orders {
+            covers: covers(&settings)?,
+            line: command.line.clone(),
+            identity: (meta.dev(), meta.ino()),
+            folder: command.folder.clone().into(),
+            ..orders(acts, Stage::Guard, means)
+        };
+        let (output, input) = io::pipe()?;
+        let mut guard = std::process::Command::new(program(acts)?)
+            .arg(sandbox::ARGUMENT)
+            .env_clear()
+            .envs(environment::filtered(std::env::vars_os(), &scratch.temporary(), &git))
+            .current_dir(Path::new("/"))
+            .stdin(Stdio::piped())
+            .stdout(input)
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut hold = guard.stdin.take();
+        let report = guard.stderr.take();
+        if let Some(hold) = &mut hold {
+            send(hold, &orders)?;
+        }
+        Ok(Self { guard, hold, output, report, _scratch: scratch })
+    }
+
+    fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn Watch) -> Done {
+        let say = |text: &str| watch.said(text);
+        let (mut heard, mut pieces) = (Heard::new(limit), Pieces::new(&say));
+        let kept_as = watch.kept_as().filter(|_| keep > limit);
+        let mut whole = kept_as.as_ref().map(|_| Heard::new(keep));
+        let (start, mut ended, mut told) = (Instant::now(), None, None::<Instant>);
+        let (mut buffer, mut open, mut gone) = (vec![0; 64 << 10], true, None::<Instant>);
+        loop {
+            if self.ready(open) && open {
+                match self.output.read(&mut buffer) {
+                    Ok(0) => open = false,
+                    Ok(count) => {
+                        let bytes = buffer.get(..count).unwrap_or_default();
+                        heard.take(bytes);
+                        if let Some(whole) = &mut whole {
+                            whole.take(bytes);
+                        }
+                        pieces.take(bytes);
+                        gone = gone.map(|_| Instant::now());
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => open = false,
+                }
+            }
+            pieces.tick();
+            if ended.is_none() {
+                let up = start.elapsed() >= Duration::from_secs(seconds.into());
+                ended = if watch.cancelled() { Some(Ended::Cancelled) } else { up.then_some(Ended::TimeUp) };
+            }
+            if ended.is_some() && told.is_none() {
+                // The guard hears that this end is closed.
+                self.hold = None;
+                told = Some(Instant::now());
+            }
+            if told.is_some_and(|told| told.elapsed() > PATIENCE) {
+                let _ = self.guard.kill();
+            }
+            if gone.is_none() && !matches!(self.guard.try_wait(), Ok(None)) {
+                gone = Some(Instant::now());
+            }
+            // Something that got away may hold the output open.
+            if gone.is_some_and(|gone| !open || gone.elapsed() > ECHO) {
+                break;
+            }
+        }
+        pieces.flush(true);
+        let report = self.read_report();
+        answer(heard, whole.zip(kept_as), (ended, seconds), report)
+    }
+
+    /// Waits a little for output, or for the guard's end when there can be none any more.
+    fn ready(&self, open: bool) -> bool {
+        let time = Timespec { tv_sec: 0, tv_nsec: i64::from(TICK.subsec_nanos()) };
+        let from = if open { Some(PollFd::new(&self.output, PollFlags::IN)) } else { None };
+        let mut on: Vec<PollFd<'_>> =
+            from.or_else(|| Some(PollFd::new(self.report.as_ref()?, PollFlags::IN))).into_iter().collect();
+        matches!(poll(&mut on, Some(&time)), Ok(count) if count > 0)
+    }
+
+    fn read_report(&mut self) -> Option<Report> {
+        let mut text = String::new();
+        self.report.take()?.take(64 << 10).read_to_string(&mut text).ok()?;
+        text.lines().find_map(|line| serde_json::from_str(line).ok())
+    }
+}
+
+/// The first line says how it ended; what the command said follows.
+fn answer(
+    heard: Heard,
+    whole: Option<(Heard, String)>,
+    (ended, seconds): (Option<Ended>, u32),
+    report: Option<Report>,
+) -> Done {
+    let known = report.is_some();
+    let report = report.unwrap_or_default();
+    let (status, how) = match (ended, &report) {
+        (Some(Ended::Cancelled), _) => (ToolStatus::Cancelled, "stopped by a person".to_owned()),
+        (Some(Ended::TimeUp), _) => (ToolStatus::Failed, format!("stopped after {seconds} s, its time limit")),
+        (None, Report { swarm: true, .. }) => (ToolStatus::Failed, "stopped: too many processes".to_owned()),
+        (None, Report { failed: Some(why), .. }) => (ToolStatus::Failed, format!("not run: {why}")),
+        (None, Report { exit: Some(code), .. }) => {
+            (if *code == 0 { ToolStatus::Ok } else { ToolStatus::Failed }, format!("exit {code}"))
+        }
+        (None, Report { signal: Some(signal), .. }) => (ToolStatus::Failed, format!("ended by signal {signal}")),
+        _ if known => (ToolStatus::Failed, "ended in a way that is not known".to_owned()),
+        _ => (ToolStatus::Failed, "its guard was ended; processes of it may be left".to_owned()),
+    };
+    let exit = report.exit.filter(|_| ended.is_none() && !report.swarm);
+    let mut body = format!("[{how}");
+    match report.left {
+        0 => {}
+        1 => body.push_str("; a process that it left running was ended"),
+        _ => body.push_str("; processes that it left running were ended"),
+    }
+    let total = heard.total();
+    if total == 0 {
+        body.push_str("; no output");
+    }
+    body.push_str("]\n");
+    let before = body.len() as u64;
+    let (text, cut) = told(&body, heard, whole);
+    body.push_str(&text);
+    let full_bytes = (before + total).max(body.len() as u64);
+    Done { output: ToolOutput { status, body, full_bytes }, changed: Vec::new(), exit, cut }
+}
+
+/// What the model reads of what was heard, and what it does not.
+fn told(first: &str, heard: Heard, whole: Option<(Heard, String)>) -> (String, Option<Cut>) {
+    let again = "were not kept; run it again through grep, head or tail to see them";
+    if !heard.is_cut() {
+        return (heard.text(again), None);
+    }
+    let Some((whole, path)) = whole else {
+        return (heard.text(again), Some(Cut { back: "run it again through grep, head or tail".into(), full: None }));
+    };
+    let parts = if whole.is_cut() { " but for its middle" } else { "" };
+    let rest = format!(
+        "are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}"
+    );
+    let back = format!("read_file or search with path {path}");
+    (heard.text(&rest), Some(Cut { back, full: Some(format!("{first}{}", whole.text(again))) }))
+}

@@ -1,0 +1,86 @@
+//! A folder for a workspace's commands: temporary files, and copies of settings that they may read.
+//! Not for: what stands in the copies (`credentials`).
+
+use rustix::process::geteuid;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const NAME: &str = "pleach-";
+/// Locked while the program lives. Commands can neither write nor read it.
+const LOCK: &str = "lock";
+/// After this time a folder that nobody ever locked, as earlier versions made them, is nobody's any more.
+const ABANDONED: Duration = Duration::from_hours(24);
+
+/// The folder, there until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> io::Result<Self> {
+        let place = std::env::temp_dir().canonicalize()?;
+        let name = format!("{NAME}{}", uuid::Uuid::now_v7().simple());
+        // It gets its name only once it is locked, so that nobody clears it away before.
+        let (early, path) = (place.join(format!(".{name}")), place.join(name));
+        let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
+        make(&early)?;
+        let lock = File::create_new(early.join(LOCK))?;
+        lock.lock()?;
+        make(&early.join("tmp"))?;
+        make(&early.join("settings"))?;
+        fs::rename(&early, &path)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.temporary().is_dir() && self.settings().is_dir()
+    }
+
+    /// Where commands write.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    /// Which they only read.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.path.join("settings")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Clears away the folders of programs that have ended without doing it.
+pub(crate) fn clear() {
+    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_named_so(path)) {
+        let own = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw());
+        if !own {
+            continue;
+        }
+        match File::open(path.join(LOCK)) {
+            // The lock is held until all is gone.
+            Ok(lock) if lock.try_lock().is_ok() => drop((fs::remove_dir_all(&path), lock)),
+            Err(_) if is_old(&path) => drop(fs::remove_dir_all(&path)),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+fn is_named_so(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(NAME));
+    name.is_some_and(|id| id.len() == 32 && uuid::Uuid::try_parse(id).is_ok())
+}
+
+fn is_old(path: &Path) -> bool {
+    let changed = fs::symlink_metadata(path).and_then(|meta| meta.modified());
+    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > ABANDONED))
+}

@@ -1,0 +1,47 @@
+//! Names and texts of files for a person who writes a message, by the same rules as the model's tools.
+//! Not for: the model's own reading (`read`, `list`).
+
+use super::visible::Eyes;
+use super::walk::{Kind, Walk};
+use crate::domain::call::tokens::grouped;
+use crate::tools::{Stop, Workspace, shown, stop};
+use std::io::Read as _;
+use std::path::Path;
+
+/// Levels of folders that are gone down.
+const DEEPEST: usize = 64;
+
+/// Paths of files that no rule leaves out, in order, and whether there are more.
+pub(crate) fn files(space: &Workspace, most: usize, eyes: Eyes<'_>) -> (Vec<String>, bool) {
+    let Ok(mut walk) = Walk::new(space, Path::new(""), DEEPEST, eyes) else { return (Vec::new(), false) };
+    let mut names = Vec::new();
+    while let Some(entry) = walk.next() {
+        if entry.kind != Kind::File {
+            continue;
+        }
+        let Some(name) = entry.path.to_str().filter(|name| !name.chars().any(char::is_control)) else { continue };
+        if names.len() >= most {
+            return (names, true);
+        }
+        names.push(name.to_owned());
+    }
+    (names, false)
+}
+
+/// The whole text of a file of at most so many bytes.
+pub(crate) fn text(space: &Workspace, path: &str, most: u64, eyes: Eyes<'_>) -> Result<String, Stop> {
+    let path = Path::new(path);
+    let (file, size) = space.open_seen(path, eyes)?;
+    let too_large =
+        |size: u64| Stop::Refused(format!("{} has {} bytes, more than {}.", shown(path), grouped(size), grouped(most)));
+    if size > most {
+        return Err(too_large(size));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| stop(path, &error))?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(bytes.len() as u64));
+    }
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| Stop::Refused(format!("{} is no text.", shown(path))))
+}

@@ -1,0 +1,204 @@
+//! `edit_file` and `write_file`: the new text of a file, worked out without writing anything.
+//! Not for: writing it (`change`).
+
+use super::diff;
+use super::place::{LARGEST, Place};
+use crate::domain::tool::consent::FileChange;
+use crate::tools::args::Args;
+use crate::tools::{Stop, Workspace, shown};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most edits in one call.
+const MOST_EDITS: usize = 200;
+/// How many lines of a file are looked at for those nearest to a text that does not occur.
+const REACH: usize = 5_000;
+/// How many lines around are shown.
+const SHOWN: usize = 12;
+
+/// What `edit_file` would do.
+pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, Stop> {
+    args.needed("path")?;
+    let path = args.path()?;
+    let edits = args.list("edits")?.unwrap_or_default();
+    if edits.is_empty() && args.text("old")?.is_none() {
+        return Err(Stop::Failed("The argument edits is missing.".into()));
+    }
+    if edits.len() > MOST_EDITS {
+        return Err(Stop::Failed(format!("More than {MOST_EDITS} edits in one call.")));
+    }
+    let place = Place::find(space, &path, false)?;
+    let Some(now) = place.map(|place| place.current()).transpose()?.flatten() else {
+        return Err(Stop::Failed(format!("{} does not exist; write_file makes new files.", shown(&path))));
+    };
+    let all = args.flag("replace_all")?;
+    let before = now.text;
+    let crlf = all_crlf(&before);
+    let mut after = before.to_string();
+    // One edit may also stand beside the path, outside a list.
+    let each: Vec<&Args> = if edits.is_empty() { vec![args] } else { edits.iter().collect() };
+    for (index, edit) in each.iter().enumerate() {
+        let old = edit.needed("old")?;
+        let new = edit
+            .text("new")?
+            .ok_or_else(|| Stop::Failed(format!("Edit {} has no new text; an empty one deletes.", index + 1)))?;
+        let wish = Wish { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
+        after =
+            if crlf { wish.replace(&after, &to_crlf(old), &to_crlf(new))? } else { wish.replace(&after, old, new)? };
+        within(&path, &after)?;
+    }
+    if *before == *after {
+        return Err(Stop::Failed(format!("Nothing would change in {}: old and new are the same.", shown(&path))));
+    }
+    Ok(diff::change(&named(&path), Some(before), &after))
+}
+
+/// What `write_file` would do.
+pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, Stop> {
+    args.needed("path")?;
+    let path = args.path()?;
+    let text = args.text("text")?.ok_or_else(|| Stop::Failed("The argument text is missing.".into()))?;
+    within(&path, text)?;
+    if text.contains('\0') {
+        return Err(Stop::Failed("The text holds a NUL; only text files are written.".into()));
+    }
+    let now = Place::find(space, &path, false)?.map(|place| place.current()).transpose()?.flatten();
+    let before: Option<Arc<str>> = now.map(|now| now.text);
+    // A file with CRLF ends keeps them, or each of its lines would differ.
+    let keep = before.as_deref().is_some_and(all_crlf) && !text.contains('\r');
+    let after = if keep { to_crlf(text) } else { text.to_owned() };
+    if before.as_deref() == Some(after.as_str()) {
+        return Err(Stop::Failed(format!("{} holds that text already.", shown(&path))));
+    }
+    Ok(diff::change(&named(&path), before, &after))
+}
+
+/// The path as rules and screens name it.
+fn named(path: &Path) -> String {
+    path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+fn within(path: &Path, text: &str) -> Result<(), Stop> {
+    if text.len() as u64 <= LARGEST {
+        return Ok(());
+    }
+    Err(Stop::Failed(format!("{} would have more than {} MB, the most that is written.", shown(path), LARGEST >> 20)))
+}
+
+/// Whether every line that ends does so with CRLF.
+fn all_crlf(text: &str) -> bool {
+    let ends = text.matches('\n').count();
+    ends > 0 && text.matches("\r\n").count() == ends
+}
+
+fn to_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+/// One replacement.
+struct Wish<'a> {
+    number: usize,
+    path: &'a Path,
+    all: bool,
+}
+
+impl Wish<'_> {
+    fn replace(&self, text: &str, old: &str, new: &str) -> Result<String, Stop> {
+        let places: Vec<usize> = text.match_indices(old).map(|(at, _)| at).take(1_000).collect();
+        match places.as_slice() {
+            [] => Err(self.nowhere(text, old)),
+            [_] => Ok(text.replacen(old, new, 1)),
+            // What grows beyond bounds is seen before it is made.
+            _ if self.all => {
+                let more = text.matches(old).count() * new.len().saturating_sub(old.len());
+                if (text.len() + more) as u64 > LARGEST {
+                    let most = LARGEST >> 20;
+                    return Err(Stop::Failed(format!("{} would grow beyond {most} MB.", shown(self.path))));
+                }
+                Ok(text.replace(old, new))
+            }
+            many => {
+                let lines: Vec<String> = many.iter().take(10).map(|at| line_of(text, *at).to_string()).collect();
+                let more = if many.len() > 10 { " and more" } else { "" };
+                Err(Stop::Failed(format!(
+                    "The old text of edit {} occurs {} times in {} (lines {}{more}); give more of what is around it, or \
+                     set replace_all. Nothing was changed.",
+                    self.number,
+                    many.len(),
+                    shown(self.path),
+                    lines.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// Says so, with the lines that are most like it.
+    fn nowhere(&self, text: &str, old: &str) -> Stop {
+        let mut said = format!(
+            "The old text of edit {} does not occur in {}. Nothing was changed.",
+            self.number,
+            shown(self.path)
+        );
+        let lines: Vec<&str> = text.lines().take(REACH).collect();
+        let wanted: Vec<&str> = old.lines().collect();
+        if let Some((from, alike)) = nearest(&lines, &wanted) {
+            let to = (from + wanted.len().clamp(1, SHOWN)).min(lines.len());
+            let why = if alike { " (they differ in white space alone)" } else { "" };
+            let _ = write!(said, " The nearest lines{why}, each after its number and a bar:");
+            for (at, line) in lines.iter().enumerate().take(to).skip(from) {
+                let _ = write!(said, "\n{}|{}", at + 1, line.chars().take(300).collect::<String>());
+            }
+        }
+        Stop::Failed(said)
+    }
+}
+
+/// The line of a byte, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// A line for comparing: its words, and the whole without its white space.
+struct Bare<'a> {
+    bare: String,
+    words: Vec<&'a str>,
+}
+
+impl<'a> Bare<'a> {
+    fn of(line: &'a str) -> Self {
+        let end = line.char_indices().nth(500).map_or(line.len(), |(at, _)| at);
+        let line = line.get(..end).unwrap_or_default();
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        Self { bare: line.split_whitespace().collect(), words: words.take(40).collect() }
+    }
+
+    /// 4 where they are the same but for white space, else up to 3 by the words that they share.
+    fn likeness(&self, line: &Self) -> usize {
+        if self.bare.is_empty() || line.bare.is_empty() {
+            return 0;
+        }
+        if self.bare == line.bare {
+            return 4;
+        }
+        let shared = self.words.iter().filter(|word| line.words.contains(word)).count();
+        3 * shared / self.words.len().max(line.words.len()).max(1)
+    }
+}
+
+/// The first of the lines that are most like those wanted, and whether only white space differs; none where nothing is.
+fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
+    let wanted: Vec<Bare<'_>> = wanted.iter().take(SHOWN).map(|line| Bare::of(line)).collect();
+    let lines: Vec<Bare<'_>> = lines.iter().map(|line| Bare::of(line)).collect();
+    let mut best = (0, 0, false);
+    for from in 0..lines.len() {
+        let here = lines.get(from..).unwrap_or_default();
+        let score = wanted.iter().zip(here).map(|(wanted, line)| wanted.likeness(line)).sum();
+        if score > best.0 {
+            let same =
+                here.len() >= wanted.len() && wanted.iter().zip(here).all(|(wanted, line)| wanted.bare == line.bare);
+            best = (score, from, same);
+        }
+    }
+    (best.0 > 0).then_some((best.1, best.2))
+}

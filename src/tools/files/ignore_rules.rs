@@ -1,0 +1,70 @@
+//! Ignore rules (`.gitignore`, `.ignore`) on the way down a tree, read through the workspace's descriptor.
+//! Not for: global git settings; a workspace speaks for itself.
+
+use crate::tools::Workspace;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::io::Read;
+use std::path::Path;
+use std::rc::Rc;
+
+/// The largest rules file that is read.
+const LARGEST: u64 = 1 << 20;
+
+/// The rules of a folder, before those of the folders above.
+#[derive(Clone, Default)]
+pub(crate) struct Rules(Option<Rc<Level>>);
+
+struct Level {
+    own: Vec<Gitignore>,
+    above: Rules,
+}
+
+impl Rules {
+    /// The rules inside `folder`, whose parent's are these.
+    pub(crate) fn enter(&self, space: &Workspace, folder: &Path) -> Self {
+        let own: Vec<Gitignore> = [".ignore", ".gitignore"]
+            .into_iter()
+            .filter_map(|name| space.open_file(&folder.join(name)).ok())
+            .filter_map(|(file, _)| {
+                let mut text = Vec::new();
+                file.take(LARGEST).read_to_end(&mut text).ok()?;
+                let mut builder = GitignoreBuilder::new(folder);
+                for line in String::from_utf8_lossy(&text).lines() {
+                    // A line that is no pattern is passed over, as git does.
+                    let _ = builder.add_line(None, line);
+                }
+                builder.build().ok()
+            })
+            .collect();
+        if own.is_empty() { self.clone() } else { Self(Some(Rc::new(Level { own, above: self.clone() }))) }
+    }
+
+    /// The rules inside `folder`, starting at the root.
+    pub(crate) fn down_to(space: &Workspace, folder: &Path) -> Self {
+        let mut rules = Self::default().enter(space, Path::new(""));
+        let mut path = std::path::PathBuf::new();
+        for name in folder {
+            path.push(name);
+            rules = rules.enter(space, &path);
+        }
+        rules
+    }
+
+    /// Whether a path is left out: the nearest rule that says anything decides.
+    pub(crate) fn leave_out(&self, path: &Path, is_dir: bool) -> bool {
+        if path.file_name().is_some_and(|name| name == ".git") {
+            return true;
+        }
+        let mut level = self.0.as_ref();
+        while let Some(here) = level {
+            for rules in &here.own {
+                let found = rules.matched(path, is_dir);
+                if !found.is_none() {
+                    return found.is_ignore();
+                }
+            }
+            level = here.above.0.as_ref();
+        }
+        false
+    }
+}

@@ -1,0 +1,14 @@
+//! Tools that read, list, search and change files of the workspace, and what they may show of it.
+//! Not for: commands (`command`), or what a call would do (`acting`).
+
+pub(super) mod attach;
+pub(super) mod change;
+pub(super) mod diff;
+pub(super) mod edit;
+pub(super) mod ignore_rules;
+pub(super) mod list;
+pub(super) mod place;
+pub(super) mod read;
+pub(super) mod search;
+pub(super) mod visible;
+pub(super) mod walk;

@@ -1,0 +1,228 @@
+//! Where a file is written: its folder as a descriptor, reached step by step from the root without following any link,
+//! and its name there. Reads what it holds, and replaces it in one step if it still holds what is expected.
+//! Not for: deciding what is written.
+
+use crate::domain::base::hash::Hash;
+use crate::tools::{Stop, Workspace, shown, stop};
+use cap_std::fs::{Dir, File, OpenOptions, Permissions};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The largest file that is changed, and the longest text that is written, in bytes.
+pub(crate) const LARGEST: u64 = 2 << 20;
+
+/// A file's place. The file need not exist.
+pub(crate) struct Place {
+    folder: Dir,
+    name: OsString,
+    path: PathBuf,
+}
+
+/// What a file holds.
+pub(crate) struct Current {
+    pub(crate) text: Arc<str>,
+    mode: Permissions,
+}
+
+impl Place {
+    /// Goes there. None: a folder on the way does not exist, and none was to be made.
+    pub(crate) fn find(space: &Workspace, path: &Path, make: bool) -> Result<Option<Self>, Stop> {
+        let Some(name) = path.file_name() else {
+            return Err(Stop::Failed("The path names no file.".into()));
+        };
+        let kept = space.kept();
+        let mut folder = space.root.try_clone().map_err(|error| stop(path, &error))?;
+        let mut so_far = PathBuf::new();
+        for step in path.parent().into_iter().flatten() {
+            so_far.push(step);
+            guarded(step, &so_far)?;
+            folder = match enter(&folder, step) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    match folder.create_dir(step) {
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                            return Err(stop(&so_far, &error));
+                        }
+                        _ => {}
+                    }
+                    enter(&folder, step).map_err(|error| stop(&so_far, &error))?
+                }
+                Err(error) => return Err(no_way(&folder, step, &so_far, &error)),
+                Ok(inner) => inner,
+            };
+            kept.check(&folder.dir_metadata().map_err(|error| stop(&so_far, &error))?, &so_far)?;
+        }
+        guarded(name, path)?;
+        if let Ok(meta) = folder.symlink_metadata(name) {
+            kept.check(&meta, path)?;
+        }
+        Ok(Some(Self { folder, name: name.to_owned(), path: path.to_owned() }))
+    }
+
+    /// What the file holds; none where there is no file.
+    pub(crate) fn current(&self) -> Result<Option<Current>, Stop> {
+        let path = shown(&self.path);
+        let file = match open_plain(&self.folder, &self.name) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(no_way(&self.folder, &self.name, &self.path, &error)),
+        };
+        let meta = file.metadata().map_err(|error| stop(&self.path, &error))?;
+        if meta.is_dir() {
+            return Err(Stop::Failed(format!("{path} is a folder.")));
+        }
+        if !meta.is_file() {
+            return Err(Stop::Refused(format!(
+                "{path} is a pipe, a socket or a device; only regular files are changed."
+            )));
+        }
+        let mut bytes = Vec::new();
+        if meta.len() <= LARGEST {
+            file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| stop(&self.path, &error))?;
+        }
+        if meta.len().max(bytes.len() as u64) > LARGEST {
+            let most = LARGEST >> 20;
+            return Err(Stop::Failed(format!(
+                "{path} has {} bytes; only files up to {most} MB are changed.",
+                meta.len()
+            )));
+        }
+        if bytes.contains(&0) {
+            return Err(Stop::Failed(format!("{path} is not a text file; it was left alone.")));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(Current { text: text.into(), mode: meta.permissions() })),
+            Err(_) => Err(Stop::Failed(format!("{path} is not UTF-8; it was left alone."))),
+        }
+    }
+
+    /// Puts a text there, all of it or nothing, if the file still holds what is expected (none: it does not exist).
+    pub(crate) fn put(&self, expected: Option<Hash>, text: &str) -> Result<(), Stop> {
+        let now = self.expect(expected)?;
+        if now.as_ref().is_some_and(|now| now.mode.readonly()) {
+            return Err(Stop::Failed(format!("{} is read-only; it was left alone.", shown(&self.path))));
+        }
+        let waiting = OsString::from(format!(".pleach-{}.tmp", uuid::Uuid::now_v7().simple()));
+        let done = self.fill(&waiting, now.as_ref(), text).map_err(|error| stop(&self.path, &error)).and_then(|()| {
+            self.expect(expected)?;
+            self.take_place(&waiting, now.is_some()).map_err(|error| stop(&self.path, &error))
+        });
+        if done.is_err() || now.is_none() {
+            // Where it took its place by a second name, or not at all, this name goes.
+            let _ = self.folder.remove_file(&waiting);
+        }
+        done
+    }
+
+    /// Removes the file if it still holds what is expected.
+    pub(crate) fn remove(&self, expected: Option<Hash>) -> Result<(), Stop> {
+        match self.expect(expected)? {
+            None => Ok(()),
+            Some(_) => self.folder.remove_file(&self.name).map_err(|error| stop(&self.path, &error)),
+        }
+    }
+
+    fn expect(&self, expected: Option<Hash>) -> Result<Option<Current>, Stop> {
+        let now = self.current()?;
+        if now.as_ref().map(|now| Hash::of(now.text.as_bytes())) == expected {
+            return Ok(now);
+        }
+        let what = match (expected, &now) {
+            (None, _) => "exists by now",
+            (_, None) => "does not exist any more",
+            _ => "is no longer what it was when this change was worked out",
+        };
+        Err(Stop::Failed(format!("{} {what}; it was left alone.", shown(&self.path))))
+    }
+
+    /// Writes a new file beside the one that it will replace.
+    fn fill(&self, name: &OsStr, now: Option<&Current>, text: &str) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if now.is_some() {
+            use cap_std::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        let mut file = self.folder.open_with(name, &options)?;
+        file.write_all(text.as_bytes())?;
+        if let Some(now) = now {
+            file.set_permissions(now.mode.clone())?;
+        }
+        file.sync_all()
+    }
+
+    /// A new file takes its place by a second name, which fails where a file has come meanwhile.
+    fn take_place(&self, waiting: &OsStr, replace: bool) -> io::Result<()> {
+        if !replace {
+            match self.folder.hard_link(waiting, &self.folder, &self.name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                Ok(()) => return Ok(()),
+                // A file system without second names.
+                Err(_) if self.folder.symlink_metadata(&self.name).is_ok() => {
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
+                Err(_) => {}
+            }
+        }
+        self.folder.rename(waiting, &self.folder, &self.name)
+    }
+}
+
+/// What is never written: git's own files, and the file in which a folder sets this program up.
+fn guarded(name: &OsStr, path: &Path) -> Result<(), Stop> {
+    let name = name.to_string_lossy();
+    for (own, whose) in [(".git", "git's own"), (".pleach.toml", "this program's own")] {
+        if name.eq_ignore_ascii_case(own) {
+            return Err(Stop::Refused(format!("{} is {whose}; it is never written.", shown(path))));
+        }
+    }
+    Ok(())
+}
+
+/// Why a step did not work: a link is named as what it is.
+fn no_way(folder: &Dir, step: &OsStr, path: &Path, error: &io::Error) -> Stop {
+    match folder.symlink_metadata(step) {
+        Ok(meta) if meta.is_symlink() => Stop::Refused(format!(
+            "{} is a link; files are written only by their own path inside the workspace.",
+            shown(path)
+        )),
+        _ => stop(path, error),
+    }
+}
+
+#[cfg(unix)]
+fn enter(folder: &Dir, step: &OsStr) -> io::Result<Dir> {
+    use rustix::fs::{Mode, OFlags, openat};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let inner = openat(folder, step, flags, Mode::empty())?;
+    Ok(Dir::from_std_file(inner.into()))
+}
+
+#[cfg(unix)]
+fn open_plain(folder: &Dir, name: &OsStr) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, openat};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = openat(folder, name, flags, Mode::empty())?;
+    Ok(File::from_std(file.into()))
+}
+
+#[cfg(not(unix))]
+fn enter(folder: &Dir, step: &OsStr) -> io::Result<Dir> {
+    no_link(folder, step)?;
+    folder.open_dir(step)
+}
+
+#[cfg(not(unix))]
+fn open_plain(folder: &Dir, name: &OsStr) -> io::Result<File> {
+    no_link(folder, name)?;
+    folder.open(name)
+}
+
+#[cfg(not(unix))]
+fn no_link(folder: &Dir, name: &OsStr) -> io::Result<()> {
+    let link = folder.symlink_metadata(name)?.is_symlink();
+    if link { Err(io::ErrorKind::InvalidInput.into()) } else { Ok(()) }
+}

@@ -1,0 +1,171 @@
+//! `read_file`: some lines of a text file, never more of it than is asked for.
+//! Not for: finding files.
+
+use super::visible::Eyes;
+use crate::tools::args::Args;
+use crate::tools::{Made, Stop, Workspace, shown, stop};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// How far into a file a first line is looked for.
+const REACH: u64 = 64 << 20;
+
+/// What was taken from a file.
+#[derive(Default)]
+struct Taken {
+    bytes: Vec<u8>,
+    lines: u64,
+    /// Bytes before the first line taken.
+    skipped: u64,
+    /// More was asked for, but there was no room.
+    cut: bool,
+    /// The cut is inside a line.
+    inside: bool,
+}
+
+pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+    args.needed("path")?;
+    let path = args.path()?;
+    let first = args.number("start_line")?.unwrap_or(1);
+    let wanted = args.number("lines")?;
+    let (file, size) = space.open_seen(&path, eyes)?;
+    let mut reader = BufReader::with_capacity(64 << 10, file);
+    let start = reader.fill_buf().map_err(|error| stop(&path, &error))?;
+    if start.iter().take(8 << 10).any(|byte| *byte == 0) {
+        return Err(Stop::Failed(format!("{} is not a text file ({size} bytes).", shown(&path))));
+    }
+    let mut taken = Taken { skipped: skip(&mut reader, &path, first, cancelled)?, ..Taken::default() };
+    take(&mut reader, &path, wanted, space.limit, &mut taken, cancelled)?;
+    Ok(answer(&path, first, wanted, size, &taken))
+}
+
+/// Some lines of a text that was kept.
+pub(crate) fn over(limit: usize, args: &Args, text: &str) -> Result<Made, Stop> {
+    let path = PathBuf::from(args.text("path")?.unwrap_or_default());
+    let first = args.number("start_line")?.unwrap_or(1);
+    let wanted = args.number("lines")?;
+    let mut reader = text.as_bytes();
+    let mut taken = Taken { skipped: skip(&mut reader, &path, first, &|| false)?, ..Taken::default() };
+    take(&mut reader, &path, wanted, limit, &mut taken, &|| false)?;
+    Ok(answer(&path, first, wanted, text.len() as u64, &taken))
+}
+
+/// Passes over the lines before the first one asked for.
+fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn() -> bool) -> Result<u64, Stop> {
+    let (mut passed, mut line) = (0_u64, 1);
+    while line < first {
+        if cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        let buffer = fill(reader, path)?;
+        if buffer.is_empty() {
+            let had = if passed == 0 { 0 } else { line };
+            return Err(Stop::Failed(format!("{} ends before line {first}; it has about {had} lines.", shown(path))));
+        }
+        if passed >= REACH {
+            return Err(Stop::Failed(format!(
+                "Line {first} of {} lies beyond the first {} MB, which is as far as this tool reads.",
+                shown(path),
+                REACH >> 20
+            )));
+        }
+        let mut used = buffer.len();
+        for (at, byte) in buffer.iter().enumerate() {
+            if *byte == b'\n' {
+                line += 1;
+                if line == first {
+                    used = at + 1;
+                    break;
+                }
+            }
+        }
+        passed += used as u64;
+        reader.consume(used);
+    }
+    Ok(passed)
+}
+
+fn fill<'a>(reader: &'a mut impl BufRead, path: &Path) -> Result<&'a [u8], Stop> {
+    reader.fill_buf().map_err(|error| stop(path, &error))
+}
+
+/// Takes lines until there are enough, the file ends or the room does.
+fn take(
+    reader: &mut impl BufRead,
+    path: &Path,
+    wanted: Option<u64>,
+    limit: usize,
+    taken: &mut Taken,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<(), Stop> {
+    while wanted.is_none_or(|wanted| taken.lines < wanted) {
+        if cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        let buffer = fill(reader, path)?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let room = limit - taken.bytes.len();
+        if room == 0 {
+            taken.cut = true;
+            taken.inside = taken.bytes.last() != Some(&b'\n');
+            break;
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n').map_or(buffer.len(), |at| at + 1).min(room);
+        taken.bytes.extend_from_slice(&buffer[..end]);
+        taken.lines += u64::from(buffer[end - 1] == b'\n');
+        reader.consume(end);
+    }
+    // Whole lines are better than one more half; only a line longer than all the room is cut inside.
+    if taken.inside
+        && let Some(last) = taken.bytes.iter().rposition(|byte| *byte == b'\n')
+    {
+        taken.bytes.truncate(last + 1);
+        taken.inside = false;
+    }
+    Ok(())
+}
+
+fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken) -> Made {
+    let text = String::from_utf8_lossy(&taken.bytes);
+    let lossy = matches!(text, std::borrow::Cow::Owned(_)) && !taken.inside;
+    let mut body = text.into_owned();
+    let rest = size.saturating_sub(taken.skipped);
+    let next = first + taken.lines;
+    let mut full_bytes = body.len() as u64;
+    let mut back = None;
+    if body.is_empty() {
+        body = format!("[{} is empty]", shown(path));
+    }
+    if lossy {
+        note(&mut body, "[some bytes were not UTF-8 and are shown as U+FFFD]");
+    }
+    if taken.cut && taken.inside {
+        note(
+            &mut body,
+            &format!("[cut inside line {first}, which is too long; {rest} bytes from here on; use search]"),
+        );
+        back = Some(format!("search {} for what is wanted of line {first}", shown(path)));
+        full_bytes = rest;
+    } else if taken.cut {
+        note(
+            &mut body,
+            &format!("[cut after line {}; {rest} bytes from line {first} on; go on with start_line {next}]", next - 1),
+        );
+        back = Some(format!("read_file {} with start_line {next}", shown(path)));
+        full_bytes = rest;
+    } else if wanted.is_some() && (taken.bytes.len() as u64) < rest {
+        note(&mut body, &format!("[the file goes on at line {next}]"));
+    }
+    let full_bytes = if taken.cut { full_bytes } else { body.len() as u64 };
+    Made { body, full_bytes, back }
+}
+
+fn note(body: &mut String, text: &str) {
+    if !body.ends_with('\n') {
+        body.push('\n');
+    }
+    body.push_str(text);
+    body.push('\n');
+}

@@ -1,0 +1,192 @@
+//! `search`: lines that match a regular expression, by ripgrep's searcher over files opened through the root.
+//! Not for: ranking; matches come in the order of the tree.
+
+use super::list::withheld;
+use super::visible::Eyes;
+use super::walk::{Kind, Walk};
+use crate::tools::args::Args;
+use crate::tools::{Made, Stop, Workspace, shown};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use std::fmt::Write;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// How much of one file is searched, and of all together.
+const FILE: u64 = 16 << 20;
+const TOGETHER: u64 = 512 << 20;
+/// How much of a matching line is shown.
+const LINE: usize = 300;
+
+pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+    let matcher = matcher(args.needed("pattern")?)?;
+    let path = args.path()?;
+    let most = args.number("max")?.unwrap_or(100).min(1_000);
+    let mut hunt =
+        Hunt { space, eyes, matcher, searcher: searcher(), cancelled, found: Found { most, ..Found::default() } };
+    let is_folder = path.as_os_str().is_empty()
+        || space.root.metadata(&path).map_err(|error| crate::tools::stop(&path, &error))?.is_dir();
+    let mut unread = 0;
+    if is_folder {
+        let mut walk = Walk::new(space, &path, usize::MAX, eyes)?;
+        while let Some(entry) = walk.next() {
+            if cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            if hunt.found.is_full() || hunt.found.searched >= TOGETHER {
+                break;
+            }
+            if entry.kind == Kind::File && hunt.file(&entry.path).is_err() {
+                unread += 1;
+            }
+        }
+        unread += walk.unread;
+        hunt.found.withheld = walk.withheld;
+    } else {
+        hunt.file(&path)?;
+    }
+    if cancelled() {
+        return Err(Stop::Cancelled);
+    }
+    Ok(hunt.found.answer(unread))
+}
+
+/// The same in a text that was kept.
+pub(crate) fn over(space: &Workspace, args: &Args, text: &str) -> Result<Made, Stop> {
+    let matcher = matcher(args.needed("pattern")?)?;
+    let most = args.number("max")?.unwrap_or(100).min(1_000);
+    let mut found = Found { most, searched: 0, ..Found::default() };
+    let name = args.text("path")?.unwrap_or_default().to_owned();
+    let mut sink = Lines { name: &name, limit: space.limit, cancelled: &|| false, found: &mut found };
+    searcher()
+        .search_reader(&matcher, text.as_bytes(), &mut sink)
+        .map_err(|error| Stop::Failed(format!("{name} cannot be searched: {error}.")))?;
+    Ok(found.answer(0))
+}
+
+fn matcher(pattern: &str) -> Result<RegexMatcher, Stop> {
+    RegexMatcherBuilder::new()
+        .case_smart(true)
+        .line_terminator(Some(b'\n'))
+        .size_limit(4 << 20)
+        .build(pattern)
+        .map_err(|error| Stop::Failed(format!("The pattern is no regular expression that works on lines: {error}")))
+}
+
+fn searcher() -> Searcher {
+    SearcherBuilder::new()
+        .line_number(true)
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(32 << 20))
+        .build()
+}
+
+/// One search under way.
+struct Hunt<'a> {
+    space: &'a Workspace,
+    eyes: Eyes<'a>,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    cancelled: &'a dyn Fn() -> bool,
+    found: Found,
+}
+
+impl Hunt<'_> {
+    fn file(&mut self, path: &Path) -> Result<(), Stop> {
+        let (file, size) = self.space.open_seen(path, self.eyes)?;
+        self.found.searched += size.min(FILE);
+        self.found.long_files += usize::from(size > FILE);
+        let name = shown(path);
+        let limit = self.space.limit;
+        let mut sink = Lines { name: &name, limit, cancelled: self.cancelled, found: &mut self.found };
+        self.searcher
+            .search_reader(&self.matcher, file.take(FILE), &mut sink)
+            .map_err(|error| Stop::Failed(format!("{name} cannot be searched: {error}.")))
+    }
+}
+
+/// What was found.
+#[derive(Default)]
+struct Found {
+    body: String,
+    matches: u64,
+    most: u64,
+    searched: u64,
+    long_files: usize,
+    /// Files and folders that the person's rules keep back.
+    withheld: usize,
+    /// A match had no room any more.
+    cut: bool,
+    /// Bytes of all matches seen, shown or not.
+    bytes: u64,
+    lossy: bool,
+}
+
+impl Found {
+    fn is_full(&self) -> bool {
+        self.cut
+    }
+
+    fn answer(self, unread: usize) -> Made {
+        let mut body = self.body;
+        if self.matches == 0 {
+            body.push_str("[no matches]\n");
+        }
+        if self.lossy {
+            body.push_str("[some bytes were not UTF-8 and are shown as U+FFFD]\n");
+        }
+        if self.cut {
+            let _ = writeln!(
+                body,
+                "[cut after {} matches; narrow the pattern or the path, or read a file with read_file and start_line]",
+                self.matches
+            );
+        }
+        if self.searched >= TOGETHER {
+            let _ = writeln!(body, "[only the first {} MB of all files were searched]", TOGETHER >> 20);
+        }
+        if self.long_files > 0 {
+            let _ = writeln!(body, "[of {} large files only the first {} MB]", self.long_files, FILE >> 20);
+        }
+        if self.withheld > 0 {
+            let _ = writeln!(body, "{}", withheld(self.withheld));
+        }
+        if unread > 0 {
+            let _ = writeln!(body, "[{unread} files or folders could not be read]");
+        }
+        let full_bytes = if self.cut { self.bytes.max(body.len() as u64) } else { body.len() as u64 };
+        let back = self.cut.then(|| "search with a narrower pattern or path, or a higher max".to_owned());
+        Made { body, full_bytes, back }
+    }
+}
+
+/// Takes matching lines of one file.
+struct Lines<'a> {
+    name: &'a str,
+    limit: usize,
+    cancelled: &'a dyn Fn() -> bool,
+    found: &'a mut Found,
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let line = String::from_utf8_lossy(found.bytes());
+        self.found.lossy |= matches!(line, std::borrow::Cow::Owned(_));
+        let line = line.trim_end_matches(['\n', '\r']);
+        let mut short: String = line.chars().take(LINE).collect();
+        if short.len() < line.len() {
+            short.push('…');
+        }
+        let text = format!("{}:{}: {short}\n", self.name, found.line_number().unwrap_or(0));
+        self.found.bytes += text.len() as u64;
+        if self.found.matches >= self.found.most || self.found.body.len() + text.len() > self.limit {
+            self.found.cut = true;
+            return Ok(false);
+        }
+        self.found.matches += 1;
+        self.found.body.push_str(&text);
+        Ok(!(self.cancelled)())
+    }
+}

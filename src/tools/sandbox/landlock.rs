@@ -1,0 +1,148 @@
+//! Which files a command may read and write, by landlock.
+//! Not for: the network as a whole and other system calls (`seccomp`).
+//!
+//! Landlock can only allow. So that the home folder, other people's temporary files and this program's own are not
+//! allowed, everything beside the way to them is.
+
+use super::{Orders, Space, toolchains};
+use cap_std::fs::Dir;
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// The newest interface that is asked for; an older kernel does what it knows of it.
+const NEWEST: ABI = ABI::V9;
+/// What is not read, but for what is allowed beneath.
+const HIDDEN: &[&str] = &["/home", "/root", "/run", "/var/run", "/dev", "/tmp", "/var/tmp"];
+/// Beneath those, what may be read all the same.
+const OPEN: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/fd",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/run/systemd/resolve",
+    "/run/current-system",
+    "/run/opengl-driver",
+];
+/// Devices that may be written to.
+const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
+/// What may be read, and what may also be written.
+#[derive(Default)]
+pub(crate) struct Places {
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    root: Option<OwnedFd>,
+}
+
+impl Places {
+    pub(crate) fn of(orders: &Orders, root: &Dir) -> Result<Self, String> {
+        let root = root.try_clone().map_err(|error| format!("the workspace cannot be handed on: {error}."))?;
+        let home = std::env::home_dir().filter(|home| home.is_absolute() && home.parent().is_some());
+        let own: Vec<PathBuf> = orders.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+        let temporary =
+            std::env::temp_dir().canonicalize().ok().and_then(|own| Some(own.parent()?.parent()?.to_owned()));
+        let mut secret = toolchains::secrets(home.as_deref());
+        // A file that a copy was mounted over is read through that mount; without the mount it stays hidden.
+        let (covered, bare): (Vec<_>, Vec<_>) =
+            orders.covers.iter().partition(|(copy, _)| !copy.is_empty() && orders.need.space != Space::None);
+        secret.extend(bare.iter().filter_map(|(_, original)| Path::new(original).canonicalize().ok()));
+        let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(PathBuf::from).collect();
+        hidden.extend(own.iter().cloned().chain(home.clone()).chain(temporary).filter(|path| path.parent().is_some()));
+        hidden.extend(home.as_ref().and_then(|home| home.canonicalize().ok()));
+        hidden.extend(secret.iter().cloned());
+        let mut read: Vec<PathBuf> = covered.iter().map(|(_, original)| PathBuf::from(original)).collect();
+        beside(Path::new("/"), &hidden, &mut read);
+        let mut wished: Vec<PathBuf> = OPEN.iter().map(PathBuf::from).collect();
+        wished.extend(toolchains::readable(home.as_deref()));
+        wished.extend(
+            std::env::var_os("PATH")
+                .iter()
+                .flat_map(std::env::split_paths)
+                .filter(|path| path.is_absolute() && home.as_ref().is_none_or(|home| !home.starts_with(path))),
+        );
+        // The folder, as its file may be written anew.
+        let settings = std::env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
+        wished.extend(settings.and_then(|file| file.parent().map(Path::to_owned)));
+        // This program's own stay hidden, and what opens something elsewhere, whatever lies around them.
+        secret.extend(own.iter().cloned());
+        for path in wished.iter().filter_map(|path| path.canonicalize().ok()) {
+            beside(&path, &secret, &mut read);
+        }
+        for path in orders.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()) {
+            // Unless a person named just that.
+            let but: Vec<PathBuf> =
+                secret.iter().filter(|secret| !path.starts_with(secret) || own.contains(secret)).cloned().collect();
+            beside(&path, &but, &mut read);
+        }
+        let write = super::space::written(orders).split_off(1);
+        Ok(Self { read, write, root: Some(root.into_std_file().into()) })
+    }
+}
+
+/// A place, or what is in it beside hidden places, down to where none is beneath.
+fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
+    if hidden.iter().any(|hidden| place.starts_with(hidden)) {
+        return;
+    }
+    if !hidden.iter().any(|hidden| hidden.starts_with(place)) {
+        found.push(place.to_owned());
+        return;
+    }
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        // What a link leads to is allowed, or not, by its own name.
+        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+            beside(&entry.path(), hidden, found);
+        }
+    }
+}
+
+/// Confines this process for good, and gives the version of what the kernel did of it.
+///
+/// # Errors
+/// A sentence: it could not, or there is no landlock.
+pub(crate) fn confine(places: &Places, network: bool) -> Result<i32, String> {
+    let status = enforce(places, network).map_err(|error| format!("landlock could not be applied: {error}."))?;
+    match status {
+        (RulesetStatus::NotEnforced, _) => Err("this kernel has no landlock.".into()),
+        (_, LandlockStatus::Available { effective_abi, .. }) => Ok(effective_abi as i32),
+        _ => Err("landlock is switched off in this kernel.".into()),
+    }
+}
+
+fn enforce(places: &Places, network: bool) -> Result<(RulesetStatus, LandlockStatus), RulesetError> {
+    let mut wanted = Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
+    if !network {
+        wanted = wanted.handle_access(AccessNet::from_all(ABI::V4))?;
+    }
+    let mut rules = wanted.create()?;
+    let reading = AccessFs::from_read(NEWEST);
+    // Nobody makes devices, and nobody steers them.
+    let writing = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+    let sink = AccessFs::ReadFile | AccessFs::WriteFile;
+    let sinks = SINKS.iter().map(|path| (PathBuf::from(path), sink));
+    let all = places.read.iter().map(|path| (path.clone(), reading));
+    let all = all.chain(places.write.iter().map(|path| (path.clone(), writing))).chain(sinks);
+    for (path, access) in all {
+        let Ok(place) = PathFd::new(&path) else { continue };
+        rules = rules.add_rule(PathBeneath::new(place, of_kind(&path, access)))?;
+    }
+    if let Some(root) = &places.root {
+        rules = rules.add_rule(PathBeneath::new(root, writing))?;
+    }
+    let status = rules.restrict_self()?;
+    Ok((status.ruleset, status.landlock))
+}
+
+/// Of a right, what a file can have that is no folder.
+fn of_kind(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
+    if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) }
+}

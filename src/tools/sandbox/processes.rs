@@ -1,0 +1,65 @@
+//! Who descends from whom, read from `/proc`.
+//! Not for: signals (`guard`).
+
+use rustix::process::Pid;
+use std::collections::BTreeSet;
+use std::fs;
+
+/// One process.
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    threads: u64,
+    ended: bool,
+}
+
+fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter_map(read).collect()
+}
+
+fn read(pid: i32) -> Option<Process> {
+    let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // The name stands in parentheses and may hold anything, these too.
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let ended = matches!(*fields.first()?, "Z" | "X");
+    let group = fields.get(2)?.parse().ok()?;
+    Some(Process { pid, parent: fields.get(1)?.parse().ok()?, group, threads: fields.get(17)?.parse().ok()?, ended })
+}
+
+/// Everything beneath a process that has not ended, each with its group.
+pub(crate) fn descendants(of: Pid) -> Vec<(Pid, i32)> {
+    let all = all();
+    let mut known = BTreeSet::from([of.as_raw_nonzero().get()]);
+    loop {
+        let before = known.len();
+        known.extend(
+            all.iter().filter(|process| known.contains(&process.parent)).map(|process| process.pid).collect::<Vec<_>>(),
+        );
+        if known.len() == before {
+            break;
+        }
+    }
+    let living = all.iter().filter(|process| !process.ended && process.pid != of.as_raw_nonzero().get());
+    living
+        .filter(|process| known.contains(&process.pid))
+        .filter_map(|process| Some((Pid::from_raw(process.pid)?, process.group)))
+        .collect()
+}
+
+/// Threads of a user's processes.
+pub(crate) fn threads_of(user: u32) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = |process: &Process| fs::metadata(format!("/proc/{}", process.pid)).is_ok_and(|meta| meta.uid() == user);
+    all().iter().filter(|process| own(process)).map(|process| process.threads).sum()
+}
+
+/// All tasks of the system, from one small file.
+pub(crate) fn tasks() -> Option<usize> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+}

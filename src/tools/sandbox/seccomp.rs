@@ -1,0 +1,287 @@
+//! Which system calls a command may make, by seccomp: all but those that reach out of the machine, into other processes,
+//! or into the kernel. What namespaces keep away need not be refused; without them more is.
+//! Not for: files (`landlock`).
+
+use super::Space;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter,
+};
+use std::collections::BTreeMap;
+
+/// Refused as not permitted.
+const REFUSED: &[i64] = &[
+    // other processes
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_migrate_pages,
+    libc::SYS_kcmp,
+    // file systems and namespaces
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    OPEN_TREE_ATTR,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_quotactl,
+    libc::SYS_acct,
+    // keys
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // the kernel
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+    libc::SYS_syslog,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+];
+/// Refused as unknown, so that programs take the older way, which can be looked into.
+const UNKNOWN: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    FILE_SETATTR,
+];
+/// Calls of the x32 interface go by other numbers with this bit; some have numbers of their own.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+#[cfg(target_arch = "x86_64")]
+const X32_OWN: &[i64] = &[514, 521, 528, 539, 540];
+
+/// `TIOCSTI` and `TIOCLINUX`.
+const TYPING: [u64; 2] = [0x5412, 0x541c];
+
+/// Memory and queues that other processes may share; refused where they are not the command's own.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+/// Calls on a process by its number, and which argument that is. Without namespaces only 0, which is the caller.
+const BY_NUMBER: &[(i64, u8)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_move_pages, 0),
+];
+/// Calls on a process, a group or all of a user's, the kind of a process, and the argument with its number.
+const BY_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+/// Changes of a file's owner, which landlock lets pass everywhere, and which argument that is; the group follows it. Refused
+/// where not all else is read-only, except for the owner and group of the process itself, which programs that copy files set.
+const OWNERS: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chown, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_lchown, 1),
+    (libc::SYS_fchown, 1),
+    (libc::SYS_fchownat, 2),
+];
+/// Changes of extended attributes, likewise; answered as if the file system had none, which programs know.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+];
+/// Changes of a file's mode, and which argument that is.
+const MODES: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+];
+/// Calls that make a file with a mode, and which argument that is.
+const CREATING: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+];
+/// Calls that may make a file: the arguments with their flags and with its mode.
+const MAKING: &[(i64, u8, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
+];
+/// `O_CREAT`, and what `O_TMPFILE` is beside `O_DIRECTORY`.
+const MAKES: [u64; 2] = [0o100, 0o20_000_000];
+/// Of modes: set-user-id; and set-group-id and writing by everybody, refused where not all else is read-only.
+const SET_USER: u64 = 0o4000;
+const OUTSIDE: u64 = 0o6002;
+/// Flags of files, steered by descriptors that need not be open for writing: `FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`,
+/// `FS_IOC_SETVERSION` and their like for 32 bits, `FAT_IOCTL_SET_ATTRIBUTES`.
+const FLAGS: [u64; 6] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602, 0x4004_7211];
+/// Newer than the table of names; these numbers are the same on all machines.
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Confines this process for good.
+///
+/// # Errors
+/// A sentence: it could not.
+pub(crate) fn confine(network: bool, space: Space) -> Result<(), String> {
+    let told = |error: &dyn std::fmt::Display| format!("seccomp could not be applied: {error}.");
+    let refused = refused(network, space).map_err(|error| told(&error))?;
+    let whole = |calls: &[i64]| -> Rules { calls.iter().map(|call| (*call, Vec::new())).collect() };
+    let attributes = if space == Space::None { ATTRIBUTES } else { &[] };
+    let filters = [(whole(UNKNOWN), libc::ENOSYS), (whole(attributes), libc::EOPNOTSUPP), (refused, libc::EPERM)];
+    for (rules, answer) in filters.into_iter().filter(|(rules, _)| !rules.is_empty()) {
+        let program = program(rules, answer.unsigned_abs()).map_err(|error| told(&error))?;
+        apply_filter(&program).map_err(|error| told(&error))?;
+    }
+    Ok(())
+}
+
+fn program(rules: Rules, answer: u32) -> Result<BpfProgram, seccompiler::BackendError> {
+    let machine = TargetArch::try_from(std::env::consts::ARCH)?;
+    SeccompFilter::new(with_x32(rules), SeccompAction::Allow, SeccompAction::Errno(answer), machine)?.try_into()
+}
+
+fn refused(network: bool, space: Space) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let mut socket = Vec::new();
+    if network {
+        // Sockets of this machine lead to services that would do what this process may not.
+        let allowed = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|kind| u64::from(kind.unsigned_abs()));
+        socket.push(all(allowed.map(|kind| (0, Len::Dword, Op::Ne, kind)))?);
+    }
+    rules.insert(libc::SYS_socket, socket);
+    let spaces = [
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWCGROUP,
+    ];
+    let spaces = spaces.map(|flag| u64::from(flag.unsigned_abs()));
+    rules.insert(libc::SYS_clone, each(spaces.map(|flag| (0, Len::Qword, Op::MaskedEq(flag), flag)))?);
+    // Putting words into a terminal's mouth, and changing a file by any descriptor of it.
+    let steering = TYPING.into_iter().chain(FLAGS).map(|request| (1, Len::Dword, Op::Eq, request));
+    rules.insert(libc::SYS_ioctl, each(steering)?);
+    let modes = if space == Space::None { OUTSIDE } else { SET_USER };
+    let bits: Vec<u64> = (0..12).map(|bit| 1 << bit).filter(|bit| modes & bit != 0).collect();
+    for (call, argument) in MODES {
+        rules.insert(*call, each(bits.iter().map(|bit| masked(*argument, *bit)))?);
+    }
+    for (call, argument) in CREATING {
+        rules.insert(*call, each([masked(*argument, SET_USER)])?);
+    }
+    for (call, flags, mode) in MAKING {
+        let made = MAKES.map(|flag| all([masked(*flags, flag), masked(*mode, SET_USER)]));
+        rules.insert(*call, made.into_iter().collect::<Result<_, _>>()?);
+    }
+    if space == Space::None {
+        rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        for (call, argument) in OWNERS {
+            // All ones leave it as it is.
+            let other =
+                |argument, own: u32| all([own, u32::MAX].map(|same| (argument, Len::Dword, Op::Ne, u64::from(same))));
+            rules.insert(*call, vec![other(*argument, user)?, other(*argument + 1, group)?]);
+        }
+    }
+    if space != Space::Whole {
+        rules.extend(without_processes()?);
+    }
+    Ok(rules)
+}
+
+/// What is refused to a command that is among all other processes.
+fn without_processes() -> Result<Rules, seccompiler::BackendError> {
+    let mut rules = Rules::new();
+    for (call, argument) in BY_NUMBER {
+        rules.insert(*call, each([(*argument, Len::Dword, Op::Ne, 0)])?);
+    }
+    for (call, process) in BY_KIND {
+        rules.insert(*call, each([(0, Len::Dword, Op::Ne, *process), (1, Len::Dword, Op::Ne, 0)])?);
+    }
+    // A signal to everybody.
+    rules.insert(libc::SYS_kill, each([(0, Len::Dword, Op::Eq, u64::from(u32::MAX))])?);
+    Ok(rules)
+}
+
+type Condition = (u8, Len, Op, u64);
+
+/// That all of these bits are set.
+fn masked(argument: u8, bits: u64) -> Condition {
+    (argument, Len::Dword, Op::MaskedEq(bits), bits)
+}
+
+/// A rule for all of the conditions together.
+fn all(conditions: impl IntoIterator<Item = Condition>) -> Result<SeccompRule, seccompiler::BackendError> {
+    let one = |(argument, length, op, value)| SeccompCondition::new(argument, length, op, value);
+    SeccompRule::new(conditions.into_iter().map(one).collect::<Result<_, _>>()?)
+}
+
+/// A rule for each of the conditions.
+fn each(conditions: impl IntoIterator<Item = Condition>) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    conditions.into_iter().map(|condition| all([condition])).collect()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn with_x32(rules: Rules) -> Rules {
+    let twins: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+    let own = X32_OWN.iter().map(|call| (call | X32, Vec::new()));
+    rules.into_iter().chain(twins).chain(own).collect()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn with_x32(rules: Rules) -> Rules {
+    rules
+}

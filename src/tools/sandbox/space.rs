@@ -1,0 +1,167 @@
+//! Namespaces of a command: its own mounts, where everything is read-only but what it may write; its own processes, so
+//! that it neither sees nor reaches any other; its own shared memory.
+//! Not for: which files it may open (`landlock`) and which calls it may make (`seccomp`).
+
+use super::{Orders, Space};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
+};
+use rustix::thread::{CapabilitySet, UnshareFlags};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// Takes this process into new namespaces. Of a new one for processes only what it starts is a part.
+///
+/// # Errors
+/// A sentence: the system does not allow it.
+pub(crate) fn enter(orders: &Orders, space: Space) -> Result<(), String> {
+    if space == Space::None {
+        return Ok(());
+    }
+    let mut flags = UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
+    flags.set(UnshareFlags::NEWPID, space == Space::Whole);
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    // Root may not need a namespace of users, in which other people's files in the workspace could not be written.
+    if !(user.is_root() && unshare(flags).is_ok()) {
+        unshare(flags | UnshareFlags::NEWUSER).map_err(|error| told("opened", error))?;
+        let map = |file: &str, text: String| {
+            fs::write(file, text).map_err(|error| format!("{file} could not be written: {error}."))
+        };
+        map("/proc/self/setgroups", "deny".into())?;
+        map("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
+        map("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+        hand_on().map_err(|error| told("prepared", error))?;
+    }
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).map_err(|error| told("made private", error))?;
+    let written = written(orders);
+    let beneath = |place: &PathBuf| written.iter().any(|other| place != other && place.starts_with(other));
+    // One mount for each tree, so that files can be moved about in it.
+    for place in written.iter().filter(|place| !beneath(place)) {
+        mount_bind_recursive(place, place).map_err(|error| told("made for what it writes", error))?;
+    }
+    for (copy, original) in orders.covers.iter().filter(|(copy, _)| !copy.is_empty()) {
+        mount_bind(Path::new(copy), Path::new(original)).map_err(|error| told("made for a file's copy", error))?;
+    }
+    close(&written)
+}
+
+/// Where a command may write beneath, by full names.
+pub(crate) fn written(orders: &Orders) -> Vec<PathBuf> {
+    let own: Vec<PathBuf> = orders.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    let more = orders.writable.iter().map(PathBuf::from).chain(std::env::var_os("TMPDIR").map(PathBuf::from));
+    let more = more.filter_map(|path| path.canonicalize().ok());
+    let more = more.filter(|path| !own.iter().any(|own| own.starts_with(path)));
+    std::iter::once(PathBuf::from(&orders.root)).chain(more).collect()
+}
+
+/// Shows the processes of the new namespace in `/proc`. For its first process.
+///
+/// # Errors
+/// A sentence: the system does not allow it.
+pub(crate) fn show_processes() -> Result<(), String> {
+    // The guard goes on seeing all processes.
+    unshare(UnshareFlags::NEWNS).map_err(|error| told("opened", error))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    mount("proc", "/proc", "proc", flags, None).map_err(|error| told("shown in /proc", error))
+}
+
+fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+    #[allow(deprecated, reason = "only unsharing file descriptors is unsafe, and these stay shared")]
+    rustix::thread::unshare(flags)
+}
+
+fn told(what: &str, error: Errno) -> String {
+    format!("its namespaces could not be {what}: {error}.")
+}
+
+/// Lets the next program keep what it needs to mount `/proc`.
+fn hand_on() -> rustix::io::Result<()> {
+    use rustix::thread::{capabilities, configure_capability_in_ambient_set, set_capabilities};
+    let mut sets = capabilities(None)?;
+    sets.inheritable |= CapabilitySet::SYS_ADMIN;
+    set_capabilities(None, sets)?;
+    configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true)
+}
+
+/// Makes all mounts read-only but those at or beneath the given places.
+fn close(open: &[PathBuf]) -> Result<(), String> {
+    let text = fs::read("/proc/self/mountinfo").map_err(|error| format!("the mounts could not be read: {error}."))?;
+    for (place, flags) in text.split(|byte| *byte == b'\n').filter_map(read) {
+        if open.iter().any(|open| place.starts_with(open)) {
+            continue;
+        }
+        match mount_remount(&place, flags | MountFlags::BIND | MountFlags::RDONLY, "") {
+            // What this user cannot even come to, a command cannot either; what lies under another mount neither.
+            Ok(()) | Err(Errno::ACCESS | Errno::NOENT | Errno::NOTDIR) => {}
+            Err(Errno::INVAL) if !is_on_top(&place, &text) => {}
+            Err(error) => return Err(format!("{} could not be made read-only: {error}.", place.display())),
+        }
+    }
+    Ok(())
+}
+
+/// Whether no other mount lies over all of this one.
+fn is_on_top(place: &Path, text: &[u8]) -> bool {
+    let mut above = text.split(|byte| *byte == b'\n').filter_map(read).skip_while(|(other, _)| other != place).skip(1);
+    !above.any(|(other, _)| place.starts_with(other))
+}
+
+/// A line of `mountinfo`: where it is mounted, and how. Nothing for what mounts others by itself.
+fn read(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let (place, options) = (fields.nth(4)?, fields.next()?);
+    let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+    if kind == b"autofs" {
+        return None;
+    }
+    let mut flags = MountFlags::empty();
+    for option in options.split(|byte| *byte == b',') {
+        flags |= match option {
+            b"nosuid" => MountFlags::NOSUID,
+            b"nodev" => MountFlags::NODEV,
+            b"noexec" => MountFlags::NOEXEC,
+            b"nosymfollow" => MountFlags::NOSYMFOLLOW,
+            b"noatime" => MountFlags::NOATIME,
+            b"nodiratime" => MountFlags::NODIRATIME,
+            b"relatime" => MountFlags::RELATIME,
+            _ => MountFlags::empty(),
+        };
+    }
+    Some((PathBuf::from(OsString::from_vec(unescaped(place))), flags))
+}
+
+/// Spaces and their like stand there as a backslash and three octal digits.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            whole.push(byte);
+            rest = after.get(3..).unwrap_or_default();
+        } else {
+            whole.push(*first);
+            rest = after;
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_mounts() {
+        let line = br"36 35 98:0 /mnt1 /a\040b\134c rw,nosuid,noatime master:1 - ext3 /dev/root rw,errors=continue";
+        let (place, flags) = read(line).unwrap();
+        assert_eq!(place, Path::new(r"/a b\c"));
+        assert_eq!(flags, MountFlags::NOSUID | MountFlags::NOATIME);
+        assert!(read(b"36 35 98:0 / /net rw - autofs auto.net rw").is_none());
+        assert!(read(b"").is_none());
+    }
+}

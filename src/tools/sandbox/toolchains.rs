@@ -1,0 +1,230 @@
+//! What a command may read of the home folder: toolchains by what they need, and never what opens something elsewhere.
+//! Not for: letting it (`landlock`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders of one kind of toolchain.
+struct Toolchain {
+    /// In the home folder.
+    folders: &'static [&'static str],
+    /// The variable that names its folder.
+    variable: Option<&'static str>,
+    /// What of it is read; an empty name is all of it.
+    parts: &'static [&'static str],
+    /// What of that is not, where a part may be `*`: names and keys for servers.
+    but: &'static [&'static str],
+}
+
+const fn of(folders: &'static [&'static str], parts: &'static [&'static str]) -> Toolchain {
+    Toolchain { folders, variable: None, parts, but: &[] }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "a constant")]
+const fn named(variable: &'static str, toolchain: Toolchain) -> Toolchain {
+    Toolchain { variable: Some(variable), ..toolchain }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "a constant")]
+const fn but(toolchain: Toolchain, but: &'static [&'static str]) -> Toolchain {
+    Toolchain { but, ..toolchain }
+}
+
+/// Settings of pip and conda in a folder of Python.
+const OF_PYTHON: &[&str] = &["pip.conf", ".condarc", "condarc", "envs/*/pip.conf", "envs/*/.condarc", "envs/*/condarc"];
+const TOOLCHAINS: &[Toolchain] = &[
+    named("CARGO_HOME", of(&[".cargo"], &["bin", "registry", "git", "env", "config.toml", "config"])),
+    named("RUSTUP_HOME", of(&[".rustup"], &["toolchains", "settings.toml", "update-hashes"])),
+    of(&[".local/bin", ".local/lib", ".bun/bin", ".deno/bin", ".nix-profile"], &[""]),
+    of(&[".local/share/uv"], &["python", "tools"]),
+    of(&[".local/share/pnpm"], &["bin", "global", "nodejs", "store", "pnpm", "pnpx"]),
+    of(&[".local/share/mise"], &["installs", "shims", "plugins"]),
+    but(
+        named("NVM_DIR", of(&[".nvm"], &["versions", "alias", "nvm.sh", "nvm-exec", "bash_completion"])),
+        &["versions/node/*/etc"],
+    ),
+    but(of(&[".fnm"], &["aliases", "node-versions"]), &["node-versions/*/installation/etc"]),
+    but(of(&[".volta"], &["bin", "cache", "hooks.json", "layout.v4", "tools"]), &["tools/image/node/*/etc"]),
+    but(
+        named(
+            "PYENV_ROOT",
+            of(&[".pyenv"], &["bin", "completions", "libexec", "plugins", "pyenv.d", "shims", "version", "versions"]),
+        ),
+        &["versions/*/pip.conf", "versions/*/.condarc", "versions/*/condarc", "versions/*/envs/*/pip.conf"],
+    ),
+    named("RBENV_ROOT", of(&[".rbenv"], &["bin", "libexec", "plugins", "rbenv.d", "shims", "version", "versions"])),
+    of(&[".asdf"], &["asdf.sh", "bin", "completions", "installs", "lib", "plugins", "shims"]),
+    of(&[".sdkman"], &["bin", "candidates", "src"]),
+    of(&[".jenv"], &["bin", "libexec", "plugins", "shims", "version", "versions"]),
+    of(&[".juliaup"], &["bin"]),
+    of(&[".julia"], &["artifacts", "compiled", "environments", "juliaup", "packages", "registries"]),
+    of(&[".ghcup"], &["bin", "ghc", "hls"]),
+    of(&[".cabal"], &["bin", "lib", "packages", "share", "store"]),
+    of(&[".stack"], &["pantry", "programs", "snapshots", "global-project"]),
+    named("OPAMROOT", of(&[".opam"], &[""])),
+    named(
+        "DOTNET_ROOT",
+        of(&[".dotnet"], &["dotnet", "host", "packs", "sdk", "sdk-manifests", "shared", "templates", "tools"]),
+    ),
+    of(&[".nuget"], &["packages"]),
+    named("GOPATH", of(&["go"], &["bin", "pkg", "src"])),
+    named("GOROOT", of(&[], &[""])),
+    named("JAVA_HOME", of(&[], &[""])),
+    of(&[".m2"], &["repository", "wrapper"]),
+    of(&[".gradle"], &["wrapper", "caches", "jdks"]),
+    but(named("CONDA_PREFIX", of(&["miniconda3", "anaconda3", "miniforge3"], &[""])), OF_PYTHON),
+    but(named("VIRTUAL_ENV", of(&[], &[""])), OF_PYTHON),
+    of(&[".config/git"], &["config", "ignore", "attributes"]),
+    of(&[".gitconfig", ".gitignore", ".gitignore_global", ".gitattributes"], &[""]),
+];
+/// Of the home folder, what opens something elsewhere, and what was typed. It stays hidden in a folder that the settings
+/// open, unless they name it.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".password-store",
+    ".local/share/keyrings",
+    ".pki",
+    ".aws",
+    ".azure",
+    ".boto",
+    ".s3cfg",
+    ".oci",
+    ".fly",
+    ".kube",
+    ".docker",
+    ".terraform.d",
+    ".vault-token",
+    ".config/gcloud",
+    ".config/containers",
+    ".config/doctl",
+    ".config/hcloud",
+    ".config/rclone",
+    ".config/op",
+    ".config/sops",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/git/credentials",
+    ".git-credentials",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".config/npm",
+    ".config/yarn",
+    ".config/pnpm",
+    ".pypirc",
+    ".pip",
+    ".config/pip",
+    ".config/pypoetry",
+    ".local/share/uv/credentials",
+    ".condarc",
+    ".conda",
+    ".continuum",
+    ".gem/credentials",
+    ".local/share/gem/credentials",
+    ".bundle/config",
+    ".composer/auth.json",
+    ".config/composer",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".gradle/init.gradle",
+    ".gradle/init.d",
+    ".nuget/NuGet",
+    ".config/NuGet",
+    ".dotnet/corefx",
+    ".julia/servers",
+    ".cabal/config",
+    ".stack/upload",
+    ".stack/config.yaml",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".bash_history",
+    ".zsh_history",
+    ".local/share/fish/fish_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".sqlite_history",
+    ".lesshst",
+    ".viminfo",
+];
+/// What only root may read of the system.
+const ROOTS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/wireguard",
+    "/etc/kubernetes",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager/system-connections",
+    "/var/log",
+    "/var/spool",
+    "/var/backups",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+];
+
+/// Where the toolchains lie that are looked at.
+fn folders<'a>(toolchain: &'a Toolchain, home: Option<&'a Path>) -> impl Iterator<Item = PathBuf> + 'a {
+    let usual = toolchain.folders.iter().filter_map(move |name| Some(home?.join(name)));
+    let named = toolchain.variable.and_then(std::env::var_os).map(PathBuf::from);
+    // A name that stands for all of the home folder gives nothing away.
+    let named = named.filter(|path| path.is_absolute() && home.is_none_or(|home| !home.starts_with(path)));
+    usual.chain(named)
+}
+
+/// What may be read of the toolchains.
+pub(crate) fn readable(home: Option<&Path>) -> Vec<PathBuf> {
+    let parts = |toolchain: &'static Toolchain| {
+        folders(toolchain, home).flat_map(|folder| toolchain.parts.iter().map(move |part| folder.join(part)))
+    };
+    TOOLCHAINS.iter().flat_map(parts).collect()
+}
+
+/// What is not read, whatever lies around it.
+pub(crate) fn secrets(home: Option<&Path>) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = SECRETS.iter().filter_map(|name| Some(home?.join(name))).collect();
+    for toolchain in TOOLCHAINS {
+        for folder in folders(toolchain, home) {
+            all.extend(toolchain.but.iter().flat_map(|pattern| matching(&folder, pattern)));
+        }
+    }
+    if rustix::process::geteuid().is_root() {
+        all.extend(ROOTS.iter().map(PathBuf::from));
+    }
+    all.iter().filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// The paths beneath a folder that a pattern stands for.
+fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    for part in pattern.split('/') {
+        found = match part {
+            "*" => {
+                let entries = found.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+                entries.map(|entry| entry.path()).collect()
+            }
+            name => found.into_iter().map(|folder| folder.join(name)).collect(),
+        };
+    }
+    found
+}

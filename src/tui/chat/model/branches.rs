@@ -1,0 +1,161 @@
+//! The branch tree at the left: rows worked out when branches change, drawn only where visible.
+//! Below them the ends of the tree that no branch stands on, newest first. Not for: other nodes.
+
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::base::plain_text;
+use crate::domain::conversation::tree::Slot;
+use crate::tui::model::session::Session;
+use std::collections::{HashMap, HashSet};
+
+/// Ends without a branch that are listed.
+const ENDS: usize = 24;
+
+/// An end of the tree that no branch stands on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct End {
+    /// The last node.
+    pub node: NodeId,
+    /// First words of the last message, unsanitised.
+    pub title: String,
+    /// Messages on its path.
+    pub messages: u32,
+}
+
+/// One branch in the tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Which branch.
+    pub branch: BranchId,
+    /// For each level above, whether a line goes past.
+    pub past: Vec<bool>,
+    /// Whether it is the last child of its parent.
+    pub last: bool,
+    /// Messages on its path.
+    pub messages: u32,
+}
+
+/// The pane.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Ends without a branch, at most 24.
+    pub ends: Vec<End>,
+    /// How many there are in all.
+    pub all_ends: usize,
+    /// The selected row; ends count on after the branches.
+    pub cursor: usize,
+    /// Branches that were put away are shown too.
+    pub archived: bool,
+    /// The leaves among the nodes that are known, and of which session they are.
+    leaves: Vec<Slot>,
+    known: usize,
+    session: Option<SessionId>,
+    /// The row at the top, where the wheel moved it.
+    pub wheeled: Option<usize>,
+}
+
+impl Panel {
+    /// Works the rows out again; the selection stays on its branch.
+    pub fn rebuild(&mut self, session: &Session) {
+        let selected = self.rows.get(self.cursor).map(|row| row.branch);
+        let shown: HashSet<BranchId> = session
+            .branches
+            .iter()
+            .filter(|b| self.archived || !b.archived || b.id == session.current)
+            .map(|b| b.id)
+            .collect();
+        let mut children: HashMap<Option<BranchId>, Vec<usize>> = HashMap::new();
+        for (at, branch) in session.branches.iter().enumerate().filter(|(_, b)| shown.contains(&b.id)) {
+            let parent = branch.parent.filter(|parent| shown.contains(parent) && *parent != branch.id);
+            children.entry(parent).or_default().push(at);
+        }
+        self.rows.clear();
+        let mut todo: Vec<(usize, Vec<bool>, bool)> = Vec::new();
+        push_level(&mut todo, children.get(&None), &[]);
+        while let Some((at, past, last)) = todo.pop() {
+            let branch = &session.branches[at];
+            let head = branch.head.and_then(|head| session.tree.slot(head));
+            let messages = head.map_or(0, |slot| session.tree.depth(slot) + 1);
+            let mut below = past.clone();
+            below.push(!last);
+            push_level(&mut todo, children.get(&Some(branch.id)), &below);
+            self.rows.push(Row { branch: branch.id, past, last, messages });
+        }
+        self.find_ends(session);
+        let wanted = selected.unwrap_or(session.current);
+        self.cursor = self.rows.iter().position(|row| row.branch == wanted).unwrap_or(0);
+    }
+
+    /// Another session, or the same one read anew.
+    pub fn forget(&mut self) {
+        self.rows.clear();
+        self.leaves.clear();
+        (self.known, self.session) = (0, None);
+    }
+
+    /// The selected branch.
+    #[must_use]
+    pub fn selected(&self) -> Option<BranchId> {
+        self.rows.get(self.cursor).map(|row| row.branch)
+    }
+
+    /// Leaves of the tree on which no branch stands.
+    fn find_ends(&mut self, session: &Session) {
+        let tree = &session.tree;
+        if self.session != Some(session.card.id) || self.known > tree.len() {
+            (self.session, self.known) = (Some(session.card.id), 0);
+            self.leaves.clear();
+        }
+        let fresh = self.known..tree.len();
+        self.known = tree.len();
+        self.leaves.extend(fresh.filter_map(|slot| Slot::try_from(slot).ok()));
+        self.leaves.retain(|slot| tree.children(Some(*slot)).is_empty());
+        let heads = session.branches.iter().filter_map(|branch| branch.head);
+        let heads: HashSet<Slot> = heads.filter_map(|id| tree.slot(id)).collect();
+        let mut ends: Vec<Slot> = self.leaves.iter().copied().filter(|slot| !heads.contains(slot)).collect();
+        self.all_ends = ends.len();
+        let newest = |slot: &Slot| std::cmp::Reverse((tree.head(*slot).at, *slot));
+        if ends.len() > ENDS {
+            ends.select_nth_unstable_by_key(ENDS, newest);
+            ends.truncate(ENDS);
+        }
+        ends.sort_by_key(newest);
+        let listed = ends.into_iter().take(ENDS).map(|slot| {
+            let head = tree.head(slot);
+            End { node: head.id, title: plain_text::beginning(head).into_owned(), messages: tree.depth(slot) + 1 }
+        });
+        self.ends = listed.collect();
+    }
+
+    /// How many lines can be selected.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len() + self.ends.len()
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The selected end without a branch.
+    #[must_use]
+    pub fn selected_end(&self) -> Option<&End> {
+        self.cursor.checked_sub(self.rows.len()).and_then(|at| self.ends.get(at))
+    }
+
+    /// Selects the row of a branch.
+    pub fn select(&mut self, branch: BranchId) {
+        if let Some(at) = self.rows.iter().position(|row| row.branch == branch) {
+            self.cursor = at;
+        }
+    }
+}
+
+fn push_level(todo: &mut Vec<(usize, Vec<bool>, bool)>, level: Option<&Vec<usize>>, past: &[bool]) {
+    let level = level.map(Vec::as_slice).unwrap_or_default();
+    let count = level.len();
+    todo.extend(level.iter().enumerate().rev().map(|(nth, at)| (*at, past.to_vec(), nth + 1 == count)));
+}

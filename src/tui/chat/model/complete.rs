@@ -1,0 +1,179 @@
+//! The list over the composer while a name is typed behind an `@`: what may be put in its place.
+//! Not for: commands after a slash (`slash`), or asking for the names (`update::completing`).
+//!
+//! Names come from sources. Each has a variant of [`Source`], a request that `update::completing` sends for what was typed,
+//! and items that stand in the one list.
+
+use crate::domain::code::symbols::Named;
+
+/// Where a name comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Source {
+    /// Files of the workspace.
+    Files,
+    /// Symbols of its code.
+    Symbols,
+}
+
+/// A name that may be taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// Where it comes from.
+    pub source: Source,
+    /// What stands in the list and behind the `@`, unsanitised.
+    pub name: String,
+    /// For a symbol: which one.
+    pub symbol: Option<Box<Named>>,
+}
+
+impl Item {
+    /// A file.
+    #[must_use]
+    pub fn file(path: String) -> Self {
+        Self { source: Source::Files, name: path, symbol: None }
+    }
+
+    /// A symbol.
+    #[must_use]
+    pub fn symbol(named: Named) -> Self {
+        Self { source: Source::Symbols, name: named.short.clone(), symbol: Some(Box::new(named)) }
+    }
+}
+
+/// A place in the text: line and column, in characters.
+pub type Spot = (usize, usize);
+
+/// The list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Popup {
+    /// Where the `@` stands.
+    pub at: Spot,
+    /// What was typed behind it.
+    pub word: String,
+    /// What may be taken.
+    pub items: Vec<Item>,
+    /// The selected one.
+    pub cursor: usize,
+    /// Why there is nothing, or not everything.
+    pub note: String,
+    /// The newest request for files.
+    pub ticket: u64,
+    /// The newest request for symbols.
+    pub symbols: u64,
+    /// The person closed it for this word.
+    pub closed: bool,
+}
+
+impl Popup {
+    /// The selected item, if the list is to be seen.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Item> {
+        self.items.get(self.cursor).filter(|_| !self.closed)
+    }
+
+    /// Whether there is something to see.
+    #[must_use]
+    pub fn seen(&self) -> bool {
+        !self.closed && (!self.items.is_empty() || !self.note.is_empty())
+    }
+
+    /// Takes the items of one source in, in place of what that had before.
+    pub fn fill(&mut self, source: Source, items: Vec<Item>) {
+        let kept = self.selected().cloned();
+        self.items.retain(|item| item.source != source);
+        self.items.extend(items);
+        self.order();
+        let again = kept.filter(|_| self.cursor > 0).and_then(|kept| self.items.iter().position(|i| *i == kept));
+        self.cursor = again.unwrap_or(0);
+    }
+
+    /// Files first, then symbols; but a few of each are seen, and a symbol that is named in full comes before all.
+    fn order(&mut self) {
+        let mut nth = [0_usize; 2];
+        let mut placed: Vec<(usize, Item)> = Vec::with_capacity(self.items.len());
+        for item in self.items.drain(..) {
+            let count = &mut nth[item.source as usize];
+            *count += 1;
+            // Three files, then symbols and the other files by turns.
+            let place = match item.source {
+                Source::Symbols if own_name(&item.name) == self.word => 0,
+                Source::Files if *count <= 3 => 1,
+                Source::Files => *count * 2,
+                Source::Symbols => (*count + 3) * 2 - 1,
+            };
+            placed.push((place, item));
+        }
+        placed.sort_by_key(|(place, _)| *place);
+        self.items = placed.into_iter().map(|(_, item)| item).collect();
+    }
+
+    /// Selects another one, round the ends.
+    pub fn step(&mut self, up: bool) {
+        let count = self.items.len().max(1);
+        self.cursor = if up { (self.cursor + count - 1) % count } else { (self.cursor + 1) % count };
+    }
+}
+
+/// A symbol's own name, without its file and type.
+fn own_name(name: &str) -> &str {
+    name.rsplit(['#', ':', '.']).next().unwrap_or_default()
+}
+
+/// The name that is being typed in a line before a column: the column of its `@`, and what stands behind.
+#[must_use]
+pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
+    let before: Vec<char> = line.chars().take(column).collect();
+    let at = before.iter().rposition(|c| *c == '@')?;
+    let word = &before[at + 1..];
+    let begins = at.checked_sub(1).is_none_or(|left| before[left].is_whitespace() || "([{\"'`".contains(before[left]));
+    let plain = word.len() <= 200 && !word.iter().any(|c| c.is_whitespace() || c.is_control());
+    (begins && plain).then(|| (at, word.iter().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_what_stands_between_at_and_cursor() {
+        assert_eq!(mention("see @src/a.rs now", 13), Some((4, "src/a.rs".into())));
+        assert_eq!(mention("see @src/a.rs now", 7), Some((4, "sr".into())));
+        assert_eq!(mention("(@", 2), Some((1, String::new())));
+        assert_eq!(mention("@日本", 3), Some((0, "日本".into())));
+        for (line, column) in [("me@home.org", 8), ("see @src now", 12), ("none", 4), ("", 0)] {
+            assert_eq!(mention(line, column), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn files_and_symbols_are_seen_both() {
+        let named = |short: &str| Named {
+            path: "a.rs".into(),
+            short: short.into(),
+            qualified: short.into(),
+            kind: crate::domain::code::symbols::Kind::Function,
+            lines: (1, 2),
+        };
+        let mut popup = Popup { word: "go".into(), ..Popup::default() };
+        popup.fill(Source::Files, (0..9).map(|n| Item::file(format!("go{n}.rs"))).collect());
+        popup.fill(Source::Symbols, vec![Item::symbol(named("A::go")), Item::symbol(named("gone"))]);
+        let first: Vec<&str> = popup.items.iter().take(6).map(|item| item.name.as_str()).collect();
+        assert_eq!(first, ["A::go", "go0.rs", "go1.rs", "go2.rs", "go3.rs", "gone"]);
+        popup.fill(Source::Symbols, Vec::new());
+        assert_eq!(popup.items.len(), 9);
+    }
+
+    #[test]
+    fn the_selection_stays_on_its_item() {
+        let mut popup = Popup::default();
+        let files = |names: &[&str]| names.iter().map(|name| Item::file((*name).into())).collect::<Vec<_>>();
+        popup.fill(Source::Files, files(&["a", "b", "c"]));
+        popup.step(false);
+        popup.fill(Source::Files, files(&["b", "c"]));
+        assert_eq!(popup.selected().unwrap().name, "b");
+        popup.step(true);
+        assert_eq!(popup.selected().unwrap().name, "c", "round the end");
+        popup.closed = true;
+        assert!(popup.selected().is_none() && !popup.seen());
+    }
+}

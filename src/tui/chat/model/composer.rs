@@ -1,0 +1,558 @@
+//! The message being written: its lines, folded pastes, what it is for, drafts of other branches, history.
+//! Not for: sending (`update`) or commands (`slash`).
+
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::base::safe_text::Safe;
+use crate::domain::conversation::attachment;
+use crate::domain::planning::mode::SearchWish;
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+use tui_textarea::{CursorMove, TextArea, WrapMode};
+
+/// A paste with more characters is folded.
+const FOLD_CHARS: usize = 2_000;
+/// A paste with more lines is folded.
+const FOLD_LINES: usize = 20;
+/// Sent messages that are remembered.
+const HISTORY: usize = 100;
+
+/// What the next call is to answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DraftKind {
+    /// A new message.
+    #[default]
+    Message,
+    /// Another answer to this user message.
+    Regenerate(NodeId),
+    /// Go on with this cut answer.
+    Continue(NodeId),
+    /// A new version of this user message.
+    Edit(NodeId),
+}
+
+/// What is about to be asked.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Draft {
+    /// The words.
+    pub text: Arc<str>,
+    /// What they are for.
+    pub kind: DraftKind,
+    /// Whether older messages are looked through for it.
+    pub search: SearchWish,
+}
+
+/// A paste that is shown as one word.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Paste {
+    chip: String,
+    text: Arc<str>,
+}
+
+/// A file or symbol that goes with the message as long as its name stands in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Attached {
+    token: String,
+    place: String,
+    text: Arc<str>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Saved {
+    lines: Vec<String>,
+    pastes: Vec<Paste>,
+    files: Vec<Attached>,
+    kind: DraftKind,
+}
+
+/// The composer.
+pub struct Composer {
+    area: TextArea<'static>,
+    pastes: Vec<Paste>,
+    files: Vec<Attached>,
+    kind: DraftKind,
+    /// Whether older messages are looked through for the next call.
+    pub search: SearchWish,
+    drafts: HashMap<BranchId, Saved>,
+    before_edit: Option<Vec<String>>,
+    history: Vec<Arc<str>>,
+    back: Option<usize>,
+    whole: Option<Arc<str>>,
+    /// The selected completion.
+    pub choice: usize,
+    /// The session whose earlier messages are in the history, or were asked for.
+    pub seeded: Option<SessionId>,
+    /// What the store has of drafts; nothing where it refused one.
+    kept: HashMap<BranchId, Option<Arc<str>>>,
+}
+
+/// When the draft of a branch is to be stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Keep {
+    /// The branch on which the person writes.
+    pub branch: Option<BranchId>,
+    /// When, in milliseconds; none when what is stored is what stands there.
+    pub due: Option<u64>,
+}
+
+impl Default for Composer {
+    fn default() -> Self {
+        Self {
+            area: area(Vec::new()),
+            pastes: Vec::new(),
+            files: Vec::new(),
+            kind: DraftKind::Message,
+            search: SearchWish::Auto,
+            drafts: HashMap::new(),
+            before_edit: None,
+            history: Vec::new(),
+            back: None,
+            whole: None,
+            choice: 0,
+            seeded: None,
+            kept: HashMap::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Composer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Composer")
+            .field("lines", &self.area.lines().len())
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A text area as this program uses it.
+#[must_use]
+pub fn area(lines: Vec<String>) -> TextArea<'static> {
+    let mut area = TextArea::new(if lines.is_empty() { vec![String::new()] } else { lines });
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.set_cursor_line_style(ratatui::style::Style::default());
+    area.set_max_histories(200);
+    area
+}
+
+/// Text that came from a person's clipboard or keyboard, with one kind of line end.
+#[must_use]
+pub fn line_ends(text: &str) -> String {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
+}
+
+impl Composer {
+    /// The text area, for drawing.
+    #[must_use]
+    pub fn area(&self) -> &TextArea<'static> {
+        &self.area
+    }
+
+    /// The text area, for typing. What was worked out from the old text is dropped.
+    pub fn edit(&mut self) -> &mut TextArea<'static> {
+        self.whole = None;
+        self.back = None;
+        self.choice = 0;
+        &mut self.area
+    }
+
+    /// The text area, for moving about only.
+    pub fn move_cursor(&mut self, to: CursorMove) {
+        self.area.move_cursor(to);
+    }
+
+    /// What the text is for.
+    #[must_use]
+    pub fn kind(&self) -> DraftKind {
+        self.kind
+    }
+
+    /// Whether nothing is typed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// The first line as it is shown, where commands stand.
+    #[must_use]
+    pub fn first_line(&self) -> &str {
+        self.area.lines().first().map_or("", String::as_str)
+    }
+
+    /// Whether the text is one line that begins a command.
+    #[must_use]
+    pub fn commanding(&self) -> bool {
+        let line = self.first_line();
+        self.area.lines().len() == 1 && line.starts_with('/') && !line.starts_with("//")
+    }
+
+    /// The whole text with pastes opened. Worked out once a change.
+    pub fn text(&mut self) -> Arc<str> {
+        if let Some(whole) = &self.whole {
+            return whole.clone();
+        }
+        let mut text = opened(self.area.lines(), &self.pastes, &self.files);
+        if text.starts_with("//") {
+            text.remove(0);
+        }
+        let whole: Arc<str> = Arc::from(text);
+        self.whole = Some(whole.clone());
+        whole
+    }
+
+    /// What would be asked now.
+    pub fn draft(&mut self) -> Draft {
+        Draft { text: self.text(), kind: self.kind, search: self.search }
+    }
+
+    /// Takes a paste in; a long one, or one with characters that nobody would see, is folded to one word.
+    pub fn paste(&mut self, raw: &str) {
+        let text = line_ends(raw);
+        let lines = text.split('\n').count();
+        let chars = text.chars().count();
+        let odd = text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') || Safe::hidden(&text) > 0;
+        if !odd && chars <= FOLD_CHARS && lines <= FOLD_LINES {
+            self.edit().insert_str(&text);
+            return;
+        }
+        let hidden = if odd { ", with control characters" } else { "" };
+        let mut chip = format!(
+            "[pasted {}, {chars} chars{hidden}]",
+            if lines == 1 { "1 line".into() } else { format!("{lines} lines") }
+        );
+        let mut again = 2;
+        while self.pastes.iter().any(|paste| paste.chip == chip) {
+            chip = format!("[pasted {lines} lines, {chars} chars{hidden}, no. {again}]");
+            again += 1;
+        }
+        self.edit().insert_str(&chip);
+        self.pastes.push(Paste { chip, text: Arc::from(text) });
+    }
+
+    /// The pastes that are still in the text: what is shown, and the text itself.
+    pub fn pastes(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
+        let there = |paste: &&Paste| self.area.lines().iter().any(|line| line.contains(&paste.chip));
+        self.pastes.iter().filter(there).map(|paste| (paste.chip.as_str(), &paste.text))
+    }
+
+    /// The files and symbols that go with the message: where from, and text.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
+        let lines = self.area.lines();
+        self.files.iter().filter(|file| named(lines, &file.token)).map(|file| (file.place.as_str(), &file.text))
+    }
+
+    /// Whether a name in the text brings something along.
+    #[must_use]
+    pub fn brings(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.token.strip_prefix('@') == Some(name))
+    }
+
+    /// Line and column of the cursor, in characters.
+    #[must_use]
+    pub fn cursor(&self) -> (usize, usize) {
+        let at = self.area.cursor();
+        (at.0, at.1)
+    }
+
+    /// Puts a name in place of what was typed behind the `@` before the cursor, so many characters, and a space.
+    pub fn put_name(&mut self, typed: usize, name: &str) {
+        let area = self.edit();
+        for _ in 0..typed {
+            area.delete_char();
+        }
+        area.insert_str(format!("{name} "));
+    }
+
+    /// Lets the text of a file or symbol go with the message whose name stands in it. False when it does not, or no longer.
+    pub fn attach(&mut self, name: &str, place: &str, text: Arc<str>) -> bool {
+        let token = format!("@{name}");
+        if !named(self.area.lines(), &token) {
+            return false;
+        }
+        self.files.retain(|file| file.token != token && file.place != place);
+        self.files.push(Attached { token, place: place.to_owned(), text });
+        self.whole = None;
+        true
+    }
+
+    /// Replaces the text.
+    pub fn set(&mut self, text: &str, kind: DraftKind) {
+        self.clear();
+        self.kind = kind;
+        self.paste(text);
+    }
+
+    /// Begins to edit a message; the draft so far comes back afterwards.
+    pub fn begin_edit(&mut self, node: NodeId, text: &str) {
+        if self.before_edit.is_none() {
+            self.before_edit = Some(self.area.lines().to_vec());
+        }
+        self.clear();
+        self.kind = DraftKind::Edit(node);
+        self.edit().insert_str(visible(text));
+        self.whole = None;
+    }
+
+    /// Leaves editing. False when nothing was being edited.
+    pub fn end_edit(&mut self) -> bool {
+        let editing = self.kind != DraftKind::Message;
+        if editing {
+            let before = self.before_edit.take().unwrap_or_default();
+            self.clear();
+            self.area = area(before);
+            self.area.move_cursor(CursorMove::Bottom);
+            self.area.move_cursor(CursorMove::End);
+        }
+        editing
+    }
+
+    /// Empties the text and forgets its pastes.
+    pub fn clear(&mut self) {
+        self.area = area(Vec::new());
+        self.pastes.clear();
+        self.files.clear();
+        self.kind = DraftKind::Message;
+        self.search = SearchWish::Auto;
+        self.whole = None;
+        self.back = None;
+        self.choice = 0;
+    }
+
+    /// The text goes into the history, from which it can be brought back.
+    pub fn put_by(&mut self) {
+        let text = self.text();
+        if self.back.is_none() && !self.commanding() {
+            self.remember(&text);
+        }
+    }
+
+    /// The text was sent: it goes into the history and away.
+    pub fn sent(&mut self, text: &Arc<str>) {
+        self.remember(text);
+        if self.kind == DraftKind::Message {
+            self.clear();
+        } else {
+            self.end_edit();
+        }
+    }
+
+    fn remember(&mut self, text: &Arc<str>) {
+        if !text.is_empty() && self.history.last() != Some(text) {
+            self.history.push(text.clone());
+            if self.history.len() > HISTORY {
+                self.history.remove(0);
+            }
+        }
+    }
+
+    /// Keeps the draft of one branch and brings out that of another.
+    pub fn swap(&mut self, from: Option<BranchId>, to: BranchId) {
+        if from == Some(to) {
+            return;
+        }
+        if let Some(from) = from {
+            let (pastes, files) = (std::mem::take(&mut self.pastes), std::mem::take(&mut self.files));
+            let saved = Saved { lines: self.area.lines().to_vec(), pastes, files, kind: self.kind };
+            self.drafts.insert(from, saved);
+        }
+        let saved = self.drafts.remove(&to).unwrap_or_default();
+        self.clear();
+        self.area = area(saved.lines);
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
+        (self.pastes, self.files) = (saved.pastes, saved.files);
+        self.kind = saved.kind;
+        self.before_edit = None;
+    }
+
+    /// Gives a draft of another branch back to it, unless something else was typed there.
+    pub fn give_back(&mut self, branch: BranchId, text: &str) {
+        let saved = self.drafts.entry(branch).or_default();
+        if saved.lines.iter().all(String::is_empty) {
+            saved.lines = text.split('\n').map(str::to_owned).collect();
+        }
+    }
+
+    /// The text that was left on a branch.
+    #[must_use]
+    pub fn left_on(&self, branch: BranchId) -> Arc<str> {
+        let Some(saved) = self.drafts.get(&branch).filter(|saved| saved.kind == DraftKind::Message) else {
+            return Arc::from("");
+        };
+        Arc::from(opened(&saved.lines, &saved.pastes, &saved.files))
+    }
+
+    /// Whether this is what the store has of a branch's draft.
+    #[must_use]
+    pub fn is_kept(&self, branch: BranchId, text: &Arc<str>) -> bool {
+        self.kept
+            .get(&branch)
+            .map_or(text.is_empty(), |kept| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, text) || kept == text))
+    }
+
+    /// The store has this of a branch's draft.
+    pub fn was_kept(&mut self, branch: BranchId, text: Arc<str>) {
+        self.kept.insert(branch, Some(text));
+    }
+
+    /// The store could not take a draft: none counts as kept.
+    pub fn was_not_kept(&mut self) {
+        self.kept.values_mut().for_each(|kept| *kept = None);
+    }
+
+    /// A draft comes from the store; one that was seen before is left alone.
+    pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
+        if self.kept.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
+            let mut other = Self::default();
+            other.paste(text);
+            let lines = other.area.lines().to_vec();
+            let saved = Saved { lines, pastes: other.pastes, files: Vec::new(), kind: DraftKind::Message };
+            self.drafts.insert(branch, saved);
+        }
+    }
+
+    /// Puts earlier messages before what was sent since the start, oldest first.
+    pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
+        let sent = std::mem::take(&mut self.history);
+        for text in earlier.chain(sent).filter(|text| !text.is_empty()) {
+            if self.history.last() != Some(&text) {
+                self.history.push(text);
+            }
+        }
+        let over = self.history.len().saturating_sub(HISTORY);
+        self.history.drain(..over);
+        self.back = None;
+    }
+
+    /// Another text for the same message; what it is for stays.
+    pub fn replace(&mut self, text: &str, kind: DraftKind) {
+        let (search, before) = (self.search, self.before_edit.take());
+        self.set(text, kind);
+        (self.search, self.before_edit) = (search, before);
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
+    }
+
+    /// Goes through what was sent before: `-1` to older, `+1` to newer.
+    pub fn recall(&mut self, step: i32) -> bool {
+        let newest = self.history.len();
+        let at = self.back.unwrap_or(newest);
+        let next = if step < 0 { at.checked_sub(1) } else { Some(at + 1) };
+        let Some(next) = next.filter(|next| *next <= newest && (self.back.is_some() || step < 0)) else { return false };
+        let text = self.history.get(next).cloned().unwrap_or_else(|| Arc::from(""));
+        self.clear();
+        self.paste(&text);
+        self.area.move_cursor(CursorMove::Top);
+        self.back = (next < newest).then_some(next);
+        true
+    }
+
+    /// Whether the history may be gone through: nothing typed, or something recalled.
+    #[must_use]
+    pub fn recalling(&self) -> bool {
+        self.back.is_some() || self.is_empty()
+    }
+}
+
+/// Whether a name stands in the text as one word.
+fn named(lines: &[String], token: &str) -> bool {
+    let goes_on = |rest: &str| {
+        let mut next = rest.chars();
+        match (next.next(), next.next()) {
+            (Some('.'), Some(then)) => then.is_alphanumeric(),
+            (Some(':'), Some(then)) => then == ':',
+            (Some(c), _) => c.is_alphanumeric() || "/_-#".contains(c),
+            (None, _) => false,
+        }
+    };
+    let ends = |rest: &str| !goes_on(rest);
+    lines.iter().any(|line| line.match_indices(token).any(|(at, _)| ends(&line[at + token.len()..])))
+}
+
+/// A file behind a message, in a fence that nothing in it closes.
+fn behind(text: &mut String, file: &Attached) {
+    let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    let path = attachment::path(&file.place);
+    let kind = path.rsplit_once('.').map_or("", |(_, kind)| kind);
+    let kind = if kind.chars().all(|c| c.is_ascii_alphanumeric()) { kind } else { "" };
+    let end = if file.text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
+}
+
+/// Lines with their folded pastes opened, and the files behind them whose names stand in them.
+fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
+    let mut text = lines.join("\n");
+    for paste in pastes {
+        if let Some(at) = text.find(&paste.chip) {
+            text.replace_range(at..at + paste.chip.len(), &paste.text);
+        }
+    }
+    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| behind(&mut text, file));
+    text
+}
+
+/// A text of an old message as the text area can hold it. Characters that nobody would see are left out there.
+fn visible(text: &str) -> String {
+    let text = line_ends(text);
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_pastes_fold_and_come_out_whole() {
+        let mut composer = Composer::default();
+        let long = "line\r\n".repeat(100_000);
+        composer.paste("see: ");
+        composer.paste(&long);
+        assert_eq!(composer.area().lines().len(), 1);
+        assert!(composer.first_line().starts_with("see: [pasted 100001 lines"));
+        assert_eq!(&*composer.text(), format!("see: {}", long.replace("\r\n", "\n")));
+        composer.paste("\x1b[31mred");
+        assert!(!composer.first_line().contains('\x1b'));
+        assert!(composer.text().contains("\x1b[31mred"));
+    }
+
+    #[test]
+    fn a_file_goes_with_the_message_while_its_name_stands_there() {
+        let mut composer = Composer::default();
+        composer.paste("why does @au");
+        composer.put_name(2, "src/auth.rs");
+        assert_eq!(composer.first_line(), "why does @src/auth.rs ");
+        assert!(composer.attach("src/auth.rs", "src/auth.rs", "fn x() {} // ```\n".into()));
+        composer.paste("fail?");
+        let want = "why does @src/auth.rs fail?\n\nFile src/auth.rs:\n````rs\nfn x() {} // ```\n````";
+        assert_eq!(&*composer.text(), want);
+        assert_eq!(composer.files().count(), 1);
+        composer.replace("why does @src/auth.rsx fail?", DraftKind::Message);
+        assert_eq!((&*composer.text(), composer.files().count()), ("why does @src/auth.rsx fail?", 0));
+        assert!(!composer.attach("src/auth.rs", "src/auth.rs", "".into()), "its name is gone");
+    }
+
+    #[test]
+    fn a_double_slash_is_a_slash() {
+        let mut composer = Composer::default();
+        composer.paste("//etc/hosts");
+        assert!(!composer.commanding());
+        assert_eq!(&*composer.text(), "/etc/hosts");
+    }
+
+    #[test]
+    fn history_and_drafts_come_back() {
+        let mut composer = Composer::default();
+        let (a, b) = (BranchId(uuid::Uuid::from_u128(1)), BranchId(uuid::Uuid::from_u128(2)));
+        composer.sent(&Arc::from("one"));
+        composer.sent(&Arc::from("two"));
+        assert!(composer.recall(-1) && composer.recall(-1) && !composer.recall(-1));
+        assert_eq!(&*composer.text(), "one");
+        assert!(composer.recall(1) && composer.recall(1));
+        assert!(composer.is_empty() && !composer.recall(1));
+        composer.paste("draft of a");
+        composer.swap(Some(a), b);
+        assert!(composer.is_empty());
+        composer.swap(Some(b), a);
+        assert_eq!(composer.first_line(), "draft of a");
+    }
+}

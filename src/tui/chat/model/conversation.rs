@@ -1,0 +1,184 @@
+//! The messages on the screen: the path of the branch, what is marked on it, which is selected, where the view stands.
+//! Not for: wrapping (the view does that, for what is visible only).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::tree::{Slot, Tree};
+use crate::tui::model::session::Session;
+use std::collections::{HashMap, HashSet};
+
+/// More messages than so many do not come at once at the end of a path.
+const LONGEST: usize = 1_000;
+
+/// What the view's top edge holds on to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Place {
+    /// The end stays visible, whatever comes.
+    #[default]
+    Bottom,
+    /// This row of this message is the topmost.
+    At {
+        /// Position on the path (its length: the open turn).
+        block: usize,
+        /// Row within it.
+        row: usize,
+    },
+}
+
+/// The conversation pane.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    /// The path, root first.
+    pub path: Vec<Slot>,
+    /// The mark that bears on each message.
+    pub marks: Vec<Option<MarkKind>>,
+    /// Bytes up to and including each message, for the scroll bar.
+    pub weight: Vec<u64>,
+    /// The selected message.
+    pub cursor: usize,
+    /// Where the view stands.
+    pub place: Place,
+    /// Rows by which a person wants to move; worked off when the heights are known.
+    pub scroll: i64,
+    /// The selected message should be visible.
+    pub reveal: bool,
+    /// Rows that the pane had when it was last drawn.
+    pub page: u16,
+    /// Messages whose folded parts are open.
+    pub opened: HashSet<NodeId>,
+    /// Why the last turn of a branch failed.
+    pub failed: HashMap<BranchId, Failure>,
+    branch: Option<BranchId>,
+    /// The branch's marks when the path was worked out.
+    marked: Vec<Mark>,
+    stale: bool,
+}
+
+impl Conversation {
+    /// Works the path out again. Returns from which position on it is new.
+    pub fn rebuild(&mut self, session: &Session) -> usize {
+        let Some(branch) = session.branch() else {
+            self.path.clear();
+            return 0;
+        };
+        let tip = branch.head.and_then(|head| session.tree.slot(head));
+        if let Some(from) = self.extend(&session.tree, branch, tip) {
+            return from;
+        }
+        let path = tip.map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let same = self.path.iter().zip(&path).take_while(|(a, b)| a == b).count();
+        let moved = self.branch != Some(branch.id);
+        let at_end = self.cursor + 1 >= self.path.len();
+        self.path = path;
+        self.marks = marks(&session.tree, &self.path, branch);
+        let mut sum = 0;
+        self.weight = self.path.iter().map(|slot| weigh(&mut sum, session.tree.head(*slot).bytes)).collect();
+        self.branch = Some(branch.id);
+        self.marked.clone_from(&branch.marks);
+        self.stale = false;
+        if moved {
+            self.place = Place::Bottom;
+        }
+        if moved || at_end || self.cursor >= self.path.len() {
+            self.cursor = self.path.len().saturating_sub(1);
+        }
+        if moved { self.path.len() } else { same }
+    }
+
+    /// Lengthens the path by what came at its end. None where that is not all that happened.
+    fn extend(&mut self, tree: &Tree, branch: &Branch, tip: Option<Slot>) -> Option<usize> {
+        let (tip, last) = (tip?, *self.path.last()?);
+        if self.stale || self.branch != Some(branch.id) || self.marked != branch.marks {
+            return None;
+        }
+        let fresh: Vec<Slot> = std::iter::successors(Some(tip), |at| tree.parent(*at))
+            .take_while(|at| *at != last)
+            .take(LONGEST + 1)
+            .collect();
+        let above = fresh.last().map_or(Some(last), |first| tree.parent(*first));
+        if above != Some(last) || fresh.len() > LONGEST {
+            return None;
+        }
+        let (old, at_end) = (self.path.len(), self.cursor + 1 >= self.path.len());
+        self.path.extend(fresh.into_iter().rev());
+        // A mark on a turn bears on its messages, so those of the last one are worked out from its question on.
+        let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
+        let from = self.path[..old].iter().rposition(asks).unwrap_or(0);
+        self.marks.truncate(from);
+        self.marks.extend(marks(tree, &self.path[from..], branch));
+        let mut sum = self.weight.last().copied().unwrap_or(0);
+        self.weight.extend(self.path[old..].iter().map(|slot| weigh(&mut sum, tree.head(*slot).bytes)));
+        if at_end {
+            self.cursor = self.path.len() - 1;
+        }
+        Some(old)
+    }
+
+    /// A message of the path is another one now: everything is worked out again.
+    pub fn forget(&mut self) {
+        self.stale = true;
+    }
+
+    /// The selected message.
+    #[must_use]
+    pub fn selected(&self) -> Option<Slot> {
+        self.path.get(self.cursor).copied()
+    }
+
+    /// The user message of the selected message's turn.
+    #[must_use]
+    pub fn asked_by(&self, tree: &Tree, position: usize) -> Option<Slot> {
+        let before = self.path.get(..=position)?;
+        before.iter().rev().copied().find(|slot| tree.head(*slot).role == Role::User)
+    }
+
+    /// Selects another message.
+    pub fn select(&mut self, position: usize) {
+        self.cursor = position.min(self.path.len().saturating_sub(1));
+        self.reveal = true;
+    }
+
+    /// Selects a message that is in view, so that nothing moves.
+    pub fn point_at(&mut self, position: usize) {
+        self.cursor = position.min(self.path.len().saturating_sub(1));
+    }
+
+    /// Shows the end again.
+    pub fn follow(&mut self) {
+        self.place = Place::Bottom;
+        self.scroll = 0;
+    }
+}
+
+fn weigh(sum: &mut u64, bytes: u64) -> u64 {
+    *sum += bytes + 120;
+    *sum
+}
+
+fn marks(tree: &Tree, path: &[Slot], branch: &Branch) -> Vec<Option<MarkKind>> {
+    let mut by_key: HashMap<Hash, MarkKind> = HashMap::new();
+    let mut turns: HashMap<Hash, MarkKind> = HashMap::new();
+    for mark in &branch.marks {
+        match mark.target {
+            Atom::Turn { user, .. } => drop(turns.insert(user, mark.kind)),
+            Atom::Preamble { first: key } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => {
+                by_key.insert(key, mark.kind);
+            }
+            Atom::Section { .. } | Atom::Range { .. } => {}
+        }
+    }
+    let mut turn = None;
+    let mut of_slot = |slot: &Slot| {
+        let head = tree.head(*slot);
+        if head.role == Role::User {
+            turn = turns.get(&head.key).copied();
+            return by_key.get(&head.key).copied().or(turn);
+        }
+        by_key.get(&head.key).copied().or(turn.filter(|kind| kind.excludes()))
+    };
+    path.iter().map(&mut of_slot).collect()
+}

@@ -1,0 +1,59 @@
+//! Parts of a message that are copied by themselves: its blocks of code.
+//! Not for: copying (the run loop), or the list in which one is chosen (`screens::picker::model`).
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+
+/// Blocks that are told at most.
+const MOST: usize = 200;
+
+/// A block of code.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Excerpt {
+    /// Its language, as the fence names it; empty for none.
+    pub language: String,
+    /// The code, without the fences.
+    pub text: String,
+}
+
+/// The blocks of code of a message, in their order.
+#[must_use]
+pub fn code_blocks(message: &str) -> Vec<Excerpt> {
+    let mut found = Vec::new();
+    let mut open: Option<Excerpt> = None;
+    for event in Parser::new(message) {
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let info = if let CodeBlockKind::Fenced(info) = kind { info.to_string() } else { String::new() };
+                let language = info.split([' ', ',', '{']).next().unwrap_or_default().to_owned();
+                open = Some(Excerpt { language, text: String::new() });
+            }
+            Event::Text(text) => {
+                if let Some(block) = &mut open {
+                    block.text.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                found.extend(open.take());
+                if found.len() >= MOST {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_come_as_they_were_written() {
+        let text = "a\n```rust,ignore\nfn x() {\n\t1\n}\n```\n1. b\n   ~~~\n   in a list\n   ~~~\n\n```\nopen\n";
+        let found = code_blocks(text);
+        let want = [("rust", "fn x() {\n\t1\n}\n"), ("", "in a list\n"), ("", "open\n")];
+        assert_eq!(found.iter().map(|b| (b.language.as_str(), b.text.as_str())).collect::<Vec<_>>(), want);
+        assert!(code_blocks("no code").is_empty());
+    }
+}

@@ -1,0 +1,134 @@
+//! A turn under way on a branch: the message sent, the words that have come, what it costs so far.
+//! Not for: what is committed (that is in nodes).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{NodeId, RunId};
+use crate::domain::call::tokens::Certainty;
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::tree::Slot;
+use crate::domain::tool::consent::Asking;
+use crate::tui::model::session::Session;
+use std::sync::Arc;
+
+/// A wait before another attempt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Retry {
+    /// Which attempt comes next.
+    pub attempt: u32,
+    /// When, in the model's milliseconds.
+    pub until: u64,
+    /// Why.
+    pub why: String,
+}
+
+/// An open turn.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// The user message while it is not a node; empty otherwise.
+    pub user: Arc<str>,
+    /// The node after which it stands.
+    pub after: Option<NodeId>,
+    /// The run whose words come.
+    pub run: Option<RunId>,
+    /// Where the branch stood when it began.
+    pub head: Option<NodeId>,
+    /// The words so far, state block included.
+    pub text: String,
+    /// The thoughts so far.
+    pub reasoning: String,
+    /// Tokens so far.
+    pub tokens: u32,
+    /// How sure that is.
+    pub certainty: Option<Certainty>,
+    /// Cost so far.
+    pub cost: Option<u64>,
+    /// When it began.
+    pub began: u64,
+    /// A wait for another attempt.
+    pub retry: Option<Retry>,
+    /// A person asked it to stop.
+    pub stopping: bool,
+    /// The call to a tool that waits for a word.
+    pub asks: Option<Arc<Asking>>,
+    /// What the tool at work has said last.
+    pub said: String,
+}
+
+impl Live {
+    /// A turn that begins now.
+    #[must_use]
+    pub fn open(user: Arc<str>, after: Option<NodeId>, now: u64) -> Self {
+        Self { user, after, began: now, ..Self::default() }
+    }
+
+    /// Words came from a run; a new run's words take the place of the old one's.
+    pub fn stream(&mut self, run: RunId, text: &str, reasoning: &str) {
+        if self.run != Some(run) {
+            self.run = Some(run);
+            self.text.clear();
+            self.reasoning.clear();
+            self.said.clear();
+        }
+        self.retry = None;
+        self.text.push_str(text);
+        self.reasoning.push_str(reasoning);
+    }
+
+    /// What was shown as coming is on the path by now, so it is not shown twice.
+    pub fn settle(&mut self, session: &Session, path: &[Slot], new_from: usize) {
+        let grown = path.get(new_from..).unwrap_or_default();
+        if grown.iter().any(|slot| session.tree.head(*slot).role == Role::Assistant) {
+            self.text.clear();
+            self.reasoning.clear();
+            self.said.clear();
+        }
+        if self.user.is_empty() {
+            return;
+        }
+        let after = self.after.and_then(|id| session.tree.slot(id));
+        let next = match after {
+            Some(after) => path.iter().position(|slot| *slot == after).map(|at| at + 1),
+            None => Some(0),
+        };
+        let next = next.and_then(|at| path.get(at..)).unwrap_or_default();
+        if next.iter().any(|slot| session.tree.head(*slot).role == Role::User) {
+            self.user = Arc::from("");
+        }
+    }
+
+    /// Seconds since it began.
+    #[must_use]
+    pub fn seconds(&self, now: u64) -> u64 {
+        now.saturating_sub(self.began) / 1000
+    }
+
+    /// When its shown seconds change.
+    #[must_use]
+    pub fn next_second(&self, now: u64) -> u64 {
+        self.began + (self.seconds(now) + 1) * 1000
+    }
+}
+
+/// How the last turn of a branch went wrong, shown under the conversation until something is sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed {
+    /// The three sentences.
+    pub failure: Failure,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_said_does_not_outlive_its_call() {
+        let mut live = Live::open(Arc::from("go"), None, 0);
+        let run = |n| RunId(uuid::Uuid::from_u128(n));
+        live.stream(run(1), "calling", "");
+        live.said.push_str("line 60000");
+        live.stream(run(1), "", "");
+        assert_eq!(live.said, "line 60000", "the same call goes on");
+        live.stream(run(2), "The tool gave", "");
+        assert_eq!((live.text.as_str(), live.said.as_str()), ("The tool gave", ""));
+    }
+}

@@ -1,0 +1,12 @@
+//! What the chat knows: messages, composer, queue, panels.
+//! Not for: changing it (`update`).
+
+pub mod branches;
+pub mod complete;
+pub mod composer;
+pub mod conversation;
+pub mod excerpts;
+pub mod live;
+pub mod plan;
+pub mod queue;
+pub mod slash;

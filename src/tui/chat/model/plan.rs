@@ -1,0 +1,156 @@
+//! The plan of the next call as it is shown, and when it must be solved again.
+//! Not for: solving (the engine does) or the overlay's rows (`screens::request::model`).
+
+use super::composer::Draft;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::meter::{Calibration, PromptCost};
+use crate::domain::planning::plan::{Blocked, ContextPlan};
+use std::sync::Arc;
+
+/// How long typing must rest before a plan is asked for, in milliseconds.
+pub const REST: u64 = 60;
+
+/// A plan, or why there is none.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Solved {
+    /// It can be sent.
+    Plan {
+        /// The plan.
+        plan: Arc<ContextPlan>,
+        /// Digest of the body.
+        digest: Hash,
+        /// Bytes of the body.
+        bytes: u64,
+        /// How the server counts beside us.
+        calibration: Option<Calibration>,
+        /// What the call costs before it is sent.
+        cost: Option<PromptCost>,
+        /// Tokens of the prefix that the server may have cached.
+        same_prefix: Option<u32>,
+        /// The first part that differs from the last call's.
+        breaks: Option<Hash>,
+    },
+    /// It does not fit.
+    Blocked(Arc<Blocked>),
+}
+
+/// What is shown, and for what it was solved.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shown {
+    /// The generation that asked for it.
+    pub generation: u64,
+    /// The branch.
+    pub branch: BranchId,
+    /// The draft.
+    pub draft: Draft,
+    /// It.
+    pub solved: Solved,
+}
+
+/// The plan loop.
+#[derive(Clone, Debug, Default)]
+pub struct PlanState {
+    /// The newest generation asked for.
+    pub generation: u64,
+    /// Its branch and draft.
+    pub asked: Option<(BranchId, Draft)>,
+    /// When to ask again.
+    pub due: Option<u64>,
+    /// What is shown.
+    pub shown: Option<Shown>,
+    /// The most that a plan on this branch shared with the last call, since that call.
+    pub best: Option<Reused>,
+}
+
+/// What a plan shares with the last call on its branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reused {
+    /// The branch.
+    pub branch: BranchId,
+    /// Tokens.
+    pub tokens: u32,
+    /// What that saves, in millionths of a dollar.
+    pub saves: u64,
+}
+
+impl Reused {
+    /// Of a plan, where there was a call.
+    #[must_use]
+    pub fn of(shown: &Shown) -> Option<Self> {
+        match &shown.solved {
+            Solved::Plan { same_prefix: Some(tokens), cost, .. } => {
+                let saves = cost.map_or(0, |cost| cost.uncached_micro.saturating_sub(cost.micro));
+                Some(Self { branch: shown.branch, tokens: *tokens, saves })
+            }
+            Solved::Plan { .. } | Solved::Blocked(_) => None,
+        }
+    }
+}
+
+impl PlanState {
+    /// Remembers the most that was shared.
+    pub fn reused(&mut self, shown: &Shown) {
+        if let Some(now) = Reused::of(shown) {
+            let less = |best: Reused| best.branch == now.branch && best.tokens > now.tokens;
+            self.best = self.best.filter(|best| less(*best)).or(Some(now));
+        }
+    }
+
+    /// What the plan shown shares less than one did since the last call: tokens, and what they cost.
+    #[must_use]
+    pub fn shares_less(&self) -> Option<(u32, u64)> {
+        let now = Reused::of(self.shown.as_ref()?)?;
+        let best = self.best.filter(|best| best.branch == now.branch && best.tokens > now.tokens)?;
+        Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
+    }
+
+    /// Something changed: ask again soon. Typing pushes it off until it rests.
+    pub fn touch(&mut self, now: u64) {
+        self.due = Some(now + REST);
+    }
+
+    /// Something was decided: ask again at once.
+    pub fn hurry(&mut self, now: u64) {
+        self.due = Some(now);
+    }
+
+    /// The plan shown for a branch.
+    #[must_use]
+    pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
+        match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
+            Solved::Plan { plan, .. } => Some(plan),
+            Solved::Blocked(_) => None,
+        }
+    }
+
+    /// How the server of the plan shown counts beside us.
+    #[must_use]
+    pub fn calibration(&self) -> Option<Calibration> {
+        match &self.shown.as_ref()?.solved {
+            Solved::Plan { calibration, .. } => *calibration,
+            Solved::Blocked(_) => None,
+        }
+    }
+
+    /// Why there is no plan for a branch.
+    #[must_use]
+    pub fn blocked(&self, branch: BranchId) -> Option<&Arc<Blocked>> {
+        match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
+            Solved::Blocked(blocked) => Some(blocked),
+            Solved::Plan { .. } => None,
+        }
+    }
+
+    /// The id of the plan on the screen, if it is for exactly this draft and nothing has changed since.
+    #[must_use]
+    pub fn exactly(&self, branch: BranchId, draft: &Draft) -> Option<Hash> {
+        let shown = self.shown.as_ref()?;
+        let true_yet = self.due.is_none() && shown.generation == self.generation;
+        let same = shown.branch == branch && shown.draft == *draft;
+        match &shown.solved {
+            Solved::Plan { plan, .. } if true_yet && same => Some(plan.id),
+            Solved::Plan { .. } | Solved::Blocked(_) => None,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Messages that wait for the open turn of their branch to end, in the order in which they are sent.
+//! Not for: sending them (`update::queueing`).
+
+use super::composer::Draft;
+use crate::domain::base::ids::BranchId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How a message waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// For the answer that is coming.
+    Waiting,
+    /// It was handed in.
+    Sending,
+    /// For a person's word: the answer before it failed or was stopped.
+    Held,
+}
+
+/// A message that waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Queued {
+    /// What will be asked.
+    pub draft: Draft,
+    /// How it waits.
+    pub standing: Standing,
+}
+
+/// The messages that wait, by branch.
+#[derive(Clone, Debug, Default)]
+pub struct Queue(BTreeMap<BranchId, Vec<Queued>>);
+
+impl Queue {
+    /// What waits on a branch, first to go first.
+    #[must_use]
+    pub fn of(&self, branch: BranchId) -> &[Queued] {
+        self.0.get(&branch).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a message.
+    pub fn push(&mut self, branch: BranchId, draft: Draft) {
+        self.0.entry(branch).or_default().push(Queued { draft, standing: Standing::Waiting });
+    }
+
+    /// Takes the newest message out again, unless it is being sent.
+    pub fn take_back(&mut self, branch: BranchId) -> Option<Draft> {
+        let list = self.0.get_mut(&branch)?;
+        let taken = list.pop_if(|last| last.standing != Standing::Sending).map(|last| last.draft);
+        if list.is_empty() {
+            self.0.remove(&branch);
+        }
+        taken
+    }
+
+    /// The message that goes now, if one may; it counts as being sent. Held ones go only when they are `released`.
+    pub fn next(&mut self, branch: BranchId, released: bool) -> Option<Draft> {
+        let list = self.0.get_mut(&branch)?;
+        if released {
+            list.iter_mut().filter(|q| q.standing == Standing::Held).for_each(|q| q.standing = Standing::Waiting);
+        }
+        let first = list.first_mut().filter(|first| first.standing == Standing::Waiting)?;
+        first.standing = Standing::Sending;
+        Some(first.draft.clone())
+    }
+
+    /// Whether this is the message that is being sent.
+    #[must_use]
+    pub fn is_sending(&self, branch: BranchId, draft: &Draft) -> bool {
+        self.of(branch).first().is_some_and(|first| first.standing == Standing::Sending && same(&first.draft, draft))
+    }
+
+    /// A message that was being sent is under way: it waits no longer. False when it was none of these.
+    pub fn went(&mut self, branch: BranchId, draft: &Draft) -> bool {
+        let sent = self.is_sending(branch, draft);
+        let Some(list) = self.0.get_mut(&branch) else { return false };
+        if sent {
+            list.remove(0);
+        }
+        if list.is_empty() {
+            self.0.remove(&branch);
+        }
+        sent
+    }
+
+    /// Everything on a branch waits for a person's word. True when there is something.
+    pub fn hold(&mut self, branch: BranchId) -> bool {
+        let list = self.0.get_mut(&branch);
+        list.is_some_and(|list| {
+            for queued in list.iter_mut() {
+                queued.standing = Standing::Held;
+            }
+            !list.is_empty()
+        })
+    }
+
+    /// Whether something waits for a person's word.
+    #[must_use]
+    pub fn held(&self, branch: BranchId) -> bool {
+        self.of(branch).iter().any(|queued| queued.standing == Standing::Held)
+    }
+
+    /// All the words that wait on a branch.
+    #[must_use]
+    pub fn words(&self, branch: BranchId) -> Arc<str> {
+        match self.of(branch) {
+            [] => Arc::from(""),
+            [one] => one.draft.text.clone(),
+            all => Arc::from(all.iter().map(|queued| &*queued.draft.text).collect::<Vec<_>>().join("\n\n")),
+        }
+    }
+}
+
+fn same(a: &Draft, b: &Draft) -> bool {
+    a.text == b.text && a.kind == b.kind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(text: &str) -> Draft {
+        Draft { text: text.into(), ..Draft::default() }
+    }
+
+    #[test]
+    fn they_go_in_order_and_come_back_newest_first() {
+        let branch = BranchId(uuid::Uuid::from_u128(1));
+        let mut queue = Queue::default();
+        for text in ["one", "two", "three"] {
+            queue.push(branch, draft(text));
+        }
+        assert_eq!(queue.take_back(branch), Some(draft("three")));
+        assert_eq!(queue.next(branch, false), Some(draft("one")));
+        assert_eq!(queue.next(branch, false), None, "one at a time");
+        assert!(!queue.went(branch, &draft("two")));
+        assert!(queue.went(branch, &draft("one")));
+        assert!(queue.hold(branch) && queue.held(branch));
+        assert_eq!(queue.next(branch, false), None);
+        assert_eq!(&*queue.words(branch), "two");
+        assert_eq!(queue.next(branch, true), Some(draft("two")));
+        assert_eq!(queue.take_back(branch), None, "it is on its way");
+        assert!(queue.went(branch, &draft("two")) && queue.of(branch).is_empty());
+    }
+}

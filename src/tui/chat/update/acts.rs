@@ -1,0 +1,253 @@
+//! Acts on what is selected: pins, leases, exclusions, forks, edits, siblings, copying.
+//! Not for: branches and settings (`branches`).
+
+use super::ask;
+use crate::domain;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::message::{End, Role};
+use crate::domain::tool::cards::ToolCost;
+use crate::engine::api::{Act, Item, Request, ServerAct};
+use crate::tui::chat::model::composer::DraftKind;
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::send;
+
+/// Puts a mark on what is selected, or takes it off when it has it already.
+pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
+    act(model, Act::Set { kind, toggle: true }, kind.excludes(), out);
+}
+
+/// Looks through older messages for the next call anyway, not at all, or as the mode says.
+pub(crate) fn search(model: &mut Model) {
+    model.composer.search = model.composer.search.next();
+    model.status.say(Weight::Notice, model.composer.search.sentence(), model.now);
+    model.plan.hurry(model.now);
+}
+
+/// Makes the selected message the one replied to.
+pub(crate) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
+    act(model, Act::Reply, true, out);
+}
+
+fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(Layer::Overlay(overlay)) = model.layers.last()
+        && overlay.taken.is_empty()
+        && (overlay.on_tools() || overlay.selected_tool().is_some())
+    {
+        let tool = overlay.selected_tool().cloned();
+        return switch(model, branch, tool, &act, out);
+    }
+    let (items, act) = match (crate::tui::screens::request::update::taken(model), act) {
+        (Some(items), Act::Set { kind, .. }) => {
+            let all = matches!(model.layers.last(), Some(Layer::Overlay(overlay)) if overlay.all_have(kind));
+            (items, Act::Set { kind, toggle: all })
+        }
+        _ => (selected_item(model, message).into_iter().collect(), act),
+    };
+    if items.is_empty() {
+        model.status.say(Weight::Notice, "Nothing is selected on which this could act.", model.now);
+        return;
+    }
+    send(model, Request::Mark { branch, items, act }, Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+/// A tool can be left out of a branch's calls and taken in again; it takes no other mark. None is the line of all of them.
+fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
+    let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
+    let Some(tool) = tool else {
+        let words = format!("Enter lists the tools; {out_key} switches one off, or on again.");
+        return model.status.say(Weight::Notice, words, model.now);
+    };
+    if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {
+        let words = format!("A tool goes with every call of this branch or with none: {out_key} switches it.");
+        return model.status.say(Weight::Notice, words, model.now);
+    }
+    let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
+    send(model, Request::Servers(Some(branch), act), Pending::ToolAct, out);
+    model.plan.hurry(model.now);
+}
+
+/// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's
+/// result, and the whole turn on the person's own message.
+pub(crate) fn selected_item(model: &Model, message: bool) -> Option<Item> {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last() {
+        if let Some(turn) = overlay.selected_past() {
+            return Some(Item::Atom(turn.atom));
+        }
+        let (row, item) = overlay.selected()?;
+        return match item {
+            None => Some(Item::Atom(row.atom)),
+            Some(at) => {
+                let item = row.items.get(at)?;
+                item.node.map(|_| Item::Atom(Atom::Message { node: item.key }))
+            }
+        };
+    }
+    if let Some(trace) = crate::tui::screens::traces::update::selected(model) {
+        return trace.node.map(Item::Message);
+    }
+    if model.focus != Focus::Conversation {
+        return None;
+    }
+    let session = model.session.as_ref()?;
+    let head = session.tree.head(model.conversation.selected()?);
+    let just_it = message && head.role != Role::User;
+    Some(if just_it { Item::Message(head.id) } else { Item::TurnOf(head.id) })
+}
+
+/// The node that is selected, wherever the focus is.
+pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
+    if let Some(Layer::Overlay(overlay)) = model.layers.last() {
+        return overlay.selected_node();
+    }
+    let session = model.session.as_ref()?;
+    let slot = match model.layers.last() {
+        Some(Layer::Tree(grove)) => grove.message(session),
+        _ => model.conversation.selected(),
+    };
+    slot.map(|slot| session.tree.head(slot).id)
+}
+
+/// Forks at what is selected: a branch's head, a message, the end of a turn in the overlay.
+pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(mut branch) = model.branch().map(|branch| branch.id) else { return };
+    let at = match (model.layers.last(), model.focus) {
+        (Some(Layer::Overlay(overlay)), _) => {
+            let last = overlay.selected().and_then(|(row, item)| match item {
+                Some(at) => row.items.get(at).and_then(|item| item.node),
+                None => row.items.iter().rev().find_map(|item| item.node),
+            });
+            if last.is_none() {
+                model.status.say(Weight::Notice, "This is no message of the branch; a fork needs one.", model.now);
+                return;
+            }
+            last
+        }
+        (Some(Layer::Tree(grove)), _) => {
+            let session = model.session.as_ref();
+            session.and_then(|session| Some(session.tree.head(grove.selected(session)?.last).id))
+        }
+        (_, Focus::Conversation) => selected_node(model),
+        (_, Focus::Branches) => {
+            branch = model.panel.selected().unwrap_or(branch);
+            model.panel.selected_end().map(|end| end.node)
+        }
+        _ => None,
+    };
+    crate::tui::screens::search::update::leave_here(model);
+    send(model, Request::Fork { branch, at, name: None, switch: true }, Pending::Fork(None), out);
+}
+
+/// Puts the text of the selected message of the person into the composer.
+pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let node = match model.layers.last() {
+        Some(Layer::Overlay(overlay)) => overlay.selected().and_then(|(row, item)| {
+            let asked = |at: &crate::domain::planning::plan::Item| at.role == Role::User;
+            item.and_then(|at| row.items.get(at)).filter(|i| asked(i)).or_else(|| row.items.iter().find(|i| asked(i)))
+        }),
+        _ => None,
+    };
+    let from_overlay = node.and_then(|item| item.node);
+    let from_here = || {
+        let slot = model.conversation.asked_by(&session.tree, model.conversation.cursor)?;
+        Some(session.tree.head(slot).id)
+    };
+    let found = if model.layers.is_empty() { from_here() } else { from_overlay };
+    match found {
+        Some(id) => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::EditText(id), out)),
+        None => model.status.say(Weight::Notice, "Only your own messages can be edited.", model.now),
+    }
+}
+
+/// Another answer to the question of the selected turn.
+pub(crate) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let asked = model.conversation.asked_by(&session.tree, model.conversation.cursor);
+    match asked.map(|slot| session.tree.head(slot).id) {
+        Some(id) => ask::ask_kind(model, DraftKind::Regenerate(id), out),
+        None => model.status.say(Weight::Notice, "There is no question here that could be answered again.", model.now),
+    }
+}
+
+/// Goes on where the last answer was cut.
+pub(crate) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
+    let cut = head.filter(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));
+    match cut.map(|head| head.id) {
+        Some(id) => ask::ask_kind(model, DraftKind::Continue(id), out),
+        None => {
+            model.status.say(Weight::Notice, "The last answer came whole; there is nothing to continue.", model.now);
+        }
+    }
+}
+
+/// Shows another version of the selected message, or of the nearest one above it that has any. The version stays selected,
+/// so that the same key goes on through all of them.
+pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let Some(session) = &model.session else { return };
+    let upto = model.conversation.path.get(..=model.conversation.cursor).unwrap_or_default();
+    let turns = |slot: &domain::conversation::tree::Slot| session.tree.place(*slot).1 > 1;
+    let at = upto.iter().rposition(turns);
+    let node = at.map(|at| session.tree.head(model.conversation.path[at]).id).or_else(|| selected_node(model));
+    let Some(node) = node else { return };
+    let pending = at.map_or(Pending::Act, Pending::Sibling);
+    send(model, Request::Sibling { branch, node, step }, pending, out);
+}
+
+/// Another version is shown: it is selected, and it is said which one it is.
+pub(crate) fn version(model: &mut Model, at: usize) {
+    model.conversation.select(at);
+    let Some(session) = &model.session else { return };
+    let Some(slot) = model.conversation.selected() else { return };
+    let (place, count) = session.tree.place(slot);
+    if count > 1 {
+        model.status.say(Weight::Notice, format!("Version {} of {count}.", place + 1), model.now);
+    }
+}
+
+/// Copies what is selected.
+pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
+    match model.layers.last() {
+        Some(Layer::Reader(reader)) => return out.push(Cmd::Copy(reader.text.to_string())),
+        Some(Layer::Aside(pane)) => {
+            return out.push(Cmd::Copy(domain::conversation::state::strip(&pane.text, pane.card.is_some())));
+        }
+        Some(Layer::Raw(raw)) => return out.push(Cmd::Copy(raw.body.to_string())),
+        Some(Layer::Draft(desk)) => {
+            let text = desk.draft.as_ref().and_then(|draft| draft.capsule.text.clone());
+            return out.extend(text.map(Cmd::Copy));
+        }
+        Some(Layer::Capsules(shelf)) => {
+            return out.extend(shelf.selected().and_then(|card| card.capsule.text.clone()).map(Cmd::Copy));
+        }
+        Some(Layer::Overlay(overlay)) => {
+            let text = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
+            if let Some(text) = text {
+                return out.push(Cmd::Copy(text.to_string()));
+            }
+        }
+        Some(Layer::Traces(_)) => return crate::tui::screens::traces::update::copy(model, out),
+        _ => {}
+    }
+    if model.focus == Focus::Branches && model.layers.is_empty() {
+        let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());
+        return out.extend(name.map(Cmd::Copy));
+    }
+    copy_node(model, selected_node(model), out);
+}
+
+fn copy_node(model: &mut Model, node: Option<NodeId>, out: &mut Vec<Cmd>) {
+    let Some(id) = node else { return };
+    match model.bodies.get(id) {
+        Some(node) => out.push(Cmd::Copy(node.content.words())),
+        None => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::CopyText(id), out)),
+    }
+}

@@ -1,0 +1,121 @@
+//! Branches and their settings: standing on one, forking, renaming, putting away, mode, model and budget.
+//! Not for: marks on messages (`acts`).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::engine::api::Request;
+use crate::tui::model::layer::{Layer, Prompt, Purpose};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::send;
+
+/// Stands on a branch, here and in the store.
+pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    if session.current == id {
+        model.focus = Focus::Composer;
+        return;
+    }
+    let Some(branch) = session.find(id).cloned() else { return };
+    stand_on(model, branch);
+    send(model, Request::Switch { branch: id }, Pending::Switch, out);
+}
+
+/// Stands on a branch, here only.
+pub(crate) fn stand_on(model: &mut Model, branch: Branch) {
+    let Some(session) = &mut model.session else { return };
+    let id = branch.id;
+    let before = session.current;
+    session.put_branch(branch);
+    session.current = id;
+    session.unread.remove(&id);
+    model.composer.swap(Some(before), id);
+    model.focus = Focus::Composer;
+    model.layers.clear();
+    model.refresh();
+    model.panel.select(id);
+    model.conversation.follow();
+    model.plan.hurry(model.now);
+}
+
+/// Replaces what the branch overrides.
+pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(session) = &mut model.session {
+        if let (Some(mode), Some(settings)) = (overrides.mode, session.settings.get_mut(&branch)) {
+            settings.mode = mode;
+        }
+        if let Some(known) = session.branches.iter_mut().find(|known| known.id == branch) {
+            known.overrides = overrides.clone();
+        }
+    }
+    send(model, Request::Override { branch, overrides }, Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+/// The next context mode.
+pub(crate) fn cycle_mode(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch() else { return };
+    let mut overrides = branch.overrides.clone();
+    let now = model.session.as_ref().and_then(|s| s.settings()).map(|s| s.mode);
+    let next = overrides.mode.or(now).unwrap_or_default().next();
+    overrides.mode = Some(next);
+    set_overrides(model, overrides, out);
+    model.status.say(Weight::Notice, format!("Context mode: {}", next.title()), model.now);
+}
+
+/// Raises or lowers the prompt budget by about a quarter, to a multiple of 500.
+pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch() else { return };
+    let mut overrides = branch.overrides.clone();
+    let budget = model.plan.plan(branch.id).map(|plan| plan.budget);
+    let budget = budget.or_else(|| model.plan.blocked(branch.id).map(|blocked| blocked.budget));
+    let known = overrides.budget.or_else(|| budget.and_then(|b| b.cap.or(Some(b.prompt + b.safety))));
+    let Some(now) = known else { return };
+    let wished = if up { now / 4 * 5 + 250 } else { now / 5 * 4 };
+    let next = (wished.saturating_add(250) / 500 * 500).max(500);
+    let ceiling = budget.map(|b| b.context_window.saturating_sub(b.reserved_output));
+    let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
+    overrides.budget = Some(next);
+    set_overrides(model, overrides, out);
+    model.status.say(Weight::Notice, format!("Prompt budget: {next} tokens"), model.now);
+}
+
+/// Asks the offline model on this branch.
+pub(crate) fn use_offline(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch() else { return };
+    let mut overrides = branch.overrides.clone();
+    overrides.profile = Some("offline".to_owned());
+    overrides.model = None;
+    set_overrides(model, overrides, out);
+}
+
+/// Asks for a branch's new name.
+pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
+    let name = model.session.as_ref().and_then(|session| session.find(id)).map(|branch| branch.name.clone());
+    let Some(text) = name else { return };
+    let title = "Rename the branch".to_owned();
+    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::RenameBranch(id) }));
+}
+
+/// Asks for the session's new title.
+pub(crate) fn title_prompt(model: &mut Model) {
+    let Some(session) = &model.session else { return };
+    let (title, text) = ("Rename the session".to_owned(), session.card.title.clone());
+    let purpose = Purpose::RenameSession(Some(session.card.id));
+    model.layers.push(Layer::Prompt(Prompt { title, text, purpose }));
+}
+
+/// Puts the selected branch away, or takes it back.
+pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(id) = model.panel.selected() else { return };
+    let Some(branch) = model.session.as_ref().and_then(|session| session.find(id)) else { return };
+    let archived = !branch.archived;
+    if archived && model.session.as_ref().is_some_and(|session| session.current == id) {
+        let text = "This is the branch you stand on: stand on another one first, then put it away.";
+        model.status.say(Weight::Trouble, text, model.now);
+        return;
+    }
+    send(model, Request::ArchiveBranch { branch: id, archived }, Pending::Act, out);
+}

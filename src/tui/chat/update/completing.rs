@@ -1,0 +1,175 @@
+//! Names behind an `@`: the list while one is typed, taking one, and the file that then goes with the message.
+//! Not for: commands after a slash (`ask`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::call::tokens::grouped;
+use crate::domain::code::symbols::Named;
+use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request};
+use crate::tui::chat::model::complete::{Item, Popup, Source, mention};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::send;
+use std::sync::Arc;
+
+/// Names asked for.
+const MOST: usize = 50;
+
+/// Opens, asks anew or closes the list by what stands before the cursor.
+pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
+    let writing = model.focus == Focus::Composer && model.layers.is_empty() && model.session.is_some();
+    let found = Some(()).filter(|()| writing && !model.composer.commanding()).and_then(|()| {
+        let (row, column) = model.composer.cursor();
+        let line = model.composer.area().lines().get(row)?;
+        mention(line, column).map(|(at, word)| ((row, at), word))
+    });
+    let Some((at, word)) = found else {
+        if let Some(popup) = model.popup.take().filter(|popup| writing && !popup.closed) {
+            typed(model, &popup, out);
+        }
+        return;
+    };
+    let mut popup = model.popup.take().filter(|popup| popup.at == at).unwrap_or_default();
+    let fresh = popup.ticket == 0 || popup.word != word;
+    (popup.at, popup.word) = (at, word.clone());
+    if fresh && !popup.closed {
+        // Symbols are asked for once there is a letter to go by.
+        if word.is_empty() {
+            popup.symbols = 0;
+            popup.fill(Source::Symbols, Vec::new());
+        } else {
+            let act = CodeAct::Names { typed: word.clone(), most: MOST };
+            popup.symbols = send(model, Request::Code { root: None, act }, Pending::Complete(Source::Symbols), out);
+        }
+        let request = Request::Files(FileAct::Find { query: word, limit: MOST });
+        popup.ticket = send(model, request, Pending::Complete(Source::Files), out);
+    }
+    model.popup = Some(popup);
+}
+
+/// A name was typed to its end and not taken from the list: where it is one, what it means goes with the message all the same.
+fn typed(model: &mut Model, popup: &Popup, out: &mut Vec<Cmd>) {
+    let (row, at) = popup.at;
+    let line: Vec<char> = model.composer.area().lines().get(row).map(|line| line.chars().collect()).unwrap_or_default();
+    let whole: String = line.get(at..).unwrap_or_default().iter().take_while(|c| !c.is_whitespace()).collect();
+    let name =
+        whole.trim_start_matches('@').trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`']);
+    let same = popup.word.starts_with(name) || name.starts_with(&popup.word);
+    if name.is_empty() || !same || !whole.starts_with('@') || model.composer.brings(name) {
+        return;
+    }
+    let act = CodeAct::Names { typed: name.to_owned(), most: MOST };
+    send(model, Request::Code { root: None, act }, Pending::Typed(name.to_owned()), out);
+    let request = Request::Files(FileAct::Find { query: name.to_owned(), limit: MOST });
+    send(model, request, Pending::Typed(name.to_owned()), out);
+}
+
+/// What there is of that name. Of several symbols of one name none is meant more than another.
+pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut Vec<Cmd>) {
+    let (request, place) = match answer {
+        Answer::Files(list) if list.paths.contains(&name) => {
+            (Request::Files(FileAct::Read { path: name.clone() }), name.clone())
+        }
+        Answer::Files(list) => {
+            if name.contains('/') && list.note.is_empty() {
+                let text = format!("No file here is called {name}; only its name is in the message.");
+                model.status.say(Weight::Notice, text, model.now);
+            }
+            return;
+        }
+        Answer::Symbols(symbols) => {
+            let mut same = symbols.into_iter().filter(|symbol| symbol.short == name);
+            let (Some(named), None) = (same.next(), same.next()) else { return };
+            let place = named.place();
+            (Request::Code { root: None, act: CodeAct::Source(Box::new(named)) }, place)
+        }
+        _ => return,
+    };
+    send(model, request, Pending::Attach { name, place }, out);
+}
+
+/// Names came.
+pub(crate) fn came(model: &mut Model, ticket: u64, list: FileList) {
+    if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
+        popup.fill(Source::Files, list.paths.into_iter().map(Item::file).collect());
+        popup.note = list.note;
+    }
+}
+
+/// Symbols came.
+pub(crate) fn symbols_came(model: &mut Model, ticket: u64, symbols: Vec<Named>) {
+    if let Some(popup) = model.popup.as_mut().filter(|popup| popup.symbols == ticket) {
+        popup.fill(Source::Symbols, symbols.into_iter().map(Item::symbol).collect());
+    }
+}
+
+/// The list, if it is to be seen and the keys are its.
+fn open(model: &mut Model) -> Option<&mut Popup> {
+    let here = model.focus == Focus::Composer && model.layers.is_empty();
+    model.popup.as_mut().filter(|popup| here && popup.seen())
+}
+
+/// Up or down in the list. False when there is none.
+pub(crate) fn step(model: &mut Model, up: bool) -> bool {
+    open(model).filter(|popup| !popup.items.is_empty()).is_some_and(|popup| {
+        popup.step(up);
+        true
+    })
+}
+
+/// Closes the list until another name is begun. False when there is none.
+pub(crate) fn close(model: &mut Model) -> bool {
+    open(model).is_some_and(|popup| {
+        popup.closed = true;
+        true
+    })
+}
+
+/// Puts the selected name in. False when there is none.
+pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(popup) = open(model) else { return false };
+    let Some(item) = popup.selected().cloned() else { return false };
+    let typed = popup.word.chars().count();
+    model.popup = None;
+    model.composer.put_name(typed, &item.name);
+    model.plan.touch(model.now);
+    let (request, place) = match item.symbol {
+        None => (Request::Files(FileAct::Read { path: item.name.clone() }), item.name.clone()),
+        Some(named) => {
+            let place = named.place();
+            (Request::Code { root: None, act: CodeAct::Source(named) }, place)
+        }
+    };
+    send(model, request, Pending::Attach { name: item.name, place }, out);
+    true
+}
+
+/// The text of a file or symbol came, or why it does not.
+pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Result<Answer, Failure>) {
+    let result = result.map(|answer| match answer {
+        Answer::Attached { text, masked } => Some((text, masked, place)),
+        Answer::Source(found) => Some((Arc::from(&*found.text), found.masked, found.named.place())),
+        _ => None,
+    });
+    match result {
+        Ok(Some((text, masked, place))) => {
+            let bytes = grouped(text.len() as u64);
+            if !model.composer.attach(name, &place, text) {
+                return;
+            }
+            model.plan.touch(model.now);
+            let key = model.keys.key_named("expand-paste");
+            let secret = match masked {
+                0 => String::new(),
+                n => format!(" {n} of what looks like secrets in it is masked."),
+            };
+            let text = format!("{place} goes with the message, {bytes} bytes as it is now; {key} shows it.{secret}");
+            model.status.say(if masked > 0 { Weight::Trouble } else { Weight::Notice }, text, model.now);
+        }
+        Ok(None) => {}
+        Err(failure) => {
+            let text = format!("{} Only its name is in the message.", failure.what);
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+    }
+}

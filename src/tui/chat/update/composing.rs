@@ -1,0 +1,143 @@
+//! The message being written beyond its keys: kept over restarts, earlier messages of the session, the person's editor.
+//! Not for: sending it (`ask`), or typing (`keys`).
+
+use super::queueing;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::base::safe_text::Safe;
+use crate::domain::conversation::message::{Node, Role};
+use crate::engine::api::Request;
+use crate::tui::chat::model::composer::{self, DraftKind, Keep};
+use crate::tui::model::layer::{Edited, Layer};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::send;
+use std::sync::Arc;
+
+/// How long after a change a draft is stored, in milliseconds.
+const CALM: u64 = 1_000;
+/// Earlier messages that are brought.
+const EARLIER: usize = 50;
+/// A draft with more bytes is not kept over a restart.
+const LONGEST: usize = 4 << 20;
+
+/// Has the draft stored once it is calm, at once when the person leaves the branch or the program.
+pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.facts.demo {
+        return;
+    }
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(left) = model.keep.branch.filter(|left| *left != branch) {
+        let text = unsent(model, left, &model.composer.left_on(left));
+        if model.keep.due.is_some() {
+            store(model, left, text, out);
+        }
+        model.keep = Keep::default();
+    }
+    model.keep.branch = Some(branch);
+    if model.composer.kind() != DraftKind::Message {
+        return;
+    }
+    let written = model.composer.text();
+    let text = unsent(model, branch, &written);
+    if model.composer.is_kept(branch, &text) {
+        model.keep.due = None;
+        return;
+    }
+    let due = *model.keep.due.get_or_insert(model.now + CALM);
+    if model.now >= due || model.quit {
+        store(model, branch, text, out);
+    }
+}
+
+/// A draft could not be kept: it is tried again.
+pub(crate) fn unkept(model: &mut Model, failure: &Failure) {
+    model.composer.was_not_kept();
+    model.keep.due = Some(model.now + CALM);
+    if !model.unwritable {
+        model.status.say(Weight::Trouble, failure.to_string(), model.now);
+    }
+}
+
+/// What a branch has that was not sent: what waits in line, and what is written.
+pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
+    queueing::joined(&model.queue.words(branch), written)
+}
+
+fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {
+    model.keep.due = None;
+    let stored = if text.len() > LONGEST { Arc::from("") } else { text.clone() };
+    model.composer.was_kept(branch, text);
+    send(model, Request::KeepDraft { branch, text: stored }, Pending::Kept, out);
+}
+
+/// Asks for earlier messages of the path, once a session. False when they were asked for already.
+pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(session) = &model.session else { return false };
+    if model.composer.seeded == Some(session.card.id) {
+        return false;
+    }
+    let asked = model.conversation.path.iter().rev().map(|slot| session.tree.head(*slot));
+    let asked = asked.filter(|head| head.role == Role::User && !head.hidden);
+    let nodes: Vec<_> = asked.take(EARLIER).map(|head| head.id).collect();
+    let id = session.card.id;
+    model.composer.seeded = Some(id);
+    if nodes.is_empty() {
+        return false;
+    }
+    send(model, Request::Bodies { nodes }, Pending::Earlier(id), out);
+    true
+}
+
+/// Earlier messages came: the newest one is shown, unless something was typed meanwhile.
+pub(crate) fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
+    let mut nodes: Vec<&Arc<Node>> = nodes.iter().collect();
+    nodes.sort_by_key(|node| node.head.at);
+    model.composer.seed(nodes.into_iter().map(|node| Arc::from(node.content.words())));
+    if model.focus == Focus::Composer
+        && model.layers.is_empty()
+        && model.composer.is_empty()
+        && model.composer.recall(-1)
+    {
+        model.plan.touch(model.now);
+    }
+}
+
+/// Hands the message, or the text that is edited, to the person's editor.
+pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
+    let text = match model.layers.last() {
+        None => model.composer.text(),
+        Some(Layer::Editor(editor)) => match editor.what {
+            Edited::Request { .. } => Safe::reveal(&editor.area.lines().join("\n")).into(),
+            _ => editor.area.lines().join("\n").into(),
+        },
+        Some(_) => return,
+    };
+    out.push(Cmd::Compose(text));
+}
+
+/// The editor is closed.
+pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
+    let text = match result {
+        Ok(text) => text,
+        Err(why) => return model.status.say(Weight::Trouble, why, model.now),
+    };
+    match model.layers.last_mut() {
+        Some(Layer::Editor(editor)) => {
+            let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
+            let lines = match editor.what {
+                Edited::Request { .. } => crate::tui::screens::raw_request::update::marked(&text),
+                _ => clean().trim_end_matches('\n').split('\n').map(str::to_owned).collect(),
+            };
+            editor.area = composer::area(lines);
+        }
+        Some(_) => {}
+        None => {
+            model.focus = Focus::Composer;
+            let kind = model.composer.kind();
+            model.composer.replace(text.trim_end_matches('\n'), kind);
+            model.plan.touch(model.now);
+        }
+    }
+}

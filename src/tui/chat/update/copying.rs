@@ -1,0 +1,104 @@
+//! What can be copied of a message: its blocks of code, itself, its turn, the whole branch.
+//! Not for: copying what is selected as it is (`acts`), or reaching a clipboard (the run loop).
+
+use crate::domain::base::ids::NodeId;
+use crate::domain::call::tokens::grouped;
+use crate::domain::conversation::message::{End, Node, Role};
+use crate::domain::conversation::state;
+use crate::engine::api::Request;
+use crate::tui::chat::model::excerpts::code_blocks;
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::update::send;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Opens the list of what can be copied of the selected message.
+pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
+    let slot = model.conversation.selected();
+    let Some((slot, session)) = slot.zip(model.session.as_ref()) else {
+        return model.status.say(Weight::Notice, "No message is selected.", model.now);
+    };
+    let id = session.tree.head(slot).id;
+    match model.bodies.get(id).cloned() {
+        Some(node) => show(model, &node),
+        None => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::CopyMenu(id), out)),
+    }
+}
+
+/// The list for a message whose text is there.
+pub(crate) fn show(model: &mut Model, node: &Node) {
+    let words = words(node);
+    let mut entries: Vec<Entry> = Vec::new();
+    for (at, block) in code_blocks(&words).into_iter().enumerate() {
+        let first = block.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        let language = if block.language.is_empty() { String::new() } else { format!(" {}", block.language) };
+        let label = format!("code {}{language}: {first}", at + 1);
+        entries.push(Entry { label, detail: sized(&block.text), choice: Choice::Copy(Arc::from(block.text)) });
+    }
+    let whole = |label: &str, detail: String, choice| Entry { label: label.to_owned(), detail, choice };
+    entries.push(whole("the message", sized(&words), Choice::Copy(Arc::from(words))));
+    entries.push(whole("its turn, question and answers", "Markdown".to_owned(), Choice::CopyTurn(node.head.id)));
+    let detail = "Markdown; what looks like a secret is masked".to_owned();
+    entries.push(whole("the whole branch", detail, Choice::CopyBranch));
+    let mut picker = Picker::new(Kind::Copies);
+    picker.fill(entries);
+    model.layers.push(Layer::Picker(picker));
+}
+
+fn sized(text: &str) -> String {
+    let lines = text.lines().count();
+    let bytes = grouped(text.len() as u64);
+    if lines == 1 {
+        format!("1 line, {bytes} bytes")
+    } else {
+        format!("{} lines, {bytes} bytes", grouped(lines as u64))
+    }
+}
+
+/// A message as it was written, without the state block behind an answer.
+fn words(node: &Node) -> String {
+    let words = node.content.words();
+    if node.head.role == Role::Assistant { state::strip(&words, node.head.end == End::Complete) } else { words }
+}
+
+/// Copies the turn of a message.
+pub(crate) fn turn(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
+    let Some(session) = &model.session else { return };
+    let path = &model.conversation.path;
+    let head = |at: usize| session.tree.head(path[at]);
+    let Some(here) = (0..path.len()).find(|at| head(*at).id == node) else { return };
+    let first = (0..=here).rev().find(|at| head(*at).role == Role::User).unwrap_or(here);
+    let after = (here + 1..path.len()).find(|at| head(*at).role == Role::User).unwrap_or(path.len());
+    let nodes: Vec<NodeId> = (first..after).map(|at| head(at).id).collect();
+    send(model, Request::Bodies { nodes: nodes.clone() }, Pending::CopyTurn(nodes), out);
+}
+
+/// Messages as one Markdown text, in this order.
+pub(crate) fn joined(order: &[NodeId], nodes: &[Arc<Node>]) -> String {
+    let mut text = String::new();
+    for node in order.iter().filter_map(|id| nodes.iter().find(|node| node.head.id == *id)) {
+        let who = match node.head.role {
+            Role::User => node.head.name.as_deref().unwrap_or("you"),
+            Role::Assistant => node.head.model.as_deref().unwrap_or("model"),
+            Role::System => "instructions",
+            Role::Tool => node.head.name.as_deref().unwrap_or("tool"),
+        };
+        let words = words(node);
+        if !words.trim().is_empty() {
+            let _ = write!(text, "## {who}\n\n{}\n\n", words.trim_end());
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Copies the branch that is stood on.
+pub(crate) fn branch(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        send(model, Request::Markdown { branch }, Pending::CopyAll, out);
+    }
+}

@@ -1,0 +1,38 @@
+//! What looking at code keeps to on a branch: typed behind `/focus` or into a line, shown, taken off.
+//! Not for: finding what is meant (`engine`).
+
+use super::branches;
+use crate::domain::code::settings;
+use crate::tui::model::Model;
+use crate::tui::model::layer::{Layer, Prompt, Purpose};
+use crate::tui::model::status::Weight;
+use crate::tui::msg::Cmd;
+
+/// Asks for it; an empty line takes it off.
+pub(crate) fn prompt(model: &mut Model) {
+    let Some(text) = model.branch().map(|branch| branch.overrides.focus.join(" ")) else { return };
+    let title = "Files, folders, symbols to keep to (empty: all)".to_owned();
+    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::Focus }));
+}
+
+/// `/focus` with or without words.
+pub(crate) fn typed(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    if !words.is_empty() {
+        let words = if matches!(words, "none" | "off") { "" } else { words };
+        return set(model, words, out);
+    }
+    let Some(focus) = model.branch().map(|branch| branch.overrides.focus.join(", ")) else { return };
+    let text = if focus.is_empty() {
+        "Looking at code keeps to nothing; /focus PATH or SYMBOL … narrows it.".to_owned()
+    } else {
+        format!("Looking at code keeps to {focus}; /focus none takes that off.")
+    };
+    model.status.say(Weight::Notice, text, model.now);
+}
+
+/// Keeps to what is named; nothing takes it off.
+pub(crate) fn set(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
+    overrides.focus = settings::focus(words);
+    branches::set_overrides(model, overrides, out);
+}

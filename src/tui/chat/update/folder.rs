@@ -1,0 +1,103 @@
+//! The folder's own settings file: showing what it changes, and asking whether that is used.
+//! Not for: the folder's servers of tools (`screens::tools::update`), or trust in the folder (`open`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
+use crate::engine::api::{FolderAct, Request};
+use crate::tui::model::layer::{Act, Layer, Question, Reader};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::send;
+
+/// Asks how the file stands.
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+    send(model, Request::FolderSettings(FolderAct::Show), Pending::FolderSettings, out);
+}
+
+/// How it stands: every change stands in the question whole or, where there is no room, in a text that is read first.
+pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
+    let Some(card) = card else {
+        return model.status.say(Weight::Notice, "This folder has no .pleach.toml.", model.now);
+    };
+    let Some(digest) = card.digest.filter(|_| card.standing != FileStanding::Faulty) else {
+        let text = card.notice().unwrap_or_else(|| format!("{}: {}.", card.path, card.words()));
+        return model.status.say(Weight::Notice, text, model.now);
+    };
+    let lines: Vec<String> = card.changes.iter().flat_map(Changed::lines).collect();
+    let needed: usize = lines.iter().map(|line| line.chars().count() / 60 + 1).sum();
+    let mut words = vec![card.path.clone()];
+    let mut reader = None;
+    if needed + 12 > usize::from(model.size.1) {
+        words
+            .push("What it changes is the text that you have just left. Read all of it before you say yes.".to_owned());
+        reader = Some(Reader::new("What the folder's settings change", lines.join("\n"), true));
+    } else {
+        words.extend(lines);
+    }
+    let used = card.standing == FileStanding::Used;
+    let (title, yes, no) = match (used, card.approved_before) {
+        (true, _) => ("The folder's settings are used", "use them", "use them no longer"),
+        (false, true) => {
+            ("Use what changed in the folder's settings?", "yes, until they change", "no, until they change")
+        }
+        (false, false) => ("Use the folder's settings?", "yes, until they change", "no, until they change"),
+    };
+    let mut choices = vec![('n', if used { "leave it so" } else { "not now" }.to_owned(), Act::Close)];
+    if !used {
+        choices.push(('y', yes.to_owned(), Act::FolderSettings(digest, true)));
+    }
+    if card.standing != FileStanding::Declined {
+        choices.push(('x', no.to_owned(), Act::FolderSettings(digest, false)));
+    }
+    model.layers.push(Layer::Question(Question { title: title.to_owned(), words, choices, cursor: 0 }));
+    model.layers.extend(reader.map(Layer::Reader));
+}
+
+/// What a person said to it.
+pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
+    send(model, Request::FolderSettings(FolderAct::Say { digest, yes }), Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(standing: FileStanding, lines: usize) -> FolderSettings {
+        let text = vec!["a line"; lines].join("\n");
+        let change = Changed { key: "system.replace".into(), before: None, after: Some(text) };
+        FolderSettings {
+            path: "/w/.pleach.toml".into(),
+            standing,
+            digest: Some(Hash::of(b"x")),
+            keys: vec!["system".into()],
+            changes: vec![change],
+            approved_before: false,
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn every_change_stands_before_the_yes() {
+        let mut model = Model { size: (80, 30), ..Model::default() };
+        came(&mut model, Some(&card(FileStanding::Waits, 3)));
+        let Some(Layer::Question(question)) = model.layers.last() else { panic!() };
+        assert_eq!(question.words[1..], ["system.replace", "+ a line", "+ a line", "+ a line"]);
+        assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nyx");
+        assert_eq!(question.cursor, 0, "Enter alone changes nothing");
+        // Where there is no room the whole text lies above the question.
+        came(&mut model, Some(&card(FileStanding::Waits, 200)));
+        let Some(Layer::Reader(reader)) = model.layers.last() else { panic!() };
+        assert_eq!(reader.text.lines().count(), 201);
+        assert!(matches!(model.layers[model.layers.len() - 2], Layer::Question(_)));
+
+        model.layers.clear();
+        came(&mut model, Some(&card(FileStanding::Used, 1)));
+        let Some(Layer::Question(question)) = model.layers.last() else { panic!() };
+        assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nx");
+        model.layers.clear();
+        came(&mut model, Some(&FolderSettings { digest: None, ..card(FileStanding::Untrusted, 0) }));
+        assert!(model.layers.is_empty());
+    }
+}

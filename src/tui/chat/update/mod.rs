@@ -1,0 +1,14 @@
+//! How the chat changes: sending, acts on the selected message, drafts, queue.
+//! Not for: drawing (`view`).
+
+pub(crate) mod acts;
+pub(crate) mod ask;
+pub(crate) mod branches;
+pub(crate) mod completing;
+pub(crate) mod composing;
+pub(crate) mod copying;
+pub(crate) mod focus;
+pub(crate) mod folder;
+pub(crate) mod queueing;
+pub(crate) mod quit;
+pub(crate) mod tags;

@@ -1,0 +1,164 @@
+//! Messages that wait for an answer to end: put in line, taken back, sent, held after a failure until a person says so.
+//! Not for: sending by Enter (`ask`).
+
+use super::{ask, composing};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::engine::api::{Answer, Request};
+use crate::tui::chat::model::composer::{Draft, DraftKind};
+use crate::tui::model::layer::{Act, Layer, Question};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use std::sync::Arc;
+
+/// Enter while an answer is coming: the message waits in line. False where it cannot.
+pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
+    let may = draft.kind == DraftKind::Message && model.live.contains_key(&branch);
+    if may {
+        model.queue.push(branch, draft.clone());
+        model.composer.sent(&draft.text);
+        model.plan.touch(model.now);
+        model.conversation.follow();
+    }
+    may
+}
+
+/// Another program asks on the branch: the message waits in line until that is over. One that can stand in no line is
+/// asked again at once.
+pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft, out: &mut Vec<Cmd>) {
+    if draft.kind != DraftKind::Message {
+        return ask::ask(model, branch, draft, None, out);
+    }
+    model.composer.sent(&draft.text);
+    model.queue.push(branch, draft);
+    model.plan.touch(model.now);
+    crate::tui::update::send(model, Request::Turn(branch, true), Pending::Turn(branch), out);
+}
+
+/// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
+pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match result {
+        Ok(_) => {
+            if !next(model, branch, false, out) {
+                crate::tui::update::send(model, Request::Turn(branch, false), Pending::Kept, out);
+            }
+        }
+        Err(why) => {
+            model.queue.hold(branch);
+            let text = format!("What waits in line was not sent: {}", why.what);
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+    }
+}
+
+/// Takes the newest message that waits back into the composer, before what is written there. False when none waits.
+pub(crate) fn take_back(model: &mut Model) -> bool {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
+    if model.composer.kind() != DraftKind::Message {
+        return false;
+    }
+    let Some(draft) = model.queue.take_back(branch) else { return false };
+    let written = model.composer.text();
+    let text = if written.trim().is_empty() { draft.text.to_string() } else { format!("{}\n\n{written}", draft.text) };
+    model.composer.replace(&text, DraftKind::Message);
+    model.composer.search = draft.search;
+    model.focus = Focus::Composer;
+    model.plan.touch(model.now);
+    true
+}
+
+/// A turn ended: the next message goes, or all are held where it did not end well.
+pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, well: bool, out: &mut Vec<Cmd>) {
+    if well {
+        next(model, branch, false, out);
+    } else if model.queue.hold(branch) {
+        question(model, branch);
+    }
+    kept_elsewhere(model, branch, out);
+}
+
+/// Sends the message that is first in line. False when none may go.
+pub(crate) fn next(model: &mut Model, branch: BranchId, released: bool, out: &mut Vec<Cmd>) -> bool {
+    if model.live.contains_key(&branch) {
+        return false;
+    }
+    let Some(draft) = model.queue.next(branch, released) else { return false };
+    ask::ask(model, branch, draft, None, out);
+    true
+}
+
+/// A message that was handed in went, or could not: one of the line is held then, and true comes back.
+pub(crate) fn refused(
+    model: &mut Model,
+    branch: BranchId,
+    draft: &Draft,
+    result: &Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) -> bool {
+    let ours = model.queue.is_sending(branch, draft);
+    match result {
+        Ok(_) => drop(model.queue.went(branch, draft)),
+        Err(why) if ours => {
+            model.queue.hold(branch);
+            let text = format!("What waits in line was not sent: {}", why.what);
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+        Err(_) => {}
+    }
+    kept_elsewhere(model, branch, out);
+    ours && result.is_err()
+}
+
+/// What becomes of messages in line after an answer that failed or was stopped.
+fn question(model: &mut Model, branch: BranchId) {
+    if model.branch().is_none_or(|here| here.id != branch) || !model.layers.is_empty() {
+        return;
+    }
+    let waiting = model.queue.of(branch).len();
+    let words = model.queue.of(branch).first().map(|queued| first_words(&queued.draft.text)).unwrap_or_default();
+    let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
+    model.layers.push(Layer::Question(Question {
+        title: "Send what waits?".to_owned(),
+        words: vec![format!("The answer before it did not end by itself. In line: {words}{more}")],
+        choices: vec![
+            ('n', "not yet; it stays in line".to_owned(), Act::Close),
+            ('b', "back into the composer".to_owned(), Act::Run(Action::TakeQueued)),
+            ('s', "send it now".to_owned(), Act::SendQueued(branch)),
+        ],
+        cursor: 0,
+    }));
+}
+
+/// The beginning of a message, in one line.
+fn first_words(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    line.chars().take(60).collect()
+}
+
+/// Takes a message in line back, or says that none waits.
+pub(crate) fn take(model: &mut Model) {
+    if !take_back(model) {
+        model.status.say(Weight::Notice, "No message waits in line here.", model.now);
+    }
+}
+
+/// What is kept of a branch that is not stood on changes with its line.
+fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
+    if model.branch().is_some_and(|here| here.id != branch) && !model.facts.demo {
+        let text = composing::unsent(model, branch, &model.composer.left_on(branch));
+        if !model.composer.is_kept(branch, &text) {
+            model.composer.was_kept(branch, text.clone());
+            crate::tui::update::send(model, Request::KeepDraft { branch, text }, Pending::Kept, out);
+        }
+    }
+}
+
+/// Words in line and words being written, as they are kept over a restart.
+pub(crate) fn joined(line: &Arc<str>, written: &Arc<str>) -> Arc<str> {
+    match (line.is_empty(), written.is_empty()) {
+        (true, _) => written.clone(),
+        (_, true) => line.clone(),
+        (false, false) => Arc::from(format!("{line}\n\n{written}")),
+    }
+}

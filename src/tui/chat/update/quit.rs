@@ -1,0 +1,106 @@
+//! Quitting: at once, or, where the store cannot be written, after what would be lost was said and could be saved elsewhere.
+//! Not for: writing the file (`dress`).
+
+use super::composing;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::state;
+use crate::tui::model::Model;
+use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
+use crate::tui::msg::Cmd;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Where the banner about a store that cannot be written stands.
+pub(crate) const ROOM: &str = "room";
+
+/// A person wants to quit.
+pub(crate) fn quit(model: &mut Model) {
+    let lost = if model.unwritable { lost(model) } else { Vec::new() };
+    if lost.is_empty() {
+        model.quit = true;
+        return;
+    }
+    let words = lost.iter().map(|(what, role, text)| {
+        let count = text.split_whitespace().count();
+        format!("{what}: {count} {} ({role})", if count == 1 { "word" } else { "words" })
+    });
+    let beginning = "The store cannot be written. What is not in it and would be lost:".to_owned();
+    let question = Question {
+        title: "Quit, and lose this?".to_owned(),
+        words: std::iter::once(beginning).chain(words).collect(),
+        choices: vec![
+            ('s', "save it to a file, on a disk with room, and quit".to_owned(), Act::SaveUnsaved),
+            ('n', "do not quit; it is written as soon as there is room".to_owned(), Act::Close),
+            ('l', "quit and lose it".to_owned(), Act::Leave),
+        ],
+        cursor: 0,
+    };
+    model.layers.retain(|layer| !matches!(layer, Layer::Question(asked) if asked.title == question.title));
+    model.layers.push(Layer::Question(question));
+}
+
+/// Asks where to.
+pub(crate) fn save(model: &mut Model) {
+    let text = model.facts.save_to.clone();
+    let title = "Save what is not in the store to this file, and quit".to_owned();
+    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::SaveUnsaved }));
+}
+
+/// The file was named: it is written, as lines that `pleach import` takes in.
+pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
+    let lines = lost(model).into_iter().map(|(what, role, text)| {
+        let value = json!({ "role": role, "content": &*text, "metadata": { "unsaved": what } });
+        format!("{value}\n")
+    });
+    out.push(Cmd::SaveUnsaved(path, lines.collect()));
+}
+
+/// It is in the file, and nothing is lost any more; or it could not be written, and is asked again.
+pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>) {
+    match result {
+        Ok(()) => model.quit = true,
+        Err(why) => {
+            let title = format!("It could not be saved there: {why}. Another file, or Esc");
+            model.layers.push(Layer::Prompt(Prompt { title, text: path, purpose: Purpose::SaveUnsaved }));
+        }
+    }
+}
+
+/// The store can be written, or why not.
+pub(crate) fn room(model: &mut Model, why: Option<String>) {
+    model.unwritable = why.is_some();
+    model.status.end(ROOM);
+    match why {
+        Some(why) => model.status.alarm(ROOM, why, model.now),
+        None => model.status.report(ROOM, "There is room again: what waited is in the store.", model.now),
+    }
+}
+
+/// What is on the screen and not in the store: what it is, whose words, and the text.
+fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
+    let written_here = model.composer.text();
+    let name = |id: BranchId| {
+        let branch = model.session.as_ref().and_then(|session| session.find(id));
+        branch.map_or_else(String::new, |branch| format!(" on {}", branch.name))
+    };
+    let mut found = Vec::new();
+    for (branch, live) in &model.live {
+        if !live.user.trim().is_empty() {
+            found.push((format!("the question{}", name(*branch)), "user", live.user.clone()));
+        }
+        let said = state::strip(&live.text, false);
+        if !said.trim().is_empty() {
+            found.push((format!("the answer{}", name(*branch)), "assistant", Arc::from(said)));
+        }
+    }
+    let here = model.branch().map(|branch| branch.id);
+    let branches = model.session.iter().flat_map(|session| session.branches.iter()).map(|branch| branch.id);
+    for branch in branches {
+        let written = if Some(branch) == here { written_here.clone() } else { model.composer.left_on(branch) };
+        let text = composing::unsent(model, branch, &written);
+        if !text.trim().is_empty() && !model.composer.is_kept(branch, &text) {
+            found.push((format!("what you wrote{}", name(branch)), "user", text));
+        }
+    }
+    found
+}

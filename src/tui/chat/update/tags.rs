@@ -1,0 +1,94 @@
+//! Names and stars on messages: putting them, listing them.
+//! Not for: going to a message (`screens::search::update`).
+
+use super::acts;
+use crate::domain::base::ids::NodeId;
+use crate::engine::api::{Item, Request, TagAct};
+use crate::tui::model::layer::{Layer, Prompt, Purpose};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::update::send;
+
+/// The actions about names and stars.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Labels => list(model),
+        Action::Label => prompt(model),
+        Action::Favourite => {
+            if let Some(node) = wanted(model) {
+                put(model, node, TagAct::Favourite(None), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `/label NAME`
+pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    if let Some(node) = wanted(model) {
+        put(model, node, TagAct::Label(words.to_owned()), out);
+    }
+}
+
+/// Puts a name or a star on a message.
+pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    send(model, Request::Tag { branch, item: Item::Message(node), act }, Pending::Act, out);
+}
+
+/// The message that is meant: the selected one, of a branch the one where it stands; else the last.
+fn wanted(model: &mut Model) -> Option<NodeId> {
+    let found = match (model.layers.last(), model.focus) {
+        (None, Focus::Branches) => {
+            let of = |id| model.session.as_ref()?.find(id)?.head;
+            model.panel.selected().map_or_else(|| model.panel.selected_end().map(|end| end.node), of)
+        }
+        (None, Focus::Conversation) | (Some(Layer::Tree(_)), _) => acts::selected_node(model),
+        _ => model.branch().and_then(|branch| branch.head),
+    };
+    if found.is_none() {
+        model.status.say(Weight::Notice, "There is no message here that could have a name.", model.now);
+    }
+    found
+}
+
+fn prompt(model: &mut Model) {
+    let Some(node) = wanted(model) else { return };
+    let Some(session) = &model.session else { return };
+    let tag = session.tree.get(node).and_then(|head| session.tag(head));
+    let text = tag.map(|tag| tag.label.clone()).unwrap_or_default();
+    let title = "Name of the message (empty takes it off)".to_owned();
+    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::Label(node) }));
+}
+
+/// All messages that have a name or a star, in the order in which they came.
+fn list(model: &mut Model) {
+    let Some(session) = &model.session else { return };
+    let mut found: Vec<_> =
+        session.tags.values().filter_map(|tag| Some((session.tree.by_key(tag.node)?, tag))).collect();
+    found.sort_by_key(|(slot, _)| *slot);
+    let entries: Vec<Entry> = found
+        .into_iter()
+        .map(|(slot, tag)| {
+            let head = session.tree.head(slot);
+            let star = if tag.favourite { "* " } else { "" };
+            let branch = session.holding(head.id).and_then(|id| session.find(id));
+            let branch = branch.map_or_else(String::new, |branch| format!(" · {}", branch.name));
+            Entry {
+                label: format!("{star}{}", if tag.label.is_empty() { &head.preview } else { &tag.label }),
+                detail: format!("{}{branch} · {}", head.role.name(), head.preview),
+                choice: Choice::Message(head.id),
+            }
+        })
+        .collect();
+    if entries.is_empty() {
+        let key = model.keys.key_of(Action::Label).unwrap_or_default();
+        let text = format!("No message has a name or a star yet; {key} on a message gives it a name.");
+        return model.status.say(Weight::Notice, text, model.now);
+    }
+    let mut picker = Picker::new(Kind::Labels);
+    picker.fill(entries);
+    model.layers.push(Layer::Picker(picker));
+}

@@ -1,0 +1,112 @@
+//! The branches as a tree: which one stands here, which is running, what came unseen.
+//! Not for: the messages of a branch.
+
+use crate::tui::chat::model::branches::{Panel, Row};
+use crate::tui::model::session::Session;
+use crate::tui::model::{Action, Focus};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = look.focused(Focus::Branches);
+    let inside = look.frame(Line::of(Ink::Heading, "Branches"), focus, area, buf);
+    let Some(session) = &look.model.session else { return };
+    if inside.is_empty() {
+        return;
+    }
+    let title = text::fit(&session.card.title, usize::from(inside.width), look.theme.glyphs.ellipsis);
+    paint::line(look.theme, &Line::of(Ink::Dim, &title), inside, buf);
+    let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
+    let page = usize::from(list.height);
+    let panel = &look.model.panel;
+    let from = panel.cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
+    let from = if focus { from } else { start_for(panel.rows.iter().position(|r| r.branch == session.current), page) };
+    let from = panel.wheeled.map_or(from, |top| top.min(panel.len().saturating_sub(page)));
+    for ((at, row), place) in panel.rows.iter().enumerate().skip(from).zip(list.rows()) {
+        one(look, session, row, place, buf);
+        look.row(Focus::Branches, place, at);
+        if focus && at == panel.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    ends(look, panel, from, list, focus, buf);
+    if panel.len() <= 1 && list.height > 4 {
+        let hint = format!("{} on a message forks a branch there.", look.key(Action::Fork));
+        let rows = text::markdown::Flow::plain(&hint, usize::from(list.width), Ink::Dim);
+        let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
+        paint::lines(look.theme, &rows, place, buf);
+    }
+}
+
+/// The ends that no branch stands on, below the branches; Enter makes a branch there.
+fn ends(look: &Look<'_>, panel: &Panel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
+    let used = panel.rows.len().saturating_sub(from);
+    let mut places = list.rows().skip(used);
+    let shown = panel.ends.iter().enumerate().skip(from.saturating_sub(panel.rows.len()));
+    for ((at, end), place) in shown.zip(&mut places) {
+        let glyphs = &look.theme.glyphs;
+        let value = Line::of(Ink::Dim, &end.messages.to_string());
+        let room = usize::from(list.width).saturating_sub(value.width() + 4);
+        let mut label = Line::of(Ink::Border, &format!(" {} ", glyphs.dot));
+        label.push(Ink::Excluded, &text::fit(&end.title, room, glyphs.ellipsis));
+        paint::pair(look.theme, &label, &value, place, buf);
+        look.row(Focus::Branches, place, panel.rows.len() + at);
+        if focus && panel.cursor == panel.rows.len() + at {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    let more = panel.all_ends - panel.ends.len();
+    if let (Some(place), true) = (places.next(), more > 0) {
+        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   and {more} more ends")), place, buf);
+    }
+}
+
+fn start_for(current: Option<usize>, page: usize) -> usize {
+    current.map_or(0, |at| at.saturating_sub(page.saturating_sub(1)))
+}
+
+fn one(look: &Look<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buffer) {
+    let Some(branch) = session.find(row.branch) else { return };
+    let glyphs = &look.theme.glyphs;
+    let here = branch.id == session.current;
+    let mut lead = String::new();
+    for past in row.past.iter().rev().take(usize::from(area.width / 4)).rev() {
+        lead.push_str(if *past { glyphs.pipe } else { "  " });
+    }
+    lead.push_str(if row.last { glyphs.corner } else { glyphs.tee });
+    let running = look.model.live.contains_key(&branch.id);
+    let sign = match (running, here) {
+        (true, _) => (Ink::Accent, glyphs.running),
+        (_, true) => (Ink::Good, glyphs.branch),
+        (_, false) => (Ink::Dim, glyphs.other),
+    };
+    let mut value = Line::new();
+    if session.unread.contains(&branch.id) {
+        value.push(Ink::Warn, &format!("{} ", glyphs.unread));
+    }
+    value.push(Ink::Dim, &row.messages.to_string());
+    if here {
+        value.push(Ink::Accent, &format!(" {}", glyphs.here));
+    }
+    let mut mark = Line::new();
+    if let Some(tag) = branch.head.and_then(|id| session.tree.get(id)).and_then(|head| session.tag(head)) {
+        paint::tag(look.theme, &mut mark, tag);
+    }
+    let used = text::width(&lead) + text::width(sign.1) + 1 + value.width() + 1;
+    let ink = match (branch.archived, here) {
+        (true, _) => Ink::Excluded,
+        (_, true) => Ink::Heading,
+        (_, false) => Ink::Text,
+    };
+    let name = text::fit(&branch.name, usize::from(area.width).saturating_sub(used), glyphs.ellipsis);
+    let mut label = Line::of(Ink::Border, &lead).with(sign.0, sign.1).with(Ink::Text, " ").with(ink, &name);
+    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
+    if mark.width() <= room {
+        label.push(Ink::Text, " ");
+        label.pieces.extend(mark.pieces);
+    }
+    paint::pair(look.theme, &label, &value, area, buf);
+}

@@ -1,0 +1,326 @@
+//! The composer: what the call will be, the words, the hints; completions above it; the notice line.
+//! Not for: editing (the text area does that).
+
+use crate::domain::code::symbols::Named;
+use crate::tui::chat::model::complete::Popup;
+use crate::tui::chat::model::composer::DraftKind;
+use crate::tui::chat::model::plan::Solved;
+use crate::tui::chat::model::slash;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line, wrap};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+/// Rows of text the composer wants, at most a third of the screen.
+pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
+    let most = (area.height / 3).max(1);
+    let room = usize::from(area.width.saturating_sub(5).max(1));
+    let mut rows = 0_u16;
+    for line in model.composer.area().lines() {
+        let needed = if line.len() < room { 1 } else { wrap::rows(line, room, 0).len() };
+        rows = rows.saturating_add(u16::try_from(needed).unwrap_or(u16::MAX));
+        if rows >= most {
+            return most;
+        }
+    }
+    rows.max(1)
+}
+
+pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = look.focused(Focus::Composer);
+    let inside = look.frame(title(look, area), focus, area, buf);
+    if area.height >= 2 && area.width >= 3 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, usize::from(area.width)), edge, buf);
+    }
+    if inside.is_empty() {
+        return;
+    }
+    let lead = if inside.width > 4 { 2 } else { 0 };
+    let sign = if look.model.composer.commanding() { "/" } else { ">" };
+    if lead > 0 {
+        paint::line(look.theme, &Line::of(if focus { Ink::Accent } else { Ink::Dim }, sign), inside, buf);
+    }
+    let room = Rect { x: inside.x + lead, width: inside.width - lead, ..inside };
+    look.model.composer.area().render(room, buf);
+    if !focus {
+        calm(look, room, buf);
+    }
+    if look.model.composer.is_empty() {
+        let key = look.key(Action::Leave);
+        let words = if focus { " write a message, or / for commands".to_owned() } else { format!(" {key} to write") };
+        let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
+        paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
+    }
+    if focus && look.model.composer.commanding() {
+        completions(look, area, buf);
+    } else if let Some(popup) = look.model.popup.as_ref().filter(|popup| focus && popup.seen()) {
+        names(look, popup, area, buf);
+    }
+}
+
+/// Without the focus there is no cursor.
+fn calm(look: &Look<'_>, room: Rect, buf: &mut Buffer) {
+    let style = look.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
+    buf.set_style(room.intersection(buf.area), style);
+}
+
+fn title(look: &Look<'_>, area: Rect) -> Line {
+    let model = look.model;
+    let Some(session) = &model.session else { return Line::new() };
+    let rule = format!(" {} ", look.theme.glyphs.rule);
+    let mut parts: Vec<(Ink, String)> = Vec::new();
+    match model.composer.kind() {
+        DraftKind::Edit(_) => parts.push((Ink::Warn, "editing a message of yours; Esc leaves it as it was".into())),
+        DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {}
+    }
+    if session.branch().is_some_and(|branch| branch.reply.is_some()) {
+        parts.push((Ink::Warn, "reply".into()));
+    }
+    if let Some(settings) = session.settings() {
+        parts.push((Ink::Accent, format!("CTX: {}", settings.mode.title())));
+        parts.push((Ink::Text, format!("policy {}", settings.policy)));
+        parts.push((Ink::Text, settings.model.name.clone()));
+        if settings.ready.is_err() {
+            parts.push((Ink::Warn, "cannot be called yet".into()));
+        }
+    }
+    if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
+        parts.push((Ink::Warn, format!("{waiting} in line, {} takes back", look.key(Action::TakeQueued))));
+    }
+    parts.extend(files(look));
+    parts.extend(summary(look));
+    parts.extend(cost(look));
+    if area.width < 100 && parts.len() > 3 {
+        parts.retain(|(_, words)| !words.starts_with("policy "));
+    }
+    let mut line = Line::new();
+    for (at, (ink, words)) in parts.iter().enumerate() {
+        if at > 0 {
+            line.push(Ink::Border, &rule);
+        }
+        let room = usize::from(area.width).saturating_sub(line.width() + 4);
+        line.push(*ink, &text::fit(words, room, look.theme.glyphs.ellipsis));
+    }
+    line
+}
+
+/// The files that go with the message.
+fn files(look: &Look<'_>) -> Option<(Ink, String)> {
+    let bytes = |text: &std::sync::Arc<str>| text::number(u64::try_from(text.len()).unwrap_or(0));
+    let files: Vec<String> =
+        look.model.composer.files().map(|(path, text)| format!("{path} {} bytes", bytes(text))).collect();
+    match files.as_slice() {
+        [] => None,
+        [one] => Some((Ink::Accent, format!("with {one}"))),
+        all => Some((Ink::Accent, format!("with {} files", all.len()))),
+    }
+}
+
+/// A draft that waits or is being made.
+fn summary(look: &Look<'_>) -> Option<(Ink, String)> {
+    let branch = look.model.branch()?.id;
+    let drafts = &look.model.drafts;
+    if let Some(part) = drafts.parts.values().find(|part| part.branch == branch) {
+        let how = if part.stopping { String::new() } else { format!(", {} stops", look.key(Action::Leave)) };
+        return Some((Ink::Dim, format!("{}{how}", part.words())));
+    }
+    if drafts.making.contains_key(&branch) {
+        return Some((Ink::Dim, "summing up".into()));
+    }
+    drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
+}
+
+fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {
+    let mut parts = Vec::new();
+    let about = look.theme.glyphs.about;
+    match look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
+        Some(Solved::Plan { plan, cost, .. }) => {
+            if let Some(cost) = cost {
+                let words = format!("this call {about} {} {}", text::money(cost.micro), cost.certainty.label());
+                parts.push((Ink::Text, words));
+            }
+            if !look.model.context_in_view() {
+                let ink = super::next_request::meter_ink(plan.est_total, plan.budget.prompt);
+                parts.push((ink, super::next_request::total(plan)));
+            }
+        }
+        Some(Solved::Blocked(_)) => parts.push((Ink::Danger, "does not fit".into())),
+        None => {}
+    }
+    parts
+}
+
+fn hints(look: &Look<'_>, width: usize) -> Line {
+    use Action as A;
+    let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
+    let words: &[(Action, &str)] = match (look.model.focus, look.model.live_here().is_some()) {
+        (Focus::Composer, true) if waits => {
+            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
+        }
+        (Focus::Composer, true) => {
+            &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
+        }
+        (Focus::Composer, false) => &[
+            (A::CycleMode, "mode"),
+            (A::Context, "context"),
+            (A::Traces, "tools"),
+            (A::Branches, "branches"),
+            (A::Palette, "all actions"),
+            (A::Help, "help"),
+        ],
+        (Focus::Conversation, _) => &[
+            (A::Pin, "pin"),
+            (A::Exclude, "leave out"),
+            (A::Fork, "fork"),
+            (A::Edit, "edit"),
+            (A::Regenerate, "again"),
+            (A::Reply, "reply"),
+            (A::Copy, "copy"),
+            (A::CopyPart, "parts"),
+            (A::FoldMessage, "fold"),
+            (A::Leave, "write"),
+        ],
+        (Focus::Branches, _) => &[
+            (A::Open, "stand here"),
+            (A::Fork, "fork"),
+            (A::Rename, "rename"),
+            (A::Archive, "put away"),
+            (A::Leave, "write"),
+        ],
+        (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "write")],
+    };
+    let mut line = Line::new();
+    for (action, word) in words {
+        let Some(key) = hint_key(look, *action) else { continue };
+        let sep = if line.pieces.is_empty() { "" } else { "  " };
+        if line.width() + sep.len() + text::width(&key) + word.len() + 6 > width {
+            break;
+        }
+        line.push_safe(Ink::Dim, sep);
+        line.push(Ink::Accent, &key);
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
+}
+
+/// The key that counts where the focus is, short: `^f`.
+fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
+    let places = look.model.places();
+    let bound = look.model.keys.bindings().iter();
+    let key = places
+        .iter()
+        .find_map(|p| bound.clone().find(|b| b.run == action && b.when == *p && b.on.count() == 1))
+        .map(|b| b.on.to_string())?;
+    Some(match key.strip_prefix("Ctrl+").filter(|rest| !rest.contains(' ')) {
+        Some(rest) => format!("^{}", rest.to_lowercase()),
+        None => key,
+    })
+}
+
+fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
+    let list = slash::completions(look.model.composer.first_line());
+    let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
+    if rows == 0 {
+        return;
+    }
+    let area = Rect { x: below.x + 1, y: below.y - rows, width: below.width.saturating_sub(2), height: rows };
+    paint::wipe(area, buf);
+    let cursor = look.model.composer.choice;
+    let from = (cursor + 1).saturating_sub(usize::from(rows));
+    for ((at, command), place) in list.iter().enumerate().skip(from).zip(area.rows()) {
+        let line = Line::of(Ink::Accent, &format!("/{} ", command.name)).with(Ink::Text, command.words);
+        let value = paint::cut(
+            look.theme,
+            Ink::Dim,
+            command.sentence,
+            usize::from(place.width).saturating_sub(line.width() + 2),
+        );
+        paint::pair(look.theme, &line, &value, place, buf);
+        if at == cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+}
+
+/// `function  src/a.rs:12`: what a symbol is, and where.
+fn place_of(named: &Named) -> String {
+    format!("{}  {}:{}", named.kind.name(), named.path, named.lines.0)
+}
+
+/// The list of names while one is typed, over the composer.
+fn names(look: &Look<'_>, popup: &Popup, below: Rect, buf: &mut Buffer) {
+    let note = u16::from(!popup.note.is_empty());
+    let rows = (u16::try_from(popup.items.len()).unwrap_or(u16::MAX).min(8) + note).min(below.y);
+    if rows == 0 {
+        return;
+    }
+    let area = Rect { x: below.x + 1, y: below.y - rows, width: below.width.saturating_sub(2), height: rows };
+    paint::wipe(area, buf);
+    let page = usize::from(rows - note.min(rows));
+    let from = (popup.cursor + 1).saturating_sub(page);
+    let mut places = area.rows();
+    for ((at, item), place) in popup.items.iter().enumerate().skip(from).take(page).zip(&mut places) {
+        let symbol = item.symbol.as_deref();
+        let (folder, own) = match symbol {
+            Some(named) => (place_of(named), item.name.rsplit('#').next().unwrap_or_default()),
+            None => item.name.rsplit_once('/').map_or((String::new(), item.name.as_str()), |(f, own)| (f.into(), own)),
+        };
+        let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
+        let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
+        line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, look.theme.glyphs.ellipsis)));
+        let key = if at == popup.cursor { "Tab or Enter takes it" } else { "" };
+        paint::pair(look.theme, &line, &Line::of(Ink::Dim, key), place, buf);
+        if at == popup.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    if let Some(place) = places.next().filter(|_| note > 0) {
+        paint::line(look.theme, &paint::cut(look.theme, Ink::Warn, &popup.note, usize::from(place.width)), place, buf);
+    }
+}
+
+/// The newest sentence for the person, on as many rows as there are; its end is cut where it is longer.
+pub(crate) fn notice(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let Some(said) = look.model.status.shown() else { return };
+    let (ink, sign) = match said.weight {
+        Weight::Notice => (Ink::Accent, look.theme.glyphs.dot),
+        Weight::Trouble => (Ink::Warn, "!"),
+        Weight::Alarm => (Ink::Danger, "!!"),
+    };
+    let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
+    let last = words.len().min(usize::from(area.height)).saturating_sub(1);
+    for (at, row) in area.rows().take(last + 1).enumerate() {
+        let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
+        let rest: String = words.iter().skip(at).map(Line::plain).collect::<Vec<_>>().join(" ");
+        let shown = if at < last { words[at].plain() } else { rest };
+        line.push(ink, &text::fit(shown.trim_end(), notice_room(look.model, area.width), look.theme.glyphs.ellipsis));
+        if at == last {
+            line.push(Ink::Dim, &tail);
+        }
+        paint::line(look.theme, &line, row, buf);
+    }
+}
+
+/// How many rows the newest sentence would like, up to three; none where there is none.
+pub(crate) fn notice_rows(model: &Model, width: u16) -> u16 {
+    let Some(said) = model.status.shown() else { return 0 };
+    let rows = Flow::plain(&said.text, notice_room(model, width), Ink::Text).len();
+    u16::try_from(rows.clamp(1, 3)).unwrap_or(1)
+}
+
+fn notice_room(model: &Model, width: u16) -> usize {
+    usize::from(width).saturating_sub(notice_tail(model).len() + 4).max(1)
+}
+
+fn notice_tail(model: &Model) -> String {
+    match model.status.more() {
+        0 => String::new(),
+        more => format!(" (+{more}, Esc)"),
+    }
+}

@@ -1,0 +1,267 @@
+//! The conversation pane: which rows of which messages are visible, and drawing exactly those.
+//! Not for: the rows of one message (`message`).
+
+use super::empty;
+use super::message::{Block, Maker};
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::lane::Lane;
+use crate::tui::chat::model::conversation::Place;
+use crate::tui::model::{Focus, Model};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::{Ink, Theme};
+use crate::tui::view::cache::Cache;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Works off what hangs on heights: scrolling, following, bringing the selection into view. Returns the nodes around the
+/// view whose contents are not there.
+pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) -> Vec<NodeId> {
+    model.conversation.page = area.height;
+    let Some(session) = &model.session else { return Vec::new() };
+    let maker = Maker { model, session, theme, width: text_width(area) };
+    let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height) };
+    let place = walk.settle();
+    let top = walk.top(place);
+    let shown = walk.visible(top);
+    let last = model.conversation.path.len();
+    let from = shown.start.saturating_sub(4);
+    let nodes = &model.conversation.path[from.min(last)..(shown.end + 4).min(last)];
+    let wanted = nodes.iter().map(|slot| session.tree.head(*slot).id).collect();
+    let conversation = &mut model.conversation;
+    conversation.place = place;
+    conversation.scroll = 0;
+    conversation.reveal = false;
+    wanted
+}
+
+/// One column is kept free at the right for the scroll thumb, one at the left for the selection.
+fn text_width(area: Rect) -> u16 {
+    area.width.saturating_sub(3).max(1)
+}
+
+struct Walk<'a> {
+    maker: &'a Maker<'a>,
+    cache: &'a mut Cache,
+    page: usize,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, at: usize) -> Block {
+        self.maker.block(at, self.cache)
+    }
+
+    fn height(&mut self, at: usize) -> usize {
+        self.block(at).len()
+    }
+
+    fn settle(&mut self) -> Place {
+        let conversation = &self.maker.model.conversation;
+        let (mut place, scroll, reveal) = (conversation.place, conversation.scroll, conversation.reveal);
+        let count = self.maker.count();
+        if let Place::At { block, .. } = place
+            && block >= count
+        {
+            place = Place::Bottom;
+        }
+        if scroll != 0 {
+            place = self.scrolled(place, scroll);
+        }
+        if reveal && count > 0 {
+            place = self.revealed(place, conversation.cursor.min(count - 1));
+        }
+        self.settled(place)
+    }
+
+    /// Where a place begins, as a block and a row.
+    fn top(&mut self, place: Place) -> (usize, usize) {
+        match place {
+            Place::At { block, row } => (block, row),
+            Place::Bottom => self.above(self.maker.count(), self.page),
+        }
+    }
+
+    /// The row that stands `rows` rows above the beginning of a block.
+    fn above(&mut self, mut block: usize, mut rows: usize) -> (usize, usize) {
+        while block > 0 {
+            block -= 1;
+            let height = self.height(block);
+            if height >= rows {
+                return (block, height - rows);
+            }
+            rows -= height;
+        }
+        (0, 0)
+    }
+
+    fn scrolled(&mut self, place: Place, by: i64) -> Place {
+        if by <= i64::MIN / 4 {
+            return Place::At { block: 0, row: 0 };
+        }
+        if by >= i64::MAX / 4 {
+            return Place::Bottom;
+        }
+        let (mut block, mut row) = self.top(place);
+        let mut left = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX).min(100_000);
+        if by < 0 {
+            if left <= row {
+                return Place::At { block, row: row - left };
+            }
+            left -= row;
+            (block, row) = self.above(block, left);
+            return Place::At { block, row };
+        }
+        let count = self.maker.count();
+        while block < count {
+            let height = self.height(block);
+            if row + left < height {
+                return Place::At { block, row: row + left };
+            }
+            left -= height.saturating_sub(row);
+            (block, row) = (block + 1, 0);
+        }
+        Place::Bottom
+    }
+
+    /// A place from which a block is visible: unchanged if it is, else at the nearer edge.
+    fn revealed(&mut self, place: Place, cursor: usize) -> Place {
+        let (block, row) = self.top(place);
+        if cursor < block || cursor == block && row > 0 {
+            return Place::At { block: cursor, row: 0 };
+        }
+        let visible = self.visible((block, row));
+        let mut used = 0;
+        for at in visible.clone() {
+            used += self.height(at) - if at == block { row } else { 0 };
+            if at == cursor {
+                break;
+            }
+        }
+        if visible.contains(&cursor) && used <= self.page {
+            return place;
+        }
+        if self.height(cursor) >= self.page {
+            return Place::At { block: cursor, row: 0 };
+        }
+        let (block, row) = self.above(cursor + 1, self.page);
+        Place::At { block, row }
+    }
+
+    /// A place whose page reaches the end follows the end.
+    fn settled(&mut self, place: Place) -> Place {
+        let Place::At { block, row } = place else { return place };
+        let count = self.maker.count();
+        let mut left = 0;
+        for at in block..count {
+            left += self.height(at);
+            if left > row + self.page {
+                return place;
+            }
+        }
+        Place::Bottom
+    }
+
+    /// The blocks visible from a row on.
+    fn visible(&mut self, (block, row): (usize, usize)) -> std::ops::Range<usize> {
+        let count = self.maker.count();
+        let mut used = 0;
+        for at in block..count {
+            used += self.height(at);
+            if used >= row + self.page {
+                return block..at + 1;
+            }
+        }
+        block..count
+    }
+}
+
+pub(crate) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+    let focus = look.focused(Focus::Conversation);
+    let inside = look.frame(title(look, area), focus, area, buf);
+    if inside.is_empty() {
+        return;
+    }
+    let Some(session) = &look.model.session else {
+        return empty::opening(look, inside, buf);
+    };
+    let maker = Maker { model: look.model, session, theme: look.theme, width: text_width(inside) };
+    let count = maker.count();
+    if count == 0 {
+        return empty::chat(look, session, inside, buf);
+    }
+    let mut walk = Walk { maker: &maker, cache, page: usize::from(inside.height) };
+    let (mut block, mut row) = walk.top(look.model.conversation.place);
+    let first = block;
+    let mut y = inside.y;
+    while y < inside.bottom() && block < count {
+        let rows = walk.block(block);
+        let from = y;
+        let selected = focus && block == look.model.conversation.cursor;
+        for line in rows.rows(row) {
+            if y >= inside.bottom() {
+                break;
+            }
+            let place = Rect { x: inside.x + 1, y, width: inside.width - 1, height: 1 };
+            if rows.out {
+                paint::line(look.theme, &line.clone().inked(Ink::Excluded), place, buf);
+            } else {
+                paint::coloured(look.theme, line, walk.cache, place, buf);
+            }
+            if selected && !line.pieces.is_empty() {
+                paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
+            }
+            y += 1;
+        }
+        if block < look.model.conversation.path.len() {
+            let height = y - from;
+            look.row(Focus::Conversation, Rect { y: from, height, ..inside }, block);
+        }
+        (block, row) = (block + 1, 0);
+    }
+    thumb(look, first, block, inside, buf);
+}
+
+fn thumb(look: &Look<'_>, first: usize, after: usize, area: Rect, buf: &mut Buffer) {
+    let weight = &look.model.conversation.weight;
+    let upto = |at: usize| at.checked_sub(1).and_then(|at| weight.get(at.min(weight.len().saturating_sub(1)))).copied();
+    let all = weight.last().copied().unwrap_or(0);
+    let (from, to) = (upto(first).unwrap_or(0), upto(after).unwrap_or(all));
+    if first > 0 || after < weight.len() {
+        paint::thumb(look.theme, from, all, to.saturating_sub(from).max(1), area, buf);
+    }
+}
+
+fn title(look: &Look<'_>, area: Rect) -> Line {
+    let glyphs = &look.theme.glyphs;
+    let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
+    let room = usize::from(area.width.saturating_sub(6));
+    let mut line = Line::new();
+    if let Some(branch) = session.branch() {
+        line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
+        line.push(Ink::Heading, &text::fit(&branch.name, room / 3, glyphs.ellipsis));
+    }
+    let topic = session.lane();
+    if topic != Lane::Root {
+        line.push(Ink::Dim, &format!(" {} lane ", glyphs.dot));
+        line.push(Ink::Accent, &text::fit(&topic.title(), room / 4, glyphs.ellipsis));
+    }
+    if let Some(task) = session.task() {
+        line.push(Ink::Dim, &format!(" {} task ", glyphs.dot));
+        line.push(Ink::Accent, &text::fit(task, room / 4, glyphs.ellipsis));
+    }
+    if let [first, more @ ..] = session.branch().map(|branch| branch.overrides.focus.as_slice()).unwrap_or_default() {
+        let rest = if more.is_empty() { String::new() } else { format!(" +{}", more.len()) };
+        line.push(Ink::Dim, &format!(" {} focus ", glyphs.dot));
+        line.push(Ink::Accent, &format!("{}{rest}", text::fit(first, room / 4, glyphs.ellipsis)));
+    }
+    if let Some(settings) = session.settings() {
+        line.push(Ink::Dim, &format!(" {} ", glyphs.dot));
+        line.push(Ink::Dim, &text::fit(&settings.model.name, room / 3, glyphs.ellipsis));
+    }
+    if look.model.facts.demo {
+        line.push(Ink::Warn, &format!(" {} demo, nothing is saved", glyphs.dot));
+    }
+    // What is left is the title's, and a third is in any case.
+    let left = room.saturating_sub(line.width()).max(room / 3);
+    Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
+}

@@ -1,0 +1,491 @@
+//! One message as rows: its header, its body, what hangs under it; and the turn that is under way.
+//! Not for: where the rows stand (`conversation`).
+
+use super::tools;
+use crate::domain::base::ids::BranchId;
+use crate::domain::base::time;
+use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::Certainty;
+use crate::domain::call::usage::Usage;
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::message::{Content, End, NodeHead, Part, Role};
+use crate::domain::conversation::state;
+use crate::domain::conversation::tree::Slot;
+use crate::domain::tool::resolution::argument;
+use crate::tui::chat::model::live::Live;
+use crate::tui::chat::model::queue::Standing;
+use crate::tui::model::session::Session;
+use crate::tui::model::{Action, Model};
+use crate::tui::text::markdown::{Flow, Grown, Look};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::{Ink, Theme};
+use crate::tui::view::cache::{Cache, Growing, Of};
+use crate::tui::view::paint;
+use std::rc::Rc;
+
+/// Bytes of a folded long message of a person or a tool.
+const FOLD_BYTES: usize = 6_000;
+/// Rows of a folded long message.
+const FOLD_ROWS: usize = 40;
+/// Lines of a block of code over which an answer shows half of them only.
+const FOLD_CODE: usize = 60;
+/// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
+const TOOL_BYTES: usize = 200_000;
+
+/// Rows of one message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block {
+    parts: Vec<Rc<Vec<Line>>>,
+    /// Everything in it is dimmed.
+    pub(crate) out: bool,
+}
+
+impl Block {
+    fn own(&mut self, lines: Vec<Line>) {
+        if !lines.is_empty() {
+            self.parts.push(Rc::new(lines));
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.len()).sum()
+    }
+
+    pub(crate) fn rows(&self, from: usize) -> impl Iterator<Item = &Line> {
+        self.parts.iter().flat_map(|part| part.iter()).skip(from)
+    }
+}
+
+/// What blocks are made from.
+pub(crate) struct Maker<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) session: &'a Session,
+    pub(crate) theme: &'a Theme,
+    pub(crate) width: u16,
+}
+
+impl Maker<'_> {
+    /// How many blocks there are: the messages, and the open or failed turn.
+    pub(crate) fn count(&self) -> usize {
+        self.model.conversation.path.len() + usize::from(self.tail_there())
+    }
+
+    fn tail_there(&self) -> bool {
+        let branch = self.session.current;
+        self.model.live.contains_key(&branch)
+            || self.model.conversation.failed.contains_key(&branch)
+            || !self.model.queue.of(branch).is_empty()
+    }
+
+    /// The block at a place.
+    pub(crate) fn block(&self, at: usize, cache: &mut Cache) -> Block {
+        match self.model.conversation.path.get(at) {
+            Some(slot) => self.message(at, *slot, cache),
+            None => self.tail(self.session.current, cache),
+        }
+    }
+
+    fn message(&self, at: usize, slot: Slot, cache: &mut Cache) -> Block {
+        let head = self.session.tree.head(slot);
+        let mark = self.model.conversation.marks.get(at).copied().flatten();
+        let mut block = Block { out: mark.is_some_and(MarkKind::excludes) || head.hidden, ..Block::default() };
+        if head.role == Role::Tool {
+            block.own(vec![self.tool_line(head, mark)]);
+            if self.opened(head) {
+                block.parts.push(self.body(head, cache));
+            }
+        } else {
+            block.own(vec![self.header(slot, head, mark)]);
+            block.parts.push(self.body(head, cache));
+            block.own(self.foot(at, head));
+        }
+        let next = self.model.conversation.path.get(at + 1).map(|slot| self.session.tree.head(*slot).role);
+        if next != Some(Role::Tool) {
+            block.own(vec![Line::new()]);
+        }
+        block
+    }
+
+    fn opened(&self, head: &NodeHead) -> bool {
+        self.model.conversation.opened.contains(&head.id)
+    }
+
+    fn dot(&self) -> String {
+        format!(" {} ", self.theme.glyphs.dot)
+    }
+
+    fn header(&self, slot: Slot, head: &NodeHead, mark: Option<MarkKind>) -> Line {
+        let mut line = Line::new();
+        self.put_mark(&mut line, mark);
+        if let Some(tag) = self.session.tag(head) {
+            paint::tag(self.theme, &mut line, tag);
+        }
+        let name = match head.role {
+            Role::User => head.name.as_deref().unwrap_or("you"),
+            Role::Assistant => head.model.as_deref().unwrap_or("model"),
+            Role::System => "instructions",
+            Role::Tool => "tool",
+        };
+        line.push(if head.role == Role::User { Ink::You } else { Ink::Model }, name);
+        if head.at > 0 {
+            line.push(Ink::Dim, &format!("{}{}", self.dot(), time::clock(head.at, self.model.facts.offset)));
+        }
+        if let Some(run) = self.session.run_of_answer(head.id) {
+            let room = usize::from(self.width).saturating_sub(line.width());
+            line.push(Ink::Dim, &self.account(run, room));
+        }
+        let (place, count) = self.session.tree.place(slot);
+        if count > 1 {
+            let (open, close) = self.theme.glyphs.sibling;
+            line.push(Ink::Accent, &format!(" {open}{}/{count}{close}", place + 1));
+        }
+        if head.hidden {
+            line.push(Ink::Dim, &format!("{}hidden, never sent", self.dot()));
+        }
+        line
+    }
+
+    fn put_mark(&self, line: &mut Line, mark: Option<MarkKind>) {
+        let glyphs = &self.theme.glyphs;
+        let (ink, sign, left) = match mark {
+            None => return,
+            Some(MarkKind::Sticky) => (Ink::Pinned, glyphs.pin, String::new()),
+            Some(MarkKind::Leased { turns }) => (Ink::Leased, glyphs.lease, turns.to_string()),
+            Some(MarkKind::Exclude) => (Ink::Excluded, glyphs.out, String::new()),
+            Some(MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out, "1".to_owned()),
+            Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once, "1".to_owned()),
+            Some(MarkKind::Ephemeral) => (Ink::Leased, glyphs.lease, "1".to_owned()),
+        };
+        line.push(ink, &format!("{sign}{left} "));
+    }
+
+    /// ` · 1,204 in (600 cached) · 310 out actual · $0.0011`, only of what is known, and as much of it as fits.
+    fn account(&self, run: &RunCard, room: usize) -> String {
+        let dot = self.dot();
+        let usage = &run.usage;
+        let bare = Usage { prompt: usage.prompt, completion: usage.completion, ..Usage::default() };
+        let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
+        let (full, less) = (usage.words(run.est_total, &dot), bare.words(run.est_total, &dot));
+        let short = match (usage.prompt, usage.completion) {
+            (Some(read), Some(said)) => {
+                let (read, said) = (text::number(u64::from(read)), text::number(u64::from(said)));
+                format!("{read}/{said} {}", Certainty::Actual.label())
+            }
+            _ => less.clone(),
+        };
+        let ways = [full + &cost, less.clone() + &cost, format!("{short}{cost}"), less, short];
+        let fits = ways.into_iter().map(|words| dot.clone() + &words).find(|words| text::width(words) <= room);
+        fits.unwrap_or_default()
+    }
+
+    fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
+        let width = usize::from(self.width);
+        if head.end == End::Removed {
+            return Rc::new(vec![Line::of(Ink::Dim, "removed; only its place is left")]);
+        }
+        let Some(node) = self.model.bodies.get(head.id) else {
+            if head.content.is_none() && head.bytes == 0 {
+                return Rc::default();
+            }
+            let preview = format!("{} {}", head.preview, self.theme.glyphs.ellipsis);
+            return Rc::new(Flow::plain(&preview, width, Ink::Dim));
+        };
+        let opened = self.opened(head);
+        let of = Of::Body(head.id, head.content, opened);
+        cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
+    }
+
+    fn wrap(&self, head: &NodeHead, content: &Content, opened: bool, width: usize) -> Vec<Line> {
+        let mut rows = Vec::new();
+        for part in &content.parts {
+            match part {
+                Part::Reasoning { text } => rows.extend(self.thought(text, opened, width)),
+                Part::Opaque { mime, bytes, .. } => {
+                    rows.push(Line::of(Ink::Tool, &format!("[{mime}, {} bytes]", text::number(*bytes))));
+                }
+                Part::Text { .. } | Part::Call { .. } | Part::Reply { .. } => {}
+            }
+        }
+        let words = content.words();
+        match head.role {
+            Role::Assistant => {
+                rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
+            }
+            Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
+            Role::User | Role::System => rows.extend(self.folded(&words, width)),
+        }
+        let unanswered = usize::from(head.calls).saturating_sub(self.answered(head));
+        if unanswered > 0 {
+            for (_, name, args) in content.calls().take(unanswered) {
+                let line = Line::of(Ink::Warn, self.theme.glyphs.folded).with(Ink::Tool, &format!(" {name} "));
+                rows.push(line.with(Ink::Dim, &text::fit(args, 60, self.theme.glyphs.ellipsis)));
+            }
+        }
+        rows
+    }
+
+    /// How many results of this message's calls stand below it.
+    fn answered(&self, head: &NodeHead) -> usize {
+        let Some(mut at) = self.session.tree.slot(head.id) else { return 0 };
+        let mut count = 0;
+        while let [only, ..] = self.session.tree.children(Some(at)) {
+            if self.session.tree.head(*only).role != Role::Tool {
+                break;
+            }
+            at = *only;
+            count += 1;
+        }
+        count
+    }
+
+    fn thought(&self, thought: &str, opened: bool, width: usize) -> Vec<Line> {
+        let glyphs = &self.theme.glyphs;
+        let sign = if opened { glyphs.opened } else { glyphs.folded };
+        let chars = u64::try_from(thought.chars().count()).unwrap_or(0);
+        let line = format!("{sign} thought aloud{}{} characters", self.dot(), text::number(chars));
+        let mut rows = vec![Line::of(Ink::Dim, &line)];
+        if opened {
+            rows.extend(Flow::plain(thought, width, Ink::Dim));
+        }
+        rows
+    }
+
+    fn folded(&self, words: &str, width: usize) -> Vec<Line> {
+        if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
+            return self.filled(words, width, false);
+        }
+        let mut rows = self.filled(prefix(words, FOLD_BYTES), width, true);
+        rows.truncate(FOLD_ROWS);
+        let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
+        let sign = self.theme.glyphs.folded;
+        let shown = text::number(u64::try_from(prefix(words, FOLD_BYTES).len()).unwrap_or(0));
+        let line = format!("{sign} {shown} of {bytes} bytes at most are shown{}", self.opens());
+        rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
+        rows
+    }
+
+    fn tool_line(&self, head: &NodeHead, mark: Option<MarkKind>) -> Line {
+        let trace = self.session.trace_of(head.id);
+        let glyphs = &self.theme.glyphs;
+        let sign = if self.opened(head) { glyphs.opened } else { glyphs.folded };
+        let mut line = Line::of(Ink::Dim, &format!("{sign} "));
+        self.put_mark(&mut line, mark);
+        if let Some(tag) = self.session.tag(head) {
+            paint::tag(self.theme, &mut line, tag);
+        }
+        let Some(trace) = trace else {
+            let name = head.name.as_deref().unwrap_or("tool result");
+            return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));
+        };
+        line.push(Ink::Tool, &trace.title());
+        let fixed = self.model.fixes.get(&head.id);
+        let words = fixed.map_or(0, |(_, words)| (text::width(words) + 3).min(usize::from(self.width) / 2));
+        let room = usize::from(self.width).saturating_sub(line.width() + 14 + words).min(60);
+        line.push(Ink::Dim, &format!(" {} ", text::fit(&argument(&trace.args), room, glyphs.ellipsis)));
+        let (ink, sign) = tools::sign(self.theme, trace.status);
+        line.push(ink, sign);
+        line.push(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)));
+        if let Some((good, words)) = fixed {
+            let room = usize::from(self.width).saturating_sub(line.width() + 3);
+            if room >= 12 {
+                let ink = if *good { Ink::Good } else { Ink::Warn };
+                line.push(ink, &format!("{}{}", self.dot(), text::fit(words, room, glyphs.ellipsis)));
+            }
+        }
+        line
+    }
+
+    fn foot(&self, at: usize, head: &NodeHead) -> Vec<Line> {
+        let mut rows = Vec::new();
+        if head.role == Role::User
+            && let Some(run) = self.session.run_of_user(head.id)
+        {
+            rows.push(self.attached(run));
+        }
+        let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
+        if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
+            rows.extend(Flow::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
+            rows.extend(Flow::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+        }
+        let what = match head.end {
+            End::Complete | End::Removed => return rows,
+            End::Truncated => "the server stopped before the end",
+            End::Cancelled => "stopped",
+            End::Interrupted => "interrupted: the program ended while it came",
+            End::Errored => "failed while it came; what came is kept",
+        };
+        let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
+        if at + 1 == self.model.conversation.path.len() {
+            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
+            let hint = format!(
+                "{}{} continue{}{} again",
+                self.dot(),
+                key(Action::Continue),
+                self.dot(),
+                key(Action::Regenerate)
+            );
+            line.push(Ink::Dim, &hint);
+        }
+        rows.push(line);
+        rows
+    }
+
+    /// `└ CTX Light · 5 items · +612 tok est · ^o why`
+    fn attached(&self, run: &RunCard) -> Line {
+        let dot = self.dot();
+        let items = text::counted(u64::from(run.items), "item");
+        let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
+        let edited = if run.edited { format!("edited by hand{dot}") } else { String::new() };
+        let words = format!(
+            "{} CTX {}{dot}{edited}{items}{dot}+{} tok est{dot}{key} why",
+            self.theme.glyphs.under,
+            run.mode.title(),
+            text::number(u64::from(run.attached)),
+        );
+        Line::of(Ink::Dim, &words)
+    }
+
+    fn tail(&self, branch: BranchId, cache: &mut Cache) -> Block {
+        let mut block = Block::default();
+        if let Some(live) = self.model.live.get(&branch) {
+            self.live(live, &mut block, cache);
+        }
+        if let Some(failure) = self.model.conversation.failed.get(&branch) {
+            let width = usize::from(self.width);
+            let mut rows = Flow::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
+            for (words, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
+                if !words.is_empty() {
+                    rows.extend(Flow::plain(words, width, ink));
+                }
+            }
+            block.own(rows);
+        }
+        self.queued(branch, &mut block);
+        block
+    }
+
+    /// The messages that wait in line.
+    fn queued(&self, branch: BranchId, block: &mut Block) {
+        let width = usize::from(self.width);
+        let all = self.model.queue.of(branch);
+        for (at, queued) in all.iter().enumerate() {
+            let (ink, what) = match queued.standing {
+                Standing::Waiting => (Ink::Accent, "queued"),
+                Standing::Sending => (Ink::Accent, "sending"),
+                Standing::Held => (Ink::Warn, "held"),
+            };
+            let mut line = Line::of(ink, &format!("{} {what} {}: ", self.theme.glyphs.folded, at + 1));
+            let room = width.saturating_sub(line.width());
+            line.push(Ink::Text, &text::fit(queued.draft.text.trim(), room, self.theme.glyphs.ellipsis));
+            block.own(vec![line]);
+        }
+        if !all.is_empty() {
+            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
+            let (send, back) = (key(Action::Send), key(Action::TakeQueued));
+            let held = self.model.queue.held(branch);
+            let first = if held { format!("{send} with nothing written sends it; ") } else { String::new() };
+            block.own(Flow::plain(&format!("{first}{back} takes the last one back"), width, Ink::Dim));
+        }
+    }
+
+    fn live(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
+        let width = usize::from(self.width);
+        if !live.user.is_empty() {
+            block.own(vec![Line::of(Ink::You, "you").with(Ink::Dim, &format!("{}now", self.dot()))]);
+            let of = Of::Held(live.user.as_ptr().addr(), live.user.len());
+            block.parts.push(cache.rows(of, self.width, || self.folded(&live.user, width)));
+            block.own(vec![Line::new()]);
+        }
+        block.own(vec![self.live_header(live)]);
+        if !live.reasoning.is_empty() {
+            let chars = text::number(u64::try_from(live.reasoning.len()).unwrap_or(0));
+            let sign = self.theme.glyphs.folded;
+            block.own(vec![Line::of(Ink::Dim, &format!("{sign} thinking aloud{}{chars} bytes", self.dot()))]);
+        }
+        self.growing(live, block, cache);
+        let open = self.session.traces.iter().rev().take(64).filter(|t| t.node.is_none() && Some(t.run) == live.run);
+        let mut calls: Vec<Line> = open.map(|trace| self.open_call(trace)).collect();
+        calls.reverse();
+        block.own(calls);
+        block.own(tools::at_work(self.model, live, width));
+        if let Some(retry) = &live.retry {
+            let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
+            let why = retry.why.trim_end_matches('.');
+            let words = format!("{why}. Attempt {} follows in {seconds} s; Esc stops it.", retry.attempt);
+            block.own(Flow::plain(&words, width, Ink::Warn));
+        }
+        block.own(vec![Line::new()]);
+    }
+
+    fn open_call(&self, trace: &crate::domain::tool::trace::ToolTrace) -> Line {
+        let (ink, sign) = tools::sign(self.theme, trace.status);
+        let line = Line::of(Ink::Dim, &format!("{} ", self.theme.glyphs.folded)).with(Ink::Tool, &trace.title());
+        let args = text::fit(&argument(&trace.args), usize::from(self.width / 2), self.theme.glyphs.ellipsis);
+        line.with(Ink::Dim, &format!(" {args} ")).with(ink, sign)
+    }
+
+    fn live_header(&self, live: &Live) -> Line {
+        let name = self.session.settings().map_or("model", |settings| settings.model.name.as_str());
+        let mut header = Line::of(Ink::Model, name);
+        let doing = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
+            (true, _) => "stopping",
+            (false, true) => "asked",
+            (false, false) => "answering",
+        };
+        header.push(
+            Ink::Accent,
+            &format!("{}{} {doing} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)),
+        );
+        if live.tokens > 0 {
+            let label = live.certainty.map_or("", Certainty::label);
+            header.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
+        }
+        if let Some(cost) = live.cost {
+            header.push(Ink::Dim, &format!("{}{} {}", self.dot(), self.theme.glyphs.about, text::money(cost)));
+        }
+        header
+    }
+
+    /// The words so far: closed blocks are drawn once, only the last one is drawn again.
+    fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
+        let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
+        let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
+        if cache.growing.as_ref().is_none_or(stale) {
+            let rows = Grown::new(usize::from(self.width), Ink::Text, Look::of(&self.theme.glyphs));
+            cache.growing = Some(Growing { run: live.run, width: self.width, rows });
+        }
+        let Some(growing) = &mut cache.growing else { return };
+        growing.rows.feed(shown);
+        block.parts.push(growing.rows.done.clone());
+        block.own(growing.rows.open.clone());
+    }
+
+    /// How what is folded is opened.
+    fn opens(&self) -> String {
+        let key = self.model.keys.key_of(Action::FoldMessage);
+        key.map_or_else(String::new, |key| format!("; {key} on the message opens it"))
+    }
+
+    /// The rows of words in Markdown; long code is folded unless all is opened.
+    fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
+        if words.trim().is_empty() {
+            return Vec::new();
+        }
+        let look = Look::of(&self.theme.glyphs);
+        let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
+        Flow::drawn(words.trim_end(), width, Ink::Text, look)
+    }
+}
+
+/// The first `bytes` bytes, or a little less.
+fn prefix(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let mut end = bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

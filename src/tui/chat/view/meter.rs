@@ -1,0 +1,209 @@
+//! The meter: one bar whose parts are the sections of the request in their order, what is free, and what is kept for the
+//! answer; and the legend that names each part by its sign. What goes over the budget is marked as such.
+//!
+//! ```text
+//! ██◆◆▆▆▆▆▆▆▆▆▆▐░░░░░░░░╱╱╱╱╱  65 %
+//! █ system                  210
+//! ◆ pins 2                  340
+//! ```
+//! Not for: the rest of the context panel (`next_request`).
+
+use crate::domain::base::chart::shares;
+use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
+use crate::domain::planning::policy::Section;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// A part of the bar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// A section.
+    Section(Section),
+    /// What the request's form costs.
+    Framing,
+    /// The tools' descriptions.
+    Tools,
+    /// More than fits.
+    Over,
+    /// Room that is left.
+    Free,
+    /// Kept for the answer, and the margin of safety.
+    Reserved,
+}
+
+impl Part {
+    /// Its sign, among all signs and among those of ASCII.
+    fn signs(self) -> (&'static str, &'static str) {
+        use Section as S;
+        match self {
+            Self::Section(S::System) => ("█", "S"),
+            Self::Section(S::Personality) => ("▜", "P"),
+            Self::Section(S::Guidelines) => ("▓", "G"),
+            Self::Section(S::State) => ("▞", "s"),
+            Self::Section(S::StickyPins) => ("◆", "#"),
+            Self::Section(S::SessionSummary) => ("▙", "E"),
+            Self::Section(S::LaneSummary) => ("▟", "L"),
+            Self::Section(S::Orientation) => ("▛", "O"),
+            Self::Section(S::Retrieved) => ("▒", "r"),
+            Self::Section(S::LeasedPins) => ("◇", "~"),
+            Self::Section(S::Recent) => ("▆", "t"),
+            Self::Section(S::QuotedReply) => ("▌", "q"),
+            Self::Section(S::UserMessage) => ("▐", "y"),
+            Self::Framing => ("▖", ","),
+            Self::Tools => ("▚", "T"),
+            Self::Over => ("!", "!"),
+            Self::Free => ("░", "."),
+            Self::Reserved => ("╱", "/"),
+        }
+    }
+
+    /// Its sign in the set of signs that is in use.
+    pub(crate) fn sign(self, look: &Look<'_>) -> &'static str {
+        let (all, ascii) = self.signs();
+        if look.theme.glyphs.ascii { ascii } else { all }
+    }
+
+    /// Its ink, in a bar whose fullness has this one.
+    pub(crate) fn ink(self, full: Ink) -> Ink {
+        use Section as S;
+        match self {
+            Self::Over => Ink::Danger,
+            Self::Free | Self::Reserved => Ink::MeterFree,
+            _ if full != Ink::MeterLow => full,
+            Self::Section(S::StickyPins) => Ink::Pinned,
+            Self::Section(S::LeasedPins) => Ink::Leased,
+            Self::Section(S::State | S::Retrieved | S::QuotedReply) => Ink::Tool,
+            Self::Section(S::System | S::Personality | S::Guidelines) => Ink::Model,
+            Self::Section(S::UserMessage) => Ink::You,
+            Self::Section(S::SessionSummary | S::LaneSummary | S::Orientation) => Ink::Code,
+            Self::Section(S::Recent) => full,
+            Self::Framing | Self::Tools => Ink::Dim,
+        }
+    }
+}
+
+/// The ink of a meter that is so full.
+pub(crate) fn ink(used: u32, of: u32) -> Ink {
+    match u64::from(used) * 100 / u64::from(of.max(1)) {
+        0..80 => Ink::MeterLow,
+        80..95 => Ink::MeterMid,
+        _ => Ink::MeterHigh,
+    }
+}
+
+/// The parts of a plan's bar in order, with their tokens.
+pub(crate) fn parts(plan: &ContextPlan) -> Vec<(Part, u32)> {
+    let mut parts: Vec<(Part, u32)> =
+        plan.sections().into_iter().map(|(section, tokens)| (Part::Section(section), tokens)).collect();
+    parts.extend([(Part::Framing, plan.framing), (Part::Tools, plan.tools)].into_iter().filter(|(_, n)| *n > 0));
+    let budget = &plan.budget;
+    parts.push((Part::Free, budget.prompt.saturating_sub(plan.est_total)));
+    parts.push((Part::Reserved, budget.reserved_output.saturating_add(budget.safety)));
+    parts
+}
+
+/// The parts of what must go and does not fit: sections as far as the budget reaches, then what is over it.
+pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
+    let mut parts: Vec<(Part, u32)> = Vec::new();
+    for (section, tokens) in blocked.rows.iter().filter_map(|row: &Row| Some((row.section()?, row.tokens))) {
+        match parts.iter_mut().find(|(part, _)| *part == Part::Section(section)) {
+            Some((_, sum)) => *sum += tokens,
+            None => parts.push((Part::Section(section), tokens)),
+        }
+    }
+    let named: u32 = parts.iter().map(|(_, tokens)| *tokens).sum();
+    parts.push((Part::Framing, blocked.needed.saturating_sub(named)));
+    parts.retain(|(_, tokens)| *tokens > 0);
+    parts.push((Part::Over, blocked.needed.saturating_sub(blocked.budget.prompt)));
+    parts
+}
+
+/// What of each part is drawn of a bar whose last part lies over the others' end.
+fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
+    let over = parts.iter().find(|(part, _)| *part == Part::Over).map_or(0, |(_, tokens)| u64::from(*tokens));
+    let mut drawn: Vec<(Part, u64)> = parts.iter().map(|(part, tokens)| (*part, u64::from(*tokens))).collect();
+    let mut left = over;
+    for (_, tokens) in drawn.iter_mut().rev().filter(|(part, _)| *part != Part::Over) {
+        let cut = left.min(*tokens);
+        *tokens -= cut;
+        left -= cut;
+    }
+    drawn
+}
+
+/// The bar.
+pub(crate) fn bar(look: &Look<'_>, parts: &[(Part, u32)], full: Ink, area: Rect, buf: &mut Buffer) {
+    let drawn = within(parts);
+    let sizes: Vec<u64> = drawn.iter().map(|(_, tokens)| *tokens).collect();
+    let mut line = Line::new();
+    for ((part, _), cells) in drawn.iter().zip(shares(&sizes, usize::from(area.width))) {
+        line.push_safe(part.ink(full), &part.sign(look).repeat(cells));
+    }
+    paint::line(look.theme, &line, area, buf);
+}
+
+/// The legend: a line a part, with how many items it holds.
+pub(crate) fn legend(look: &Look<'_>, parts: &[(Part, u32)], rows: &[Row], full: Ink) -> Vec<(Line, Line)> {
+    let one = |(part, tokens): &(Part, u32)| {
+        let label = label(*part, rows);
+        let ink = match part {
+            Part::Section(_) => Ink::Text,
+            Part::Over => Ink::Danger,
+            Part::Framing | Part::Tools | Part::Free | Part::Reserved => Ink::Dim,
+        };
+        let line = Line::of(part.ink(full), part.sign(look)).with(ink, &format!(" {label}"));
+        (line, Line::of(ink, &text::number(u64::from(*tokens))))
+    };
+    parts.iter().map(one).collect()
+}
+
+fn label(part: Part, rows: &[Row]) -> String {
+    let section = match part {
+        Part::Section(section) => section,
+        Part::Framing => return "framing".to_owned(),
+        Part::Tools => return "tool schemas".to_owned(),
+        Part::Over => return "over the budget".to_owned(),
+        Part::Free => return "free".to_owned(),
+        Part::Reserved => return "kept for the answer".to_owned(),
+    };
+    let count = rows.iter().filter(|row| row.included() && row.section() == Some(section)).count();
+    match section {
+        Section::StickyPins => format!("pins {count}"),
+        Section::LeasedPins => format!("leases {count}"),
+        Section::Recent | Section::Retrieved => format!("{} {count}", section.title()),
+        _ => section.title().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_part_has_a_sign_of_its_own() {
+        let mut all: Vec<Part> = crate::domain::planning::policy::Layout::Classic
+            .sections()
+            .iter()
+            .map(|section| Part::Section(*section))
+            .collect();
+        all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free, Part::Reserved]);
+        let signs: BTreeSet<_> = all.iter().map(|part| part.signs().0).collect();
+        let ascii: BTreeSet<_> = all.iter().map(|part| part.signs().1).collect();
+        assert_eq!((signs.len(), ascii.len()), (all.len(), all.len()));
+        assert!(ascii.iter().all(|sign| sign.len() == 1 && sign.is_ascii()));
+        assert!(signs.iter().all(|sign| text::width(sign) == 1), "each takes one column");
+    }
+
+    #[test]
+    fn what_is_over_lies_over_the_end_of_the_rest() {
+        let parts = [(Part::Section(Section::System), 100), (Part::Section(Section::Recent), 300), (Part::Over, 350)];
+        let drawn: Vec<u64> = within(&parts).into_iter().map(|(_, tokens)| tokens).collect();
+        assert_eq!(drawn, [50, 0, 350], "the bar is as long as what must go");
+        let fits = [(Part::Section(Section::System), 100), (Part::Free, 20)];
+        assert_eq!(within(&fits).into_iter().map(|(_, tokens)| tokens).collect::<Vec<_>>(), [100, 20]);
+    }
+}

@@ -1,0 +1,11 @@
+//! How the chat looks: messages, composer, panels, meter.
+//! Not for: changing anything.
+
+pub(crate) mod branches;
+pub(crate) mod composer;
+pub(crate) mod conversation;
+pub(crate) mod empty;
+pub(crate) mod message;
+pub(crate) mod meter;
+pub(crate) mod next_request;
+pub(crate) mod tools;

@@ -1,0 +1,93 @@
+//! Tool calls in the small panel, and what a tool at work says.
+//! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
+
+use crate::domain::tool::mcp::shown;
+use crate::domain::tool::resolution::argument;
+use crate::domain::tool::trace::{ToolStatus, ToolTrace};
+use crate::tui::chat::model::live::Live;
+use crate::tui::model::{Action, Focus, Model};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::{Ink, Theme};
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Rows of what a tool at work says.
+const SAID: usize = 8;
+
+/// The sign and ink of how a call ended.
+pub(crate) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static str) {
+    match status {
+        None => (Ink::Accent, theme.glyphs.running),
+        Some(ToolStatus::Ok) => (Ink::Good, theme.glyphs.ok),
+        Some(ToolStatus::Failed | ToolStatus::Refused) => (Ink::Danger, theme.glyphs.fail),
+        Some(ToolStatus::Cancelled) => (Ink::Warn, theme.glyphs.out),
+    }
+}
+
+/// How long a call took; of one that has not ended, whether it runs or waits for a word.
+pub(crate) fn lasted(model: &Model, trace: &ToolTrace) -> String {
+    if trace.status.is_some() {
+        return text::duration(trace.duration_ms);
+    }
+    let mut asks = model.live.values().filter_map(|live| live.asks.as_ref());
+    let waits = asks.any(|asking| asking.tool == trace.name && asking.args == trace.args);
+    if waits { "asks you".into() } else { "running".into() }
+}
+
+pub(crate) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = look.focused(Focus::Tools);
+    let inside = look.frame(Line::of(Ink::Heading, "Tools").with(Ink::Dim, " tok est"), focus, area, buf);
+    let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
+    if traces.is_empty() {
+        nothing(look, inside, buf);
+        return;
+    }
+    list(look, traces, look.model.tool, focus, inside, buf);
+}
+
+pub(crate) fn nothing(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let trusted = look.model.session.as_ref().is_some_and(|session| session.workspace.1);
+    let words = if trusted {
+        "No tool was called yet. The model may read in this folder.".to_owned()
+    } else {
+        "No tools are offered: this folder is not trusted. /trust-folder changes that.".to_owned()
+    };
+    paint::lines(look.theme, &Flow::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
+}
+
+fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
+    let page = usize::from(area.height);
+    let from = cursor.saturating_sub(page.saturating_sub(1));
+    for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
+        let (ink, sign) = sign(look.theme, trace.status);
+        let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
+        let time = lasted(look.model, trace);
+        let value = Line::of(Ink::Dim, &format!("{time} {}", text::number(u64::from(trace.est_tokens))));
+        let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
+        if room >= 6 {
+            let args = text::fit(&argument(&trace.args), room, look.theme.glyphs.ellipsis);
+            label.push(Ink::Dim, &format!(" {args}"));
+        }
+        paint::pair(look.theme, &label, &value, place, buf);
+        look.row(Focus::Tools, place, at);
+        look.item(place, at);
+        if focus && at == cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+}
+
+/// What a tool at work says, or that it waits for a word.
+pub(crate) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
+    if let Some(asking) = &live.asks {
+        let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+        return Flow::plain(&format!("{} waits for your word: {key}", shown(&asking.tool)), width, Ink::Warn);
+    }
+    if live.said.is_empty() {
+        return Vec::new();
+    }
+    let rows = Flow::plain(live.said.trim_end(), width, Ink::Dim);
+    rows[rows.len().saturating_sub(SAID)..].to_vec()
+}

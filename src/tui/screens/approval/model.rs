@@ -1,0 +1,226 @@
+//! A call to a tool that waits for a person's word: what is seen of it, and which hunks are taken.
+//! Not for: what it would do (`domain::tool::consent`) or giving the word (`update`).
+
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::BranchId;
+use crate::domain::tool::consent::{Asking, Deed, Rule, Verdict, chains};
+use crate::domain::tool::indirect_commands::indirect;
+use crate::domain::tool::mcp::PREFIX;
+use std::sync::Arc;
+
+/// Lines around a hunk.
+pub const AROUND: usize = 3;
+
+/// One hunk of one file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Which file of the deed.
+    pub file: usize,
+    /// Which of its hunks.
+    pub hunk: usize,
+    /// Whether it is taken.
+    pub taken: bool,
+}
+
+/// The call on the screen.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// On which branch it waits.
+    pub branch: BranchId,
+    /// The call.
+    pub asking: Arc<Asking>,
+    /// All hunks, in their order.
+    pub hunks: Vec<Taken>,
+    /// The selected hunk.
+    pub cursor: usize,
+    /// Rows scrolled past.
+    pub scroll: usize,
+    /// Rows there were and rows there was room for, when last drawn.
+    pub seen: (usize, usize),
+    /// Whether the end of it was on the screen.
+    pub ended: bool,
+    /// The row on which each hunk began when last drawn.
+    pub starts: Vec<usize>,
+    /// What is said to the last key, where it did nothing.
+    pub note: Option<String>,
+    /// When it came up by itself; none where a key opened it.
+    pub came: Option<u64>,
+}
+
+/// For so long a yes to what came up by itself is not taken: it may be meant for what stood there before.
+const MEANT: u64 = 600;
+
+impl Ask {
+    /// With all hunks taken.
+    #[must_use]
+    pub fn new(branch: BranchId, asking: Arc<Asking>) -> Self {
+        let hunks = match &asking.deed {
+            Deed::Change(changes) => changes
+                .iter()
+                .enumerate()
+                .flat_map(|(file, change)| (0..change.hunks.len()).map(move |hunk| Taken { file, hunk, taken: true }))
+                .collect(),
+            Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => Vec::new(),
+        };
+        Self {
+            branch,
+            asking,
+            hunks,
+            cursor: 0,
+            scroll: 0,
+            seen: (0, 0),
+            ended: false,
+            starts: Vec::new(),
+            note: None,
+            came: None,
+        }
+    }
+
+    /// It was drawn: so many rows with room for so many, and where each hunk began.
+    pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
+        (self.seen, self.starts) = (seen, starts);
+        if !self.ended && self.scroll + seen.1 >= seen.0 {
+            (self.ended, self.note) = (true, None);
+        }
+    }
+
+    /// Whether a yes may be meant for what stood here before.
+    #[must_use]
+    pub fn fresh(&self, now: u64) -> bool {
+        self.came.is_some_and(|came| now < came.saturating_add(MEANT))
+    }
+
+    /// The hunks taken, by file.
+    #[must_use]
+    pub fn chosen(&self) -> Vec<Vec<bool>> {
+        let files = match &self.asking.deed {
+            Deed::Change(changes) => changes.len(),
+            Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => 0,
+        };
+        let of = |file| self.hunks.iter().filter(|taken| taken.file == file).map(|taken| taken.taken).collect();
+        (0..files).map(of).collect()
+    }
+
+    /// Whether there are hunks and none is taken.
+    #[must_use]
+    pub fn nothing(&self) -> bool {
+        !self.hunks.is_empty() && self.hunks.iter().all(|taken| !taken.taken)
+    }
+
+    /// Takes the selected hunk, or no longer.
+    pub fn toggle(&mut self) {
+        if let Some(taken) = self.hunks.get_mut(self.cursor) {
+            taken.taken = !taken.taken;
+        }
+    }
+
+    /// Goes on by hunks, so that the selected one is seen; without any, by rows.
+    pub fn step(&mut self, by: i64) {
+        if self.hunks.is_empty() {
+            return self.shift(by);
+        }
+        let last = i64::try_from(self.hunks.len() - 1).unwrap_or(0);
+        let here = i64::try_from(self.cursor).unwrap_or(0);
+        self.cursor = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+        if let Some(start) = self.starts.get(self.cursor) {
+            self.scroll = start.saturating_sub(1).min(self.seen.0.saturating_sub(self.seen.1));
+        }
+    }
+
+    /// Scrolls by rows.
+    pub fn shift(&mut self, by: i64) {
+        let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
+        let here = i64::try_from(self.scroll).unwrap_or(0);
+        self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+    }
+
+    /// Tells the texts of calls apart for the view's cache.
+    #[must_use]
+    pub fn key(&self, part: usize) -> Hash {
+        Fields::new("asking").text(&self.asking.tool).text(&self.asking.args).number(part as u64).finish()
+    }
+
+    /// The rules that could be made of it: the very same, and where it is one command the like of it. A line in which a shell
+    /// or the program could begin something else has no like: a star never speaks for it.
+    #[must_use]
+    pub fn rules(&self) -> Vec<Rule> {
+        let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
+        match &self.asking.deed {
+            Deed::Run(command) => {
+                let mut rules = vec![rule(Some(command.line.clone()))];
+                let words: Vec<&str> = command.line.split_whitespace().collect();
+                if words.len() > 2
+                    && !chains(&command.line)
+                    && indirect(&command.line).is_some_and(|found| found.is_empty())
+                {
+                    rules.push(rule(Some(format!("{} *", words[..2].join(" ")))));
+                }
+                rules
+            }
+            Deed::Change(changes) => {
+                let mut rules: Vec<Rule> = match changes.as_slice() {
+                    [one] => vec![rule(Some(one.path.clone()))],
+                    _ => Vec::new(),
+                };
+                let folder = changes.first().and_then(|change| change.path.rsplit_once('/'));
+                rules.extend(folder.map(|(folder, _)| rule(Some(format!("{folder}/*")))));
+                rules.push(rule(None));
+                rules
+            }
+            Deed::Foreign { .. } => {
+                // All of the server's: the name up to where its own begins.
+                let tool = &self.asking.tool;
+                let end = tool.get(PREFIX.len()..).and_then(|rest| rest.find("__"));
+                let all = end.map(|end| format!("{}*", &tool[..PREFIX.len() + end + 2]));
+                let all = all.map(|tool| Rule { tool, on: None, verdict: Verdict::Allow });
+                std::iter::once(rule(None)).chain(all).collect()
+            }
+            Deed::Look { .. } => vec![rule(None)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tool::consent::{Command, FileChange, Hunk};
+
+    fn ask(deed: Deed) -> Ask {
+        let asking = Asking { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+        Ask::new(BranchId(uuid::Uuid::nil()), Arc::new(asking))
+    }
+
+    #[test]
+    fn hunks_are_chosen_by_file() {
+        let change = |path: &str, hunks: usize| FileChange {
+            path: path.into(),
+            before: None,
+            after: None,
+            hunks: (0..hunks).map(|at| Hunk { old: at..at, new: at..at + 1 }).collect(),
+        };
+        let mut ask = ask(Deed::Change(vec![change("src/a.rs", 2), change("src/b.rs", 1)]));
+        ask.step(1);
+        ask.toggle();
+        assert_eq!(ask.chosen(), [vec![true, false], vec![true]]);
+        assert!(!ask.nothing());
+        ask.hunks.iter_mut().for_each(|taken| taken.taken = false);
+        assert!(ask.nothing());
+        let on: Vec<Option<String>> = ask.rules().into_iter().map(|rule| rule.on).collect();
+        assert_eq!(on, [Some("src/*".into()), None]);
+    }
+
+    #[test]
+    fn the_like_of_a_command_begins_with_its_first_two_words() {
+        let line =
+            |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
+        let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
+        assert_eq!(on(Deed::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
+        assert_eq!(on(Deed::Run(line("ls"))), ["ls"]);
+        assert_eq!(on(Deed::Run(line("git -c a=b log"))), ["git -c a=b log"]);
+        assert_eq!(
+            on(Deed::Run(line("ls; sleep 3; echo hi"))),
+            ["ls; sleep 3; echo hi"],
+            "a star would not speak for it"
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! Calls to tools that wait for a word: telling of them, looking at one, giving the word, the rules that a person gave.
+//! Not for: what a call would do (`domain::tool::consent`).
+
+use super::model::Ask;
+use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::tool::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Verdict};
+use crate::domain::tool::mcp;
+use crate::domain::tool::rerun::AgainState;
+use crate::engine::api::{Request, RuleAct, TraceAct};
+use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
+use crate::tui::model::status::{ASKING, Weight};
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::update::send;
+use std::sync::Arc;
+
+/// Bytes of a command's output that are kept for the screen.
+const SAID: usize = 16 * 1024;
+
+/// A call waits, or no longer does.
+pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Asking>>) {
+    let Some(live) = model.live.get_mut(&branch) else { return };
+    live.said.clear();
+    live.asks.clone_from(&asking);
+    let Some(asking) = asking else {
+        model.status.end(ASKING);
+        return model.layers.retain(
+            |layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE),
+        );
+    };
+    let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+    let text = format!("{} waits for your word: {key} looks at it.", mcp::shown(&asking.tool));
+    model.status.report(ASKING, text, model.now);
+}
+
+/// A piece of a command's output.
+pub(crate) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
+    let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
+    live.said.push_str(text);
+    if live.said.len() > SAID {
+        let mut from = live.said.len() - SAID / 2;
+        while !live.said.is_char_boundary(from) {
+            from += 1;
+        }
+        live.said.drain(..from);
+    }
+}
+
+/// The actions about such calls.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::AnswerTool => open(model),
+        Action::Rules => drop(send(model, Request::Rule(RuleAct::List), Pending::Rules, out)),
+        _ => decide(model, run, out),
+    }
+}
+
+/// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
+fn open(model: &mut Model) {
+    let before = model.layers.len();
+    model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
+    if model.layers.len() < before {
+        return;
+    }
+    let here = model.branch().map(|branch| branch.id);
+    let mut waiting: Vec<(BranchId, Arc<Asking>)> =
+        model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
+    waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
+    if let Some((branch, AgainState::Asks(asking))) = model.again.as_ref().map(|again| (again.branch, &again.state)) {
+        waiting.push((branch, asking.clone()));
+    }
+    match waiting.into_iter().next() {
+        Some((branch, asking)) => model.layers.push(Layer::Consent(Box::new(Ask::new(branch, asking)))),
+        None => model.status.say(Weight::Notice, "No tool waits for your word.", model.now),
+    }
+}
+
+fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let Some(Layer::Consent(ask)) = model.layers.last_mut() else { return };
+    ask.note = None;
+    match run {
+        Action::TakeHunk => ask.toggle(),
+        Action::AllowTool | Action::AllowAlways if ask.fresh(model.now) => {
+            ask.note = Some("It has only just come up: look at it first.".into());
+        }
+        Action::AllowTool | Action::AllowAlways if !ask.ended => {
+            ask.note = Some("Not all of it was on the screen: Page Down shows the rest, then y counts.".into());
+        }
+        Action::AllowTool if ask.nothing() => {
+            ask.note = Some("No change is chosen; Space takes one, n refuses them all.".into());
+        }
+        Action::AllowTool => {
+            let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.chosen());
+            give(model, (branch, index), Consent::Yes { hunks }, None, out);
+        }
+        Action::RefuseTool => {
+            let to = (ask.branch, ask.asking.index);
+            give(model, to, Consent::No { why: None }, None, out);
+        }
+        Action::RefuseWhy => {
+            let (branch, index) = (ask.branch, ask.asking.index);
+            let (title, purpose) = ("Refuse, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
+            model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
+        }
+        Action::AllowAlways if ask.asking.deed.steers().is_some() => {
+            ask.note =
+                Some("This file steers the program: no rule allows a change of it, only a yes each time.".into());
+        }
+        Action::AllowAlways => {
+            let question = always(ask);
+            model.layers.push(Layer::Question(question));
+        }
+        _ => {}
+    }
+}
+
+/// Gives a word.
+pub(crate) fn give(
+    model: &mut Model,
+    (branch, index): (BranchId, usize),
+    consent: Consent,
+    always: Option<(RuleScope, Rule)>,
+    out: &mut Vec<Cmd>,
+) {
+    model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
+    let request = match index {
+        BESIDE => Request::Traces(TraceAct::Word { consent, always }),
+        _ => Request::Consent { branch, index, consent, always },
+    };
+    send(model, request, Pending::Act, out);
+}
+
+fn always(ask: &Ask) -> Question {
+    let mut choices = vec![('n', "no, only this time or not at all".to_owned(), Act::Close)];
+    let keys = "1234567890";
+    let rules = ask.rules();
+    let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, every session")];
+    let all = rules.iter().flat_map(|rule| scopes.iter().map(move |scope| (rule, scope)));
+    for (key, (rule, (scope, place))) in keys.chars().zip(all) {
+        let act = Act::Always(ask.branch, ask.asking.index, *scope, rule.clone());
+        // The place first: a long line is cut at its end.
+        choices.push((key, format!("{place}: allow {}", words(rule)), act));
+    }
+    Question {
+        title: "Allow it from now on without asking?".into(),
+        words: vec![
+            "It is done now, and whatever fits the rule is done without asking. * is anything, but no rule with a * \
+             speaks for a line with ; | & < > or $(: such a line is allowed word for word. /rules lists the rules and takes \
+             them off."
+                .into(),
+        ],
+        choices,
+        cursor: 0,
+    }
+}
+
+/// A rule without its verdict.
+fn words(rule: &Rule) -> String {
+    let on = rule.on.as_ref().map_or_else(|| " on anything".to_owned(), |on| format!(" {on:?}"));
+    format!("{}{on}", rule.tool)
+}
+
+/// The rules came.
+pub(crate) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
+    let verdict = |rule: &Rule| match rule.verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask => "ask about",
+        Verdict::Deny => "deny",
+    };
+    let place = |scope: RuleScope| match scope {
+        RuleScope::Session => "this session",
+        RuleScope::Folder => "this folder",
+        RuleScope::Config => "settings",
+    };
+    let entry = |(scope, rule): (RuleScope, Rule)| Entry {
+        label: format!("{} {}", verdict(&rule), words(&rule)),
+        detail: place(scope).to_owned(),
+        choice: Choice::Rule(scope, rule),
+    };
+    let mut entries: Vec<Entry> = rules.into_iter().map(entry).collect();
+    if entries.is_empty() {
+        let label = "No rules: what only looks is done, anything else asks.".to_owned();
+        entries.push(Entry { label, detail: String::new(), choice: Choice::Nothing });
+    }
+    let known = model.layers.iter_mut().find_map(|layer| match layer {
+        Layer::Picker(picker) if picker.kind == Kind::Rules => Some(picker),
+        _ => None,
+    });
+    if let Some(picker) = known {
+        return picker.fill(entries);
+    }
+    let mut picker = Picker::new(Kind::Rules);
+    picker.fill(entries);
+    model.layers.push(Layer::Picker(picker));
+}
+
+/// Takes the selected rule off.
+pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
+    send(model, Request::Rule(RuleAct::Set { scope, rule, on: false }), Pending::Act, out);
+    send(model, Request::Rule(RuleAct::List), Pending::Rules, out);
+}

@@ -1,0 +1,200 @@
+//! A call to a tool that waits for a word: all that it would do, nothing of it hidden.
+//! Not for: the list of tool calls (`tools`).
+
+use super::model::{AROUND, Ask};
+use crate::domain::tool::consent::{Deed, FileChange};
+use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
+use crate::domain::tool::mcp::{OUTSIDE, shown};
+use crate::tui::model::{Action, When};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::cache::{Cache, Of};
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// What moving about needs to know: rows there are and rows of a page; where each hunk begins.
+pub(crate) type Landed = ((usize, usize), Vec<usize>);
+
+pub(crate) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
+    paint::wipe(area, buf);
+    let title = format!("{} waits for your word", shown(&ask.asking.tool));
+    let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, ask, usize::from(area.width)), edge, buf);
+    }
+    let inside = match &ask.note {
+        Some(note) => {
+            let last = Rect { y: inside.bottom().saturating_sub(1), height: inside.height.min(1), ..inside };
+            let line = paint::cut(look.theme, Ink::Warn, note, usize::from(inside.width));
+            paint::line(look.theme, &line, last, buf);
+            Rect { height: inside.height.saturating_sub(1), ..inside }
+        }
+        None => inside,
+    };
+    let width = usize::from(inside.width.saturating_sub(1).max(1));
+    let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
+    for (at, taken) in ask.hunks.iter().enumerate() {
+        let Deed::Change(changes) = &ask.asking.deed else { break };
+        let Some(change) = changes.get(taken.file) else { continue };
+        if taken.hunk == 0 {
+            rows.extend(file(change, width));
+        }
+        starts.push(rows.len());
+        rows.push(mark(look, ask, at, change));
+        let of = Of::Text(ask.key(at), true);
+        let lines = cache.rows(of, inside.width, || hunk(change, taken.hunk, width));
+        rows.extend(lines.iter().cloned());
+    }
+    let end = if ask.hunks.is_empty() { end } else { rows.len() };
+    let inside = tail(look, &rows[..end], rows.len(), ask.scroll, inside, buf);
+    let page = usize::from(inside.height);
+    let from = ask.scroll.min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
+    ((rows.len(), page), starts)
+}
+
+/// The last rows of what would be done, at the bottom while they are not reached yet. Gives the room above them.
+fn tail(look: &Look<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
+    const LAST: usize = 2;
+    let height = usize::from(inside.height);
+    let above = height.saturating_sub(LAST + 1);
+    let below = rows.len().saturating_sub(scroll + above);
+    if all <= height || above < LAST || below <= LAST || scroll + height >= all {
+        return inside;
+    }
+    let split = inside.height - u16::try_from(LAST + 1).unwrap_or(0);
+    let (room, edge) = (Rect { height: split, ..inside }, Rect { y: inside.y + split, height: 1, ..inside });
+    let words = format!("{} rows more; it ends with:", text::number((below - LAST) as u64));
+    paint::line(look.theme, &Line::of(Ink::Warn, &words), edge, buf);
+    let last = Rect { y: edge.y + 1, height: inside.height - split - 1, ..inside };
+    paint::lines(look.theme, rows.iter().skip(rows.len() - LAST), last, buf);
+    room
+}
+
+fn hints(look: &Look<'_>, ask: &Ask, width: usize) -> Line {
+    let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "do the chosen ones" } else { "do it" };
+    let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "refuse")];
+    if !ask.hunks.is_empty() {
+        words.push((Action::TakeHunk, "choose"));
+    }
+    words.extend([(Action::RefuseWhy, "refuse with a word"), (Action::AllowAlways, "always")]);
+    words.push((Action::Leave, "later"));
+    crate::tui::screens::summaries::view_accepted::hint_line(look, When::Consent, &words, width)
+}
+
+/// What stands above the changes: for a command, all there is; and where what would be done ends in it.
+fn head(ask: &Ask, width: usize) -> (Vec<Line>, usize) {
+    let (mut rows, mut end) = (Vec::new(), None);
+    if let Some(rule) = &ask.asking.rule {
+        let on = rule.on.as_deref().unwrap_or("anything");
+        rows.extend(Flow::plain(&format!("A rule says to ask about {} on {on}.", rule.tool), width, Ink::Dim));
+    }
+    match &ask.asking.deed {
+        Deed::Run(command) => {
+            rows.extend(Flow::plain(&headed("This command would run", &command.line), width, Ink::Dim));
+            rows.push(Line::new());
+            rows.extend(whole(&command.line, width));
+            end = Some(rows.len());
+            rows.push(Line::new());
+            let folder = if command.folder.is_empty() { "the workspace's root" } else { &command.folder };
+            let place = format!("In {folder}, for at most {} seconds.", command.seconds);
+            rows.extend(Flow::plain(&place, width, Ink::Text));
+            rows.push(Line::new());
+            for line in &command.protection {
+                rows.extend(Flow::plain(line, width, Ink::Dim));
+            }
+        }
+        Deed::Foreign { server, tool, looks } => {
+            // Above the call: its arguments may fill the screen.
+            rows.extend(Flow::plain(
+                &format!("A tool of the server {server} would be called. {OUTSIDE}"),
+                width,
+                Ink::Warn,
+            ));
+            if *looks {
+                let says = "The server says that it only looks; nothing here makes sure of it.";
+                rows.extend(Flow::plain(says, width, Ink::Text));
+            }
+            rows.push(Line::new());
+            let args = laid_out(&ask.asking.args);
+            rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
+            rows.extend(whole(&args, width));
+        }
+        Deed::Look { what } => rows.extend(Flow::exact(&format!("It would look at {what}"), width, Ink::Text)),
+        Deed::Change(changes) => {
+            let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            let files = text::counted(changes.len() as u64, "file");
+            let come =
+                if more == 1 { "1 line comes".to_owned() } else { format!("{} lines come", text::number(more as u64)) };
+            let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
+            let words = format!("{files} would change: {come}, {go}.");
+            rows.extend(Flow::plain(&words, width, Ink::Text));
+            if let Some((path, what)) = ask.asking.deed.steers() {
+                rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+            }
+        }
+    }
+    let end = end.unwrap_or(rows.len());
+    (rows, end)
+}
+
+/// Words over a text, with how long it is where that is not seen at once.
+fn headed(words: &str, text: &str) -> String {
+    length(text).map_or_else(|| format!("{words}:"), |length| format!("{words} ({length}):"))
+}
+
+/// A text of which nothing can hide.
+fn whole(raw: &str, width: usize) -> Vec<Line> {
+    folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
+}
+
+fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
+    let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
+    Flow::plain(&row.words(), width, ink)
+}
+
+/// Arguments as JSON over several lines, each text still as it is sent; what is no JSON stays as it came.
+fn laid_out(args: &str) -> String {
+    let read = serde_json::from_str::<serde_json::Value>(args);
+    read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
+}
+
+fn file(change: &FileChange, width: usize) -> Vec<Line> {
+    let what = match (&change.before, &change.after) {
+        (None, _) => "new file",
+        (_, None) => "deleted",
+        _ => "changed",
+    };
+    let mut rows = vec![Line::new()];
+    rows.extend(Flow::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
+    rows
+}
+
+fn mark(look: &Look<'_>, ask: &Ask, at: usize, change: &FileChange) -> Line {
+    let taken = ask.hunks[at];
+    let hunk = &change.hunks[taken.hunk];
+    let glyphs = &look.theme.glyphs;
+    let (ink, sign) = if taken.taken { (Ink::Good, glyphs.ok) } else { (Ink::Excluded, glyphs.out) };
+    let here = if at == ask.cursor { glyphs.folded } else { " " };
+    let words = format!("@@ -{},{} +{},{} @@", hunk.old.start + 1, hunk.old.len(), hunk.new.start + 1, hunk.new.len());
+    let line = Line::of(Ink::Accent, here).with(ink, &format!(" {sign} ")).with(Ink::Dim, &words);
+    if taken.taken { line } else { line.with(Ink::Excluded, "  left out") }
+}
+
+/// A hunk with the lines around it, all of them whole.
+fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
+    let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
+    let said = one.unified(AROUND);
+    let body = said.trim_end_matches('\n').splitn(4, '\n').nth(3).unwrap_or_default();
+    let ink = |row: &Row| match row.sign() {
+        Some('+') => Ink::Good,
+        Some('-') => Ink::Danger,
+        _ => Ink::Dim,
+    };
+    folded_difference(body).iter().flat_map(|row| shown_row(row, width, ink(row))).collect()
+}

@@ -1,0 +1,60 @@
+//! A side question and its answer, beside the chat.
+//! Not for: asking it (`update`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::call::run::RunCard;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct AsidePane {
+    /// The branch in whose context it is asked.
+    pub branch: BranchId,
+    /// The question, unsanitised.
+    pub question: String,
+    /// The ticket of what was asked.
+    pub ticket: u64,
+    /// Its call, once it is made.
+    pub run: Option<RunId>,
+    /// The answer so far, unsanitised, state block included.
+    pub text: String,
+    /// Tokens so far.
+    pub tokens: u32,
+    /// Millionths of a dollar so far.
+    pub cost: Option<u64>,
+    /// Its card, once it is over.
+    pub card: Option<Box<RunCard>>,
+    /// Why it failed, where it did.
+    pub failure: Option<Failure>,
+    /// Rows scrolled past.
+    pub scroll: usize,
+    /// Rows it had and rows there were room for, when last drawn.
+    pub seen: (usize, usize),
+}
+
+impl AsidePane {
+    /// A question that is about to be asked.
+    #[must_use]
+    pub fn new(branch: BranchId, question: &str, ticket: u64) -> Self {
+        Self {
+            branch,
+            question: question.to_owned(),
+            ticket,
+            run: None,
+            text: String::new(),
+            tokens: 0,
+            cost: None,
+            card: None,
+            failure: None,
+            scroll: 0,
+            seen: (0, 1),
+        }
+    }
+
+    /// Scrolls.
+    pub fn step(&mut self, by: i64) {
+        let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(i64::MAX);
+        let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).clamp(0, last);
+        self.scroll = usize::try_from(here).unwrap_or(0);
+    }
+}

@@ -1,0 +1,86 @@
+//! Side questions: asking one, its answer beside the chat, dropping it, keeping it after all.
+//! Not for: messages on a branch (`ask`).
+
+use super::model::AsidePane;
+use crate::domain::base::failure::Failure;
+use crate::engine::api::{Answer, AsideView, Request};
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::{send, trouble};
+
+/// `/aside TEXT`
+pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if words.is_empty() {
+        let text = "/aside wants the question: /aside What does that word mean?";
+        return model.status.say(Weight::Trouble, text, model.now);
+    }
+    leave(model, out);
+    let ticket = send(model, Request::Aside { branch, text: words.into() }, Pending::Aside, out);
+    model.layers.push(Layer::Aside(Box::new(AsidePane::new(branch, words, ticket))));
+}
+
+fn pane(model: &mut Model) -> Option<&mut AsidePane> {
+    model.layers.iter_mut().rev().find_map(|layer| match layer {
+        Layer::Aside(pane) => Some(pane.as_mut()),
+        _ => None,
+    })
+}
+
+/// The call is made, or could not be.
+pub(crate) fn asked(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    let mine = pane(model).is_some_and(|pane| pane.ticket == ticket);
+    match result {
+        Ok(Answer::Asked { run }) if mine => {
+            if let Some(pane) = pane(model) {
+                pane.run = Some(run);
+            }
+        }
+        // It was left before its call was made.
+        Ok(Answer::Asked { run }) => drop(send(model, Request::DropAside { run }, Pending::Kept, out)),
+        Ok(_) => {}
+        Err(failure) => {
+            if mine {
+                model.layers.retain(|layer| !matches!(layer, Layer::Aside(_)));
+            }
+            trouble(model, &failure);
+        }
+    }
+}
+
+/// The answer went on.
+pub(crate) fn came(model: &mut Model, view: AsideView) {
+    let Some(pane) = pane(model) else { return };
+    let fresh = pane.run.is_none() && pane.branch == view.branch && *pane.question == *view.question;
+    if pane.run != Some(view.run) && !fresh {
+        return;
+    }
+    pane.run = Some(view.run);
+    pane.text = view.text;
+    (pane.tokens, pane.cost, pane.card, pane.failure) = (view.tokens, view.cost_micro, view.card, view.failure);
+}
+
+/// Leaves it: nothing of it is kept but that the call was made. False where there is none.
+pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    if !matches!(model.layers.last(), Some(Layer::Aside(_))) {
+        return false;
+    }
+    let Some(Layer::Aside(pane)) = model.layers.pop() else { return false };
+    if let Some(run) = pane.run {
+        send(model, Request::DropAside { run }, Pending::Act, out);
+    }
+    true
+}
+
+/// Keeps it as a branch.
+pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Aside(pane)) = model.layers.last() else {
+        return model.status.say(Weight::Notice, "Only a side question is kept this way.", model.now);
+    };
+    match (pane.run, &pane.card) {
+        (Some(run), Some(_)) => drop(send(model, Request::KeepAside { run }, Pending::Fork(None), out)),
+        _ => model.status.say(Weight::Trouble, "Its answer is still coming: wait for it, or leave.", model.now),
+    }
+}

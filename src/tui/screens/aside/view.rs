@@ -1,0 +1,87 @@
+//! A side question and its answer, at the right of the chat; over all of it where there is no room beside.
+//!
+//! ```text
+//! ┌ Aside: not in the tree ──────┐
+//! │ you                          │
+//! │ What does that word mean?    │
+//! │ gpt-4.1-mini · 1,204 in …    │
+//! │ It means …                   │
+//! └ b keep as a branch  Esc drop ┘
+//! ```
+//! Not for: what keys do with it (`update`).
+
+use super::model::AsidePane;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::state;
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::cache::{Cache, Of};
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// From this width on the chat stays in view beside it.
+const BESIDE: u16 = 90;
+
+/// Draws it. Gives the rows that it has, and those that there is room for.
+pub(crate) fn draw(
+    look: &Look<'_>,
+    pane: &AsidePane,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) -> (usize, usize) {
+    let width = if area.width >= BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
+    let place = Rect { x: area.right() - width, width, ..area };
+    paint::wipe(place, buf);
+    let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, ": no message of the tree");
+    let inside = look.frame(title, true, place, buf);
+    if place.height >= 2 {
+        let words = [(Action::KeepAside, "keep as a branch"), (Action::Leave, "drop it"), (Action::Copy, "copy")];
+        let words = if pane.card.is_some() { &words[..] } else { &words[1..2] };
+        let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
+        paint::caption(look.theme, view_accepted::hint_line(look, When::Trials, words, usize::from(width)), edge, buf);
+    }
+    let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
+    let room = within.width.saturating_sub(1).max(1);
+    let wide = usize::from(room);
+    let mut rows = vec![Line::of(Ink::You, "you")];
+    rows.extend(Flow::plain(pane.question.trim(), wide, Ink::Text));
+    rows.push(Line::new());
+    rows.extend(Flow::plain(&account(look, pane), wide, Ink::Dim));
+    rows.push(Line::new());
+    let over = pane.card.is_some();
+    let words = if over {
+        state::strip(&pane.text, true)
+    } else {
+        pane.text[..state::shown_while_streaming(&pane.text)].to_owned()
+    };
+    let of = Of::Text(Hash::of(words.as_bytes()), false);
+    rows.extend(cache.rows(of, room, || Flow::all(&words, wide, Ink::Text)).iter().cloned());
+    if let Some(failure) = &pane.failure {
+        rows.extend(Flow::plain(&failure.to_string(), wide, Ink::Danger));
+    }
+    let height = usize::from(inside.height);
+    let from = pane.scroll.min(rows.len().saturating_sub(height));
+    paint::lines(look.theme, rows.iter().skip(from), within, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
+    (rows.len(), height)
+}
+
+/// What it took, or how far it is.
+fn account(look: &Look<'_>, pane: &AsidePane) -> String {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
+    match &pane.card {
+        Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.words(card.est_total, &dot)),
+        None if pane.run.is_none() => "Its context is being put together.".to_owned(),
+        None => {
+            let tokens = text::number(u64::from(pane.tokens));
+            format!("{} coming{dot}{tokens} tok est{cost}", look.theme.glyphs.running)
+        }
+    }
+}

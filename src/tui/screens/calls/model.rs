@@ -1,0 +1,163 @@
+//! The calls of a session, of which two are compared, and what differs between two of them.
+//! Not for: what keys do (`update`).
+
+use crate::domain::base::ids::RunId;
+use crate::domain::call::run::RunCard;
+use crate::domain::planning::diff::{Delta, ItemHistory, Kind, PlanDiff};
+
+/// The list of calls.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// They, newest first.
+    pub cards: Vec<RunCard>,
+    /// They are being read.
+    pub loading: bool,
+    /// The selected one.
+    pub cursor: usize,
+    /// The one that was taken to be compared with another.
+    pub chosen: Option<RunId>,
+    /// The one to select once they are there.
+    pub wanted: Option<RunId>,
+}
+
+impl Calls {
+    /// An empty list that is being read.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
+    }
+
+    /// Takes calls in, oldest first; the selection stays on its call.
+    pub fn fill(&mut self, mut cards: Vec<RunCard>) {
+        let selected = self.wanted.take().or_else(|| self.selected().map(|card| card.id));
+        cards.reverse();
+        let found = cards.iter().position(|card| Some(card.id) == selected);
+        self.cursor = found.unwrap_or(self.cursor).min(cards.len().saturating_sub(1));
+        (self.cards, self.loading) = (cards, false);
+    }
+
+    /// Takes a call in that began or changed.
+    pub fn put(&mut self, card: &RunCard) {
+        match self.cards.iter_mut().find(|known| known.id == card.id) {
+            Some(known) => *known = card.clone(),
+            None if !self.loading => {
+                self.cards.insert(0, card.clone());
+                self.cursor = (self.cursor + 1).min(self.cards.len() - 1);
+            }
+            None => {}
+        }
+    }
+
+    /// The selected call.
+    #[must_use]
+    pub fn selected(&self) -> Option<&RunCard> {
+        self.cards.get(self.cursor)
+    }
+
+    /// Moves the selection.
+    pub fn step(&mut self, by: i64) {
+        self.cursor = moved(self.cursor, by, self.cards.len().saturating_sub(1));
+    }
+
+    /// Takes the selected call to be compared with another, or no longer.
+    pub fn choose(&mut self) {
+        let id = self.selected().map(|card| card.id);
+        self.chosen = if self.chosen == id { None } else { id };
+    }
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One line of what differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// A kind of difference, how many there are, and what they add in tokens.
+    Kind(Kind, usize, i64),
+    /// One of them.
+    Delta(usize),
+}
+
+/// What differs between two calls, on the screen.
+#[derive(Clone, Debug, Default)]
+pub struct DiffView {
+    /// It; none while it is worked out.
+    pub diff: Option<Box<PlanDiff>>,
+    /// The ticket of what was asked.
+    pub ticket: u64,
+    /// The lines.
+    pub entries: Vec<Entry>,
+    /// The selected line.
+    pub cursor: usize,
+    /// Rows of the detail that are scrolled past.
+    pub scroll: usize,
+    /// Rows the list had when last drawn.
+    pub page: u16,
+}
+
+impl DiffView {
+    /// Takes a difference in.
+    pub fn show(&mut self, diff: Box<PlanDiff>) {
+        self.entries.clear();
+        for kind in Kind::ALL {
+            let (count, tokens) = diff.sum(kind);
+            if count > 0 {
+                self.entries.push(Entry::Kind(kind, count, tokens));
+                let own = diff.deltas.iter().enumerate().filter(|(_, delta)| delta.kind() == kind);
+                self.entries.extend(own.map(|(at, _)| Entry::Delta(at)));
+            }
+        }
+        self.diff = Some(diff);
+        self.cursor = usize::from(!self.entries.is_empty());
+        self.scroll = 0;
+    }
+
+    /// The selected difference.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Delta> {
+        match self.entries.get(self.cursor)? {
+            Entry::Delta(at) => self.diff.as_ref()?.deltas.get(*at),
+            Entry::Kind(..) => None,
+        }
+    }
+
+    /// Moves the selection, past headings.
+    pub fn step(&mut self, by: i64) {
+        self.cursor = moved(self.cursor, by, self.entries.len().saturating_sub(1));
+        self.scroll = 0;
+        let acts = |entry: &Entry| matches!(entry, Entry::Delta(_));
+        if self.entries.get(self.cursor).is_some_and(acts) {
+            return;
+        }
+        let after = self.entries.iter().skip(self.cursor).position(acts).map(|n| self.cursor + n);
+        let before = self.entries.iter().take(self.cursor).rposition(acts);
+        let found = if by < 0 { before.or(after) } else { after.or(before) };
+        self.cursor = found.unwrap_or(self.cursor);
+    }
+}
+
+/// An item over the calls of a branch, to be read.
+#[derive(Clone, Debug)]
+pub struct Tale {
+    /// It.
+    pub history: Box<ItemHistory>,
+    /// Rows scrolled past.
+    pub scroll: usize,
+    /// Rows it had and rows there were room for, when last drawn.
+    pub seen: (usize, usize),
+}
+
+impl Tale {
+    /// Scrolls.
+    pub fn step(&mut self, by: i64) {
+        self.scroll = moved(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+    }
+}
+
+fn moved(at: usize, by: i64, last: usize) -> usize {
+    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
+}

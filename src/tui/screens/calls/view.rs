@@ -1,0 +1,157 @@
+//! The calls that were made, newest first, the selected one in full below; two of them can be compared.
+//! Not for: what differs between two (`view_diff`).
+
+use super::model::Calls;
+use crate::domain::base::time;
+use crate::domain::call::run::{RunCard, RunStatus};
+use crate::tui::model::{Action, When};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Keys with words, as many as fit on a lower edge.
+pub(crate) fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize) -> Line {
+    let mut line = Line::new();
+    for (action, word) in words {
+        let key = look.key_in(*action, When::Calls);
+        if line.width() + text::width(&key) + text::width(word) + 7 > width {
+            continue;
+        }
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
+}
+
+pub(crate) fn draw(look: &Look<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Calls that were made"), true, area, buf);
+    let enter = match (calls.chosen, calls.selected()) {
+        (Some(chosen), Some(card)) if chosen != card.id => "what changed between the two",
+        _ => "what changed since the call before",
+    };
+    if area.height >= 2 {
+        let words = [(Action::Open, enter), (Action::ChooseCall, "take as one of two"), (Action::Leave, "leave")];
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
+    }
+    if calls.cards.is_empty() {
+        let none =
+            "No call was made in this session yet. Each call is written down here with its plan, before it is made.";
+        let words = if calls.loading { "They are being read." } else { none };
+        let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
+        return paint::lines(look.theme, &rows, inside, buf);
+    }
+    let below = inside.height.saturating_sub(4).min(7);
+    let list = Rect { height: inside.height - below, ..inside };
+    let page = usize::from(list.height);
+    let from = calls.cursor.saturating_sub(page / 2).min(calls.cards.len().saturating_sub(page));
+    let bar = u16::from(calls.cards.len() > page);
+    for ((at, card), row) in calls.cards.iter().enumerate().skip(from).zip(list.rows()) {
+        let row = Rect { width: row.width.saturating_sub(bar), ..row };
+        one(look, calls, card, row, buf);
+        look.item(row, at);
+        if at == calls.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(calls.cards.len()), count(page), list, buf);
+    if let (Some(card), true) = (calls.selected(), below > 1) {
+        let rule = Rect { y: list.bottom(), height: 1, ..inside };
+        let line = look.theme.glyphs.rule.repeat(usize::from(rule.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &line), rule, buf);
+        if look.model.status.shown().is_some() {
+            paint::wipe(rule, buf);
+            crate::tui::chat::view::composer::notice(look, rule, buf);
+        }
+        let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
+        paint::lines(look.theme, &detail(look, card, usize::from(room.width).max(1)), room, buf);
+    }
+}
+
+fn sign(look: &Look<'_>, status: RunStatus) -> (Ink, &'static str) {
+    let glyphs = &look.theme.glyphs;
+    match status {
+        RunStatus::Open => (Ink::Accent, glyphs.running),
+        RunStatus::Complete => (Ink::Good, glyphs.ok),
+        RunStatus::Truncated | RunStatus::Cancelled | RunStatus::Interrupted => (Ink::Warn, glyphs.out),
+        RunStatus::Errored => (Ink::Danger, glyphs.fail),
+    }
+}
+
+fn one(look: &Look<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buffer) {
+    let glyphs = &look.theme.glyphs;
+    let taken = if calls.chosen == Some(card.id) { glyphs.branch } else { " " };
+    let offset = look.model.facts.offset;
+    let wide = area.width >= 70;
+    let day = if wide { format!("{} ", time::date(card.at, offset)) } else { String::new() };
+    let (ink, sign) = sign(look, card.status);
+    let mut label = Line::of(Ink::Accent, &format!("{taken} ")).with(ink, &format!("{sign} "));
+    label.push(Ink::Dim, &format!("{day}{} ", time::clock(card.at, offset)));
+    let name = branch(look, card);
+    label.push(Ink::Text, &format!("{} ", pad(&text::fit(&name, 14, glyphs.ellipsis), 14)));
+    let tokens = prompt(card).0;
+    let cost =
+        card.cost_micro.filter(|_| wide).map_or_else(String::new, |micro| format!("  {:>8}", text::money(micro)));
+    let value = Line::of(Ink::Text, &format!("{:>7}{cost}", text::number(tokens)));
+    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
+    label.push(Ink::Dim, &text::fit(&asked(look, card), room, glyphs.ellipsis));
+    paint::pair(look.theme, &label, &value, area, buf);
+}
+
+fn pad(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text::width(text))))
+}
+
+fn branch(look: &Look<'_>, card: &RunCard) -> String {
+    let session = look.model.session.as_ref();
+    session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
+}
+
+/// Tokens of the prompt: what the server said, else the estimate.
+fn prompt(card: &RunCard) -> (u64, &'static str) {
+    match card.usage.prompt {
+        Some(n) => (u64::from(n), "actual"),
+        None => (u64::from(card.est_total), "est"),
+    }
+}
+
+/// First words of what was asked, and which round of tools it was.
+fn asked(look: &Look<'_>, card: &RunCard) -> String {
+    let session = look.model.session.as_ref();
+    let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
+    let words = head.map(|head| head.preview.clone()).unwrap_or_default();
+    match card.round {
+        _ if card.edited => format!("(edited by hand) {words}"),
+        0 | 1 => words,
+        round => format!("(round {round}) {words}"),
+    }
+}
+
+fn detail(look: &Look<'_>, card: &RunCard, room: usize) -> Vec<Line> {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let words = asked(look, card);
+    let mut rows: Vec<Line> = Flow::plain(&words, room, Ink::Text).into_iter().take(2).collect();
+    let mut facts = vec![card.status.name().to_owned(), format!("{} / {}", card.profile, card.model)];
+    facts.push(format!("policy {}", card.policy));
+    facts.push(format!("mode {}", card.mode.title()));
+    facts.extend(card.edited.then(|| "edited by hand".to_owned()));
+    rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
+    let (tokens, label) = prompt(card);
+    let mut sums = vec![format!("prompt {} tok {label}", text::number(tokens))];
+    sums.extend(card.usage.completion.map(|n| format!("answer {} tok", text::number(u64::from(n)))));
+    sums.extend(card.cost_micro.map(text::money));
+    sums.extend(card.total_ms.map(text::duration));
+    rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));
+    rows.extend(Flow::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
+    rows.extend(card.error.iter().flat_map(|error| Flow::plain(error, room, Ink::Danger)));
+    for told in &card.diagnostics {
+        rows.extend(Flow::plain(&told.what, room, Ink::Warn));
+        rows.extend(Flow::plain(&told.raw, room, Ink::Dim).into_iter().take(4));
+    }
+    rows
+}

@@ -1,0 +1,284 @@
+//! What differs between two calls: rows by kind of difference, each with who or what caused it, the selected one in full
+//! beside or below; and an item over the calls of a branch.
+//!
+//! ```text
+//! ┌ call …9e8c on main → the next call on main ──────────────────┐
+//! │ 830 → 1,120 tok est (+290) · mode Light → Off                │
+//! │ 3 rows (630 tok est) go in both as they were                 │
+//! │ entered 1                            +8 │ your message …     │   below 100 columns one under the other
+//! │   turn 4  What about hornets?  you   +8 │ by you: …          │
+//! └ keys ────────────────────────────────────────────────────────┘
+//! ```
+//! Not for: the list of calls (`view`).
+
+use super::model::{DiffView, Entry, Tale};
+use super::view::hint_line;
+use crate::domain::base::time;
+use crate::domain::planning::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Stay};
+use crate::tui::model::Action;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Stays of an item that the overlay shows, the newest first.
+const LATELY: usize = 3;
+/// Rows of the head.
+const HEAD: u16 = 3;
+
+/// How many rows of the screen the list has.
+pub(crate) fn list_rows(area: Rect) -> u16 {
+    split(crate::tui::view::layout::inside(area)).0.height
+}
+
+fn split(inside: Rect) -> (Rect, Rect) {
+    let head = inside.height.min(HEAD);
+    let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
+    if body.width >= 100 {
+        let left = body.width * 60 / 100;
+        return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
+    }
+    let top = (body.height * 3 / 5).max(body.height.min(3));
+    (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
+}
+
+pub(crate) fn draw(look: &Look<'_>, view: &DiffView, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let title = view.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(look, diff));
+    let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
+    let inside = look.frame(title, true, area, buf);
+    if area.height >= 2 {
+        let words =
+            [(Action::Open, "its history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
+    }
+    let Some(diff) = &view.diff else {
+        return paint::line(look.theme, &Line::of(Ink::Dim, "It is being worked out."), inside, buf);
+    };
+    head(look, diff, inside, buf);
+    let (list, detail) = split(inside);
+    if view.entries.is_empty() {
+        let words = "Every row goes, or stays out, as it did.";
+        return paint::lines(look.theme, &Flow::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
+    }
+    entries(look, view, diff, list, buf);
+    let Some(delta) = view.selected() else { return };
+    let rows = full(look, delta, usize::from(detail.width).max(1));
+    let scroll = view.scroll.min(rows.len().saturating_sub(1));
+    if detail.width == inside.width && !detail.is_empty() {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &rule), detail, buf);
+        let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
+        paint::lines(look.theme, rows.iter().skip(scroll), below, buf);
+    } else {
+        paint::beside(look.theme, detail, buf);
+        paint::lines(look.theme, rows.iter().skip(scroll), detail, buf);
+    }
+}
+
+fn title(look: &Look<'_>, diff: &PlanDiff) -> String {
+    let (from, to) = (named(look, &diff.before), named(look, &diff.after));
+    format!("What changed: {from} {} {to}", look.theme.glyphs.becomes)
+}
+
+/// `main 14:02`, or `the next call on main`.
+fn named(look: &Look<'_>, call: &Call) -> String {
+    match call.at {
+        Some(at) => format!("{} {}", call.name, time::clock(at, look.model.facts.offset)),
+        None if call.run.is_none() && !call.name.is_empty() => format!("the next call on {}", call.name),
+        None => format!("plan {}", call.plan.short()),
+    }
+}
+
+fn signed(n: i64) -> String {
+    let sign = if n < 0 { "-" } else { "+" };
+    format!("{sign}{}", text::number(n.unsigned_abs()))
+}
+
+fn head(look: &Look<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
+    let becomes = look.theme.glyphs.becomes;
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let (old, new) = (diff.before.tokens, diff.after.tokens);
+    let mut sum = Line::of(
+        Ink::Heading,
+        &format!("{} {becomes} {} tok est", text::number(u64::from(old)), text::number(u64::from(new))),
+    );
+    sum.push(Ink::Accent, &format!(" ({})", signed(i64::from(new) - i64::from(old))));
+    for setting in &diff.settings {
+        sum.push(Ink::Text, &format!("{dot}{} {} {becomes} {}", setting.name, setting.before, setting.after));
+    }
+    let rows = text::counted(u64::from(diff.same), "row");
+    let verb = if diff.same == 1 { "goes" } else { "go" };
+    let same = format!("{rows} ({} tok est) {verb} in both as before", text::number(u64::from(diff.same_tokens)));
+    let last = Rect { y: area.y + 2, height: 1, ..area };
+    for (line, row) in [sum, Line::of(Ink::Dim, &same)].iter().zip(area.rows()) {
+        paint::line(look.theme, line, row, buf);
+    }
+    if area.height > 1 && look.model.status.shown().is_some() {
+        let row = Rect { y: area.y + 1, height: 1, ..area };
+        paint::wipe(row, buf);
+        crate::tui::chat::view::composer::notice(look, row, buf);
+    }
+    if area.height > 2 {
+        paint::right(look.theme, &Line::of(Ink::Dim, "tok est"), Rect { width: split(area).0.width, ..last }, buf);
+    }
+}
+
+fn entries(look: &Look<'_>, view: &DiffView, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
+    let page = usize::from(area.height);
+    let from = view.cursor.saturating_sub(page / 2).min(view.entries.len().saturating_sub(page));
+    for ((at, entry), row) in view.entries.iter().enumerate().skip(from).zip(area.rows()) {
+        match *entry {
+            Entry::Kind(kind, count, tokens) => {
+                let label = Line::of(ink(kind), &format!("{} {count}", kind.title()));
+                paint::pair(look.theme, &label, &Line::of(Ink::Dim, &signed(tokens)), row, buf);
+            }
+            Entry::Delta(index) => {
+                if let Some(delta) = diff.deltas.get(index) {
+                    one(look, delta, row, buf);
+                }
+            }
+        }
+        look.item(row, at);
+        if at == view.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+}
+
+fn ink(kind: Kind) -> Ink {
+    match kind {
+        Kind::Entered => Ink::Good,
+        Kind::Left => Ink::Excluded,
+        Kind::Moved | Kind::Changed | Kind::Reason => Ink::Accent,
+        Kind::Shortened | Kind::Lengthened => Ink::Leased,
+    }
+}
+
+fn one(look: &Look<'_>, delta: &Delta, area: Rect, buf: &mut Buffer) {
+    let ellipsis = look.theme.glyphs.ellipsis;
+    let label = text::fit(&delta.label(), 10, ellipsis);
+    let gap = " ".repeat(10_usize.saturating_sub(text::width(&label)));
+    let mut line = Line::of(Ink::Dim, &format!("  {label}{gap} "));
+    let tokens = match delta.tokens() {
+        0 => String::new(),
+        n => signed(n),
+    };
+    let by = delta.causes.first().map_or("", |cause| cause.by.title());
+    let mut right = Line::of(by_ink(delta.causes.first()), by);
+    right.push(Ink::Text, &format!("{tokens:>8}"));
+    let room = usize::from(area.width).saturating_sub(line.width() + right.width() + 1);
+    line.push(Ink::Text, &text::fit(&delta.title, room, ellipsis));
+    paint::pair(look.theme, &line, &right, area, buf);
+}
+
+fn by_ink(cause: Option<&Cause>) -> Ink {
+    match cause.map(|cause| cause.by) {
+        Some(By::You) => Ink::You,
+        Some(By::Model) => Ink::Model,
+        Some(By::Lease) => Ink::Leased,
+        _ => Ink::Dim,
+    }
+}
+
+/// All that is known of one difference.
+fn full(look: &Look<'_>, delta: &Delta, room: usize) -> Vec<Line> {
+    let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
+    let mut rows = Flow::plain(&delta.title, room, Ink::Text);
+    rows.truncate(3);
+    let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.words(look.theme.glyphs.becomes));
+    rows.extend(Flow::plain(&words, room, Ink::Dim));
+    for cause in &delta.causes {
+        rows.extend(because(look, cause, room));
+    }
+    if delta.causes.is_empty() {
+        rows.extend(Flow::plain("No act or rule is known that did it.", room, Ink::Dim));
+    }
+    for (name, place) in [("before", &delta.before), ("now", &delta.after)] {
+        if let Some(place) = place {
+            rows.extend(Flow::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
+        }
+    }
+    rows
+}
+
+/// `by you: You pinned it. (14:02)`
+fn because(look: &Look<'_>, cause: &Cause, room: usize) -> Vec<Line> {
+    let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
+    Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
+}
+
+fn place_words(place: Option<&Place>) -> String {
+    place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.words(), place.reason.sentence()))
+}
+
+/// How an item went in the newest calls, for the overlay's detail.
+pub(crate) fn lately(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    for stay in history.stays.iter().rev().take(LATELY) {
+        let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
+        let calls = text::counted(u64::from(stay.calls), "call");
+        let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
+        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), Place::words);
+        rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
+    }
+    rows
+}
+
+/// An item over the calls of a branch. Gives its rows, and how many there was room for.
+pub(crate) fn tale(look: &Look<'_>, tale: &Tale, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    paint::wipe(area, buf);
+    let history = &tale.history;
+    let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
+    let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
+    let title = paint::cut(look.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
+    let inside = look.frame(title, true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let words = [(Action::Leave, "leave")];
+        paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
+    }
+    let rows = story(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
+    let page = usize::from(inside.height);
+    let from = tale.scroll.min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
+    (rows.len(), page)
+}
+
+/// The whole story, the newest first.
+fn story(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+    let offset = look.model.facts.offset;
+    let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
+    let mut rows = Vec::new();
+    if history.stays.is_empty() {
+        rows.push(Line::of(Ink::Dim, "It stands in no call of this branch."));
+    }
+    for stay in history.stays.iter().rev() {
+        rows.extend(Flow::plain(&span(stay, &when), room, Ink::Heading));
+        let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
+        rows.extend(Flow::plain(&place_words(stay.place.as_ref()), room, ink));
+        for cause in &stay.causes {
+            rows.extend(because(look, cause, room));
+        }
+        rows.push(Line::new());
+    }
+    if !history.steps.is_empty() {
+        rows.push(Line::of(Ink::Heading, "What was done to it"));
+    }
+    for step in history.steps.iter().rev() {
+        rows.extend(Flow::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
+    }
+    rows
+}
+
+/// `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
+fn span(stay: &Stay, when: &dyn Fn(i64) -> String) -> String {
+    let from = stay.from.at.map_or_else(|| "not sent".to_owned(), when);
+    let to = stay.to.at.filter(|_| stay.calls > 1).map_or_else(String::new, |at| format!(" – {}", when(at)));
+    format!("{from}{to}, {} on {}", text::counted(u64::from(stay.calls), "call"), stay.from.name)
+}

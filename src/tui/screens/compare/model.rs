@@ -1,0 +1,89 @@
+//! Two branches side by side on the screen.
+//! Not for: what keys do (`update`).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::compare::{Comparison, Turn};
+use crate::domain::conversation::mark::Atom;
+use std::collections::BTreeSet;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct CompareView {
+    /// Both sides; none while they are read.
+    pub compared: Option<Box<Comparison>>,
+    /// The ticket of what was asked.
+    pub ticket: u64,
+    /// The side that keys move in.
+    pub side: usize,
+    /// The selected turn of each side.
+    pub cursor: [usize; 2],
+    /// Rows of each side that are scrolled past the selected turn.
+    pub scroll: [usize; 2],
+    /// Turns of each side that are taken to be picked together.
+    pub taken: [BTreeSet<usize>; 2],
+}
+
+impl CompareView {
+    /// The selected turn.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Turn> {
+        self.compared.as_ref()?.sides[self.side].turns.get(self.cursor[self.side])
+    }
+
+    /// The branch that keys move in, and the other.
+    #[must_use]
+    pub fn branches(&self) -> Option<(BranchId, BranchId)> {
+        let sides = &self.compared.as_ref()?.sides;
+        Some((sides[self.side].branch, sides[1 - self.side].branch))
+    }
+
+    /// What is to be picked: the turns that were taken, else the selected one.
+    #[must_use]
+    pub fn wanted(&self) -> Vec<Atom> {
+        let Some(compared) = &self.compared else { return Vec::new() };
+        let turns = &compared.sides[self.side].turns;
+        let taken: Vec<Atom> =
+            self.taken[self.side].iter().filter_map(|at| turns.get(*at)).map(|turn| turn.atom).collect();
+        if taken.is_empty() { self.selected().map(|turn| turn.atom).into_iter().collect() } else { taken }
+    }
+
+    /// Goes to the other side.
+    pub fn turn(&mut self) {
+        self.side = 1 - self.side;
+    }
+
+    /// Moves to another turn of the side.
+    pub fn step(&mut self, by: i64) {
+        let last = self.compared.as_ref().map_or(0, |it| it.sides[self.side].turns.len().saturating_sub(1));
+        let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+        let at = self.cursor[self.side];
+        let to = if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step) };
+        self.cursor[self.side] = to.min(last);
+        self.scroll[self.side] = 0;
+    }
+
+    /// Scrolls the text of the side.
+    pub fn scroll(&mut self, by: isize) {
+        let at = &mut self.scroll[self.side];
+        *at = at.saturating_add_signed(by).min(20_000);
+    }
+
+    /// Takes all turns from the last one that is taken up to the selected one; where none is, just that.
+    pub fn take_range(&mut self) {
+        let at = self.cursor[self.side];
+        if self.selected().is_none() {
+            return;
+        }
+        let taken = &mut self.taken[self.side];
+        let from = taken.range(..=at).next_back().or(taken.range(at..).next()).copied().unwrap_or(at);
+        taken.extend(from.min(at)..=from.max(at));
+    }
+
+    /// Takes the selected turn to be picked with others, or no longer.
+    pub fn take(&mut self) {
+        let at = self.cursor[self.side];
+        if self.selected().is_some() && !self.taken[self.side].remove(&at) {
+            self.taken[self.side].insert(at);
+        }
+    }
+}

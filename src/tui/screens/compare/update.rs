@@ -1,0 +1,140 @@
+//! Two branches side by side: opening them, picking turns onto the other branch, bringing a result back.
+//! Not for: moving about in them (`screens::picker::update`).
+
+use super::model::CompareView;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::compare::Comparison;
+use crate::engine::api::{Item, Request};
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::calls::model::DiffView;
+use crate::tui::update::send;
+
+/// The actions about two branches.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Compare => selected(model, out),
+        Action::TakeTurn => {
+            if let Some(Layer::Compare(view)) = model.layers.last_mut() {
+                view.take();
+            }
+        }
+        Action::TakeRange => {
+            if let Some(Layer::Compare(view)) = model.layers.last_mut() {
+                view.take_range();
+            }
+        }
+        Action::PickOver => pick(model, out),
+        Action::BringBack => bring_back(model, out),
+        _ => {}
+    }
+}
+
+/// The branch selected in the tree beside the one stood on.
+fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
+    let here = model.branch().map(|branch| branch.id);
+    let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);
+    if let Some(other) = other.or_else(|| only_other(model)) {
+        open(model, other, out);
+    } else {
+        let text = "Select another branch in the tree, or type /compare and its name.";
+        model.status.say(Weight::Notice, text, model.now);
+    }
+}
+
+/// The parent of the branch stood on; where it has none, the only other branch.
+fn only_other(model: &Model) -> Option<BranchId> {
+    let session = model.session.as_ref()?;
+    let here = session.branch()?;
+    let others: Vec<BranchId> =
+        session.branches.iter().filter(|b| !b.archived && b.id != here.id).map(|b| b.id).collect();
+    here.parent.or(match others.as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    })
+}
+
+/// `/compare BRANCH`
+pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    if words.is_empty() {
+        return selected(model, out);
+    }
+    let Some(session) = &model.session else { return };
+    let wanted = words.to_lowercase();
+    let exact = session.branches.iter().find(|branch| branch.name == words);
+    let begins = || session.branches.iter().find(|branch| branch.name.to_lowercase().starts_with(&wanted));
+    match exact.or_else(begins).map(|branch| branch.id) {
+        Some(id) if id == session.current => {
+            model.status.say(Weight::Trouble, "You stand on that branch: name another one.", model.now);
+        }
+        Some(id) => open(model, id, out),
+        None => {
+            let text = format!("There is no branch {words:?} in this session.");
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+    }
+}
+
+fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
+    let Some(here) = model.branch().map(|branch| branch.id) else { return };
+    let ticket = send(model, Request::Compare { a: here, b: other }, Pending::Compare, out);
+    model.layers.push(Layer::Compare(Box::new(CompareView { ticket, ..CompareView::default() })));
+}
+
+/// Both sides came.
+pub(crate) fn came(model: &mut Model, ticket: u64, compared: Box<Comparison>) {
+    for layer in &mut model.layers {
+        if let Layer::Compare(view) = layer
+            && view.ticket == ticket
+        {
+            view.compared = Some(compared);
+            return;
+        }
+    }
+}
+
+/// They could not be compared.
+pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
+    model.layers.retain(|layer| !matches!(layer, Layer::Compare(view) if view.ticket == ticket));
+    crate::tui::update::trouble(model, failure);
+}
+
+/// Enter: what differs between the plans of both last calls.
+pub(crate) fn enter(model: &mut Model) {
+    let Some(Layer::Compare(view)) = model.layers.last() else { return };
+    let Some(compared) = &view.compared else { return };
+    if let Some(plans) = compared.plans.clone() {
+        let mut view = DiffView::default();
+        view.show(plans);
+        model.layers.push(Layer::Diff(Box::new(view)));
+    } else {
+        let text = "Only where both branches made a call can their plans be compared.";
+        model.status.say(Weight::Notice, text, model.now);
+    }
+}
+
+/// The turns that were taken, or the selected one, onto the other branch.
+fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Compare(view)) = model.layers.last_mut() else { return };
+    let Some((from, onto)) = view.branches() else { return };
+    let items: Vec<Item> = view.wanted().into_iter().map(Item::Atom).collect();
+    let side = view.side;
+    view.taken[side].clear();
+    if items.is_empty() {
+        return model.status.say(Weight::Notice, "This side has no turn of its own.", model.now);
+    }
+    let together = items.len() > 1;
+    send(model, Request::Pick { from, items, onto, together }, Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+/// What the side's branch came to, onto the other.
+fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Compare(view)) = model.layers.last() else { return };
+    let Some((from, onto)) = view.branches() else { return };
+    send(model, Request::BringBack { from, onto: Some(onto) }, Pending::Act, out);
+    model.plan.hurry(model.now);
+}

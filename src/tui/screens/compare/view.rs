@@ -1,0 +1,199 @@
+//! Two branches side by side from where they part: what each says, used and cost.
+//!
+//! ```text
+//! ┌ main beside retry ─────────────────────────────────┐
+//! │ They part after turn 3: Why does login fail …      │
+//! │ last calls 1,204 → 1,310 tok est · mode …          │
+//! │ ▸ main             │   retry                       │   below 100 columns one of the two
+//! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
+//! │ turn 4 user        │ turn 4 user                   │
+//! └ keys ──────────────────────────────────────────────┘
+//! ```
+//! Not for: differences between plans (`screens::calls::view_diff`).
+
+use super::model::CompareView;
+use crate::domain::conversation::compare::{Comparison, Side};
+use crate::domain::conversation::message::Role;
+use crate::tui::model::{Action, When};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// From this width on the two stand side by side.
+const BESIDE: u16 = 100;
+/// Rows of a side that are laid out after the selected turn.
+const ROWS: usize = 400;
+
+pub(crate) fn draw(look: &Look<'_>, view: &CompareView, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let title = view.compared.as_ref().map_or_else(
+        || "Two branches".to_owned(),
+        |compared| format!("{} beside {}", compared.sides[0].name, compared.sides[1].name),
+    );
+    let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
+    let inside = look.frame(title, true, area, buf);
+    let Some(compared) = &view.compared else {
+        return paint::line(look.theme, &Line::of(Ink::Dim, "They are being read."), inside, buf);
+    };
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, view, compared, usize::from(area.width)), edge, buf);
+    }
+    for (line, row) in head(look, compared).iter().zip(inside.rows()) {
+        paint::line(look.theme, line, row, buf);
+    }
+    if inside.height > 1 && look.model.status.shown().is_some() {
+        let row = Rect { y: inside.y + 1, height: 1, ..inside };
+        paint::wipe(row, buf);
+        crate::tui::chat::view::composer::notice(look, row, buf);
+    }
+    let used = inside.height.min(2);
+    let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
+    if body.width >= BESIDE {
+        let half = body.width / 2 - 2;
+        let left = Rect { width: half, ..body };
+        let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
+        column(look, view, compared, (0, false), left, buf);
+        paint::beside(look.theme, right, buf);
+        column(look, view, compared, (1, false), right, buf);
+    } else {
+        column(look, view, compared, (view.side, true), body, buf);
+    }
+}
+
+fn hints(look: &Look<'_>, view: &CompareView, compared: &Comparison, width: usize) -> Line {
+    let other = &compared.sides[1 - view.side].name;
+    let other = text::fit(other, 16, look.theme.glyphs.ellipsis);
+    let taken = view.taken[view.side].len();
+    let pick = if taken > 1 { format!("pick {taken} onto {other}") } else { format!("pick onto {other}") };
+    let words = [
+        (Action::NextPane, When::Panel, "other side".to_owned()),
+        (Action::PickOver, When::Compare, pick),
+        (Action::TakeTurn, When::Compare, "take".to_owned()),
+        (Action::TakeRange, When::Compare, "take up to here".to_owned()),
+        (Action::BringBack, When::Compare, "bring the result over".to_owned()),
+        (Action::Open, When::Panel, "their plans".to_owned()),
+        (Action::Undo, When::Panel, "undo".to_owned()),
+    ];
+    let mut line = Line::new();
+    for (action, place, word) in words {
+        let key = look.key_in(action, place);
+        if line.width() + text::width(&key) + text::width(&word) + 7 > width {
+            continue;
+        }
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
+}
+
+fn head(look: &Look<'_>, compared: &Comparison) -> Vec<Line> {
+    let glyphs = &look.theme.glyphs;
+    let mut rows = Vec::new();
+    rows.push(match &compared.ancestor {
+        Some(at) => Line::of(Ink::Text, &format!("They part after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
+        None => Line::of(Ink::Text, "They have no message in common."),
+    });
+    let mut plans = Line::new();
+    if let Some(diff) = &compared.plans {
+        let number = |n: u32| text::number(u64::from(n));
+        let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
+        plans.push(Ink::Dim, &format!("last calls {old} and {new} tok est"));
+        for setting in &diff.settings {
+            let words = format!(" {} {} {} and {}", glyphs.dot, setting.name, setting.before, setting.after);
+            plans.push(Ink::Dim, &words);
+        }
+    } else {
+        plans.push(Ink::Dim, "Not both of them made a call.");
+    }
+    rows.push(plans);
+    rows
+}
+
+fn column(
+    look: &Look<'_>,
+    view: &CompareView,
+    compared: &Comparison,
+    (at, alone): (usize, bool),
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let glyphs = &look.theme.glyphs;
+    let side = &compared.sides[at];
+    let focus = view.side == at;
+    let (ink, sign) = if focus { (Ink::Accent, glyphs.folded) } else { (Ink::Dim, " ") };
+    let mut heading = Line::of(ink, &format!("{sign} {}", side.name));
+    if alone {
+        heading.push(Ink::Dim, &format!("   {}", compared.sides[1 - at].name));
+    }
+    let room = usize::from(area.width.saturating_sub(1)).max(1);
+    let mut rows = vec![heading];
+    rows.extend(Flow::plain(&figures(look, side), room, Ink::Dim));
+    rows.push(Line::new());
+    let above = rows.len().min(usize::from(area.height));
+    paint::lines(look.theme, &rows, area, buf);
+    let above = u16::try_from(above).unwrap_or(0);
+    let body = Rect { y: area.y + above, height: area.height - above, ..area };
+    let (rows, first) = turns(look, view, side, at, room);
+    let scroll = view.scroll[at].min(rows.len().saturating_sub(1));
+    paint::lines(look.theme, rows.iter().skip(scroll), body, buf);
+    if focus && scroll == 0 && first && !body.is_empty() {
+        paint::select(look.theme, Rect { height: 1, ..body }, buf);
+    }
+}
+
+/// The turns of a side from the selected one on, and whether there is one at all.
+fn turns(look: &Look<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
+    let mut rows = Vec::new();
+    if side.turns.is_empty() {
+        return (Flow::plain("Nothing of its own: it ends where they part.", room, Ink::Dim), false);
+    }
+    for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
+        let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
+        let of = side.turns.len();
+        let what =
+            if turn.pin.is_some() { "pinned on this side only".to_owned() } else { format!("turn {}", turn.number) };
+        rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
+        if let Some(pin) = &turn.pin {
+            rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
+            rows.extend(Flow::plain(pin.trim_end(), room, Ink::Text));
+        }
+        for said in &turn.messages {
+            let (ink, who) = match said.role {
+                Role::User => (Ink::You, "you"),
+                Role::Assistant => (Ink::Model, "model"),
+                Role::System => (Ink::Tool, "system"),
+                Role::Tool => (Ink::Tool, "tool"),
+            };
+            rows.push(Line::of(ink, who));
+            rows.extend(if said.role == Role::Assistant {
+                Flow::all(&said.text, room, Ink::Text)
+            } else {
+                Flow::plain(said.text.trim_end(), room, Ink::Text)
+            });
+        }
+        rows.push(Line::new());
+        if rows.len() > ROWS + view.scroll[at] {
+            break;
+        }
+    }
+    if side.more > 0 {
+        let more = text::counted(u64::from(side.more), "more turn");
+        rows.push(Line::of(Ink::Dim, &format!("{more}: read them in the conversation")));
+    }
+    (rows, true)
+}
+
+/// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
+fn figures(look: &Look<'_>, side: &Side) -> String {
+    let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
+    words.push(format!("prompts {} tok", text::number(side.prompt)));
+    words.push(format!("answers {} tok", text::number(side.answer)));
+    words.extend(side.cost_micro.map(text::money));
+    words.extend(side.models.iter().cloned());
+    words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));
+    words.join(&format!(" {} ", look.theme.glyphs.dot))
+}

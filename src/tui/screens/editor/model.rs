@@ -1,0 +1,221 @@
+//! The editors' screen: state, summaries, memories and policies, each thing with its versions and what changed between them.
+//! Not for: typing (`layer::Editor`) or what keys do (`update`).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::planning::what_if::WhatIf;
+use crate::domain::summary::versions::{Thing, ThingKind, Version};
+use std::sync::Arc;
+
+/// Beside what a version is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Beside {
+    /// The version that it came from.
+    #[default]
+    Before,
+    /// The first of all: for a policy the preset that it was copied from.
+    First,
+    /// Nothing: its text alone.
+    Nothing,
+}
+
+/// What the next call would be under a policy.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// The policy.
+    pub policy: String,
+    /// The ticket of what was asked.
+    pub ticket: u64,
+    /// What came of it, once it is there.
+    pub result: Option<Result<Arc<WhatIf>, String>>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Workshop {
+    /// On which branch.
+    pub branch: BranchId,
+    /// What is shown.
+    pub kind: ThingKind,
+    /// Things of that kind.
+    pub things: Vec<Thing>,
+    /// They are being read, with this ticket.
+    pub loading: Option<u64>,
+    /// The selected thing.
+    pub cursor: usize,
+    /// The selected version, by its place.
+    pub version: usize,
+    /// Beside what it is shown.
+    pub beside: Beside,
+    /// Rows of the text that are scrolled past.
+    pub scroll: usize,
+    /// Rows it had and rows there were room for, when last drawn.
+    pub seen: (usize, usize),
+    /// What the next call would be under a policy.
+    pub tried: Option<Tried>,
+    /// The thing to select once they are there.
+    pub wanted: Option<String>,
+    /// What was done last was taking a policy for the branch: that is what undo takes back.
+    pub took: bool,
+}
+
+impl Workshop {
+    /// An empty one whose things were asked for with this ticket.
+    #[must_use]
+    pub fn new(branch: BranchId, kind: ThingKind, ticket: u64) -> Self {
+        Self {
+            branch,
+            kind,
+            things: Vec::new(),
+            loading: Some(ticket),
+            cursor: 0,
+            version: 0,
+            beside: Beside::default(),
+            scroll: 0,
+            seen: (0, 0),
+            tried: None,
+            wanted: None,
+            took: false,
+        }
+    }
+
+    /// Goes to another kind, whose things were asked for with this ticket.
+    pub fn turn(&mut self, kind: ThingKind, ticket: u64) {
+        *self = Self { wanted: None, ..Self::new(self.branch, kind, ticket) };
+    }
+
+    /// The kind that stands so many places on.
+    #[must_use]
+    pub fn next(&self, step: i64) -> ThingKind {
+        let all = ThingKind::ALL;
+        let here = all.iter().position(|kind| *kind == self.kind).unwrap_or(0);
+        all[(here + if step > 0 { 1 } else { all.len() - 1 }) % all.len()]
+    }
+
+    /// Takes things in; the selection stays on its thing, and goes to the version that counts.
+    pub fn fill(&mut self, things: Vec<Thing>) {
+        let first = self.things.is_empty() && self.wanted.is_none();
+        let selected = self.wanted.take().or_else(|| self.selected().map(|thing| thing.id.clone()));
+        let taken = things.iter().position(|thing| first && self.kind == ThingKind::Policies && thing.goes);
+        let found = things.iter().position(|thing| Some(&thing.id) == selected.as_ref());
+        self.cursor = found.or(taken).unwrap_or(self.cursor).min(things.len().saturating_sub(1));
+        (self.things, self.loading) = (things, None);
+        self.land();
+    }
+
+    fn land(&mut self) {
+        self.version = self.selected().map_or(0, Thing::current);
+        self.scroll = 0;
+    }
+
+    /// The selected thing.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Thing> {
+        self.things.get(self.cursor)
+    }
+
+    /// The selected version.
+    #[must_use]
+    pub fn shown(&self) -> Option<&Version> {
+        self.selected()?.versions.get(self.version)
+    }
+
+    /// What it is shown beside, where there is such.
+    #[must_use]
+    pub fn other(&self) -> Option<&Version> {
+        let thing = self.selected()?;
+        let place = match self.beside {
+            Beside::Nothing => None,
+            Beside::Before => self.shown()?.from,
+            Beside::First => thing.versions.len().checked_sub(1).filter(|last| *last > self.version),
+        };
+        thing.versions.get(place?)
+    }
+
+    /// Moves the selection among the things.
+    pub fn step(&mut self, by: i64) {
+        let to = moved(self.cursor, by, self.things.len().saturating_sub(1));
+        if to != self.cursor {
+            self.cursor = to;
+            self.land();
+        }
+    }
+
+    /// Goes to an older version, or with −1 to a newer one.
+    pub fn age(&mut self, by: i64) {
+        let last = self.selected().map_or(0, |thing| thing.versions.len().saturating_sub(1));
+        self.version = moved(self.version, by, last);
+        self.scroll = 0;
+    }
+
+    /// Scrolls the text.
+    pub fn roll(&mut self, by: i64) {
+        self.scroll = moved(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+    }
+
+    /// Shows the text beside something else.
+    pub fn turn_view(&mut self) {
+        self.beside = match self.beside {
+            Beside::Before => Beside::First,
+            Beside::First => Beside::Nothing,
+            Beside::Nothing => Beside::Before,
+        };
+        self.scroll = 0;
+    }
+}
+
+fn moved(at: usize, by: i64, last: usize) -> usize {
+    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::summary::versions::Editing;
+
+    fn thing(id: &str, texts: &[&str]) -> Thing {
+        let last = texts.len().saturating_sub(1);
+        let version = |(at, text): (usize, &&str)| Version {
+            what: format!("version {at}"),
+            at: None,
+            text: Arc::from(*text),
+            current: at == 1.min(last),
+            from: (at < last).then_some(at + 1),
+        };
+        Thing {
+            kind: ThingKind::Policies,
+            id: id.into(),
+            title: id.into(),
+            note: String::new(),
+            editing: Editing::Here,
+            goes: id == "b",
+            versions: texts.iter().enumerate().map(version).collect(),
+        }
+    }
+
+    #[test]
+    fn versions_stand_beside_what_they_came_from_or_the_first() {
+        let mut shop = Workshop::new(BranchId(uuid::Uuid::nil()), ThingKind::Policies, 1);
+        assert!(shop.selected().is_none() && shop.other().is_none());
+        shop.fill(vec![thing("a", &["3", "2", "1"]), thing("b", &[])]);
+        assert_eq!(shop.cursor, 1, "the policy in use first");
+        assert!(shop.shown().is_none());
+        shop.step(-5);
+        let pair =
+            |shop: &Workshop| (shop.shown().map(|v| v.text.to_string()), shop.other().map(|v| v.text.to_string()));
+        let of = |a: &str, b: Option<&str>| (Some(a.to_owned()), b.map(str::to_owned));
+        assert_eq!(pair(&shop), of("2", Some("1")), "the one that counts is shown");
+        shop.age(-1);
+        assert_eq!(pair(&shop), of("3", Some("2")));
+        shop.turn_view();
+        assert_eq!(pair(&shop), of("3", Some("1")));
+        shop.age(9);
+        assert_eq!(pair(&shop), of("1", None), "nothing stands before the first");
+        shop.turn_view();
+        assert_eq!(pair(&shop), of("1", None));
+        shop.wanted = Some("b".into());
+        shop.fill(vec![thing("a", &["3"]), thing("b", &["x"])]);
+        assert_eq!(shop.selected().map(|thing| thing.id.as_str()), Some("b"));
+        assert_eq!((shop.next(1), shop.next(-1)), (ThingKind::Rules, ThingKind::Memories));
+    }
+}

@@ -1,0 +1,407 @@
+//! The editors' screen: reading things and their versions, editing one, taking a policy, undoing.
+//! Not for: moving about (`screens::picker::update`) or the lists of summaries and memories that act otherwise (`screens::summaries::update`, `screens::memories::update`).
+
+use super::model::{Tried, Workshop};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
+use crate::domain::summary::versions::{Editing, Fault, Thing, ThingKind};
+use crate::engine::api::{Answer, Condense, FileAct, MemoryAct, ModuleAct, ProjectAct, Request, ThingAct};
+use crate::tui::chat::model::composer;
+use crate::tui::chat::update::{ask, branches};
+use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::{send, trouble, wire};
+use tui_textarea::CursorMove;
+
+/// Esc on the screen of summaries of parts stops one that is being made, before it leaves.
+pub(crate) fn stops(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    top(model).is_some_and(|shop| shop.kind == ThingKind::Modules)
+        && crate::tui::screens::summaries::update_modules::stop(model, out)
+}
+
+/// Whether an action is one about things and their versions.
+pub(crate) fn owns(run: Action) -> bool {
+    use Action as A;
+    let opens = matches!(run, A::Editors | A::Policies | A::Project | A::Skills | A::Modules);
+    let acts =
+        matches!(run, A::EditThing | A::CopyPolicy | A::UsePolicy | A::TryPolicy | A::SwitchThing | A::RenewThing);
+    opens || acts || matches!(run, A::OlderVersion | A::NewerVersion | A::TurnView)
+}
+
+/// The actions about things and their versions.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Editors => open(model, ThingKind::State, out),
+        Action::Policies => open(model, ThingKind::Policies, out),
+        Action::Project => open(model, ThingKind::Rules, out),
+        Action::Skills => open(model, ThingKind::Skills, out),
+        Action::Modules => open(model, ThingKind::Modules, out),
+        Action::RenewThing => renew(model, out),
+        Action::SwitchThing => switch(model, out),
+        Action::EditThing => edit(model),
+        Action::CopyPolicy => copy(model),
+        Action::UsePolicy => take(model, out),
+        Action::TryPolicy => try_out(model, out),
+        Action::OlderVersion => with(model, |shop| shop.age(1)),
+        Action::NewerVersion => with(model, |shop| shop.age(-1)),
+        Action::TurnView => with(model, Workshop::turn_view),
+        _ => {}
+    }
+}
+
+fn with(model: &mut Model, change: impl FnOnce(&mut Workshop)) {
+    if let Some(Layer::Workshop(shop)) = model.layers.last_mut() {
+        change(shop);
+    }
+}
+
+fn top(model: &Model) -> Option<&Workshop> {
+    match model.layers.last() {
+        Some(Layer::Workshop(shop)) => Some(shop),
+        _ => None,
+    }
+}
+
+/// Opens the screen on a kind of thing; where it is open there already, it closes.
+fn open(model: &mut Model, kind: ThingKind, out: &mut Vec<Cmd>) {
+    let there = model.layers.iter().any(|layer| matches!(layer, Layer::Workshop(shop) if shop.kind == kind));
+    model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
+    let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
+    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
+    model.status.settle();
+    model.layers.push(Layer::Workshop(Box::new(Workshop::new(branch, kind, ticket))));
+}
+
+/// The next kind of thing, or the one before.
+pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
+    let Some((branch, kind)) = top(model).map(|shop| (shop.branch, shop.next(step))) else { return };
+    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
+    with(model, |shop| shop.turn(kind, ticket));
+}
+
+/// Reads the things again.
+fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
+    let open = model.layers.iter().find_map(|layer| match layer {
+        Layer::Workshop(shop) => Some((shop.branch, shop.kind)),
+        _ => None,
+    });
+    let Some((branch, kind)) = open else { return };
+    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
+    for layer in &mut model.layers {
+        if let Layer::Workshop(shop) = layer {
+            shop.loading = Some(ticket);
+        }
+    }
+}
+
+/// Answers about things; gives back what is about something else.
+pub(crate) fn answer(
+    model: &mut Model,
+    ticket: u64,
+    what_for: Pending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) -> Option<(Pending, Result<Answer, Failure>)> {
+    match (what_for, result) {
+        (Pending::Things, Ok(Answer::Things(kind, things))) => came(model, ticket, kind, things),
+        (Pending::Things, Err(failure)) => {
+            model.layers.retain(|layer| !matches!(layer, Layer::Workshop(shop) if shop.loading == Some(ticket)));
+            trouble(model, &failure);
+        }
+        (Pending::TryPolicy, result) => tried(model, ticket, result),
+        (Pending::ThingAct, result) => {
+            if let Some(result) = crate::tui::screens::summaries::update_modules::over(model, ticket, result) {
+                done(model, ticket, result, out);
+            }
+        }
+        (Pending::Stopped, _) => {}
+        other => return Some(other),
+    }
+    None
+}
+
+fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<Thing>) {
+    for layer in &mut model.layers {
+        if let Layer::Workshop(shop) = layer
+            && shop.kind == kind
+            && shop.loading == Some(ticket)
+        {
+            return shop.fill(things);
+        }
+    }
+}
+
+/// Opens the selected version's text for editing; a preset is copied under a name that is asked for first.
+fn edit(model: &mut Model) {
+    let Some(shop) = top(model) else { return };
+    let Some(thing) = shop.selected() else {
+        if shop.kind == ThingKind::Rules && shop.loading.is_none() {
+            let what = Edited::Rules { branch: shop.branch, path: "AGENTS.md".to_owned(), expected: None };
+            return push(model, "AGENTS.md: not written yet".to_owned(), "", what);
+        }
+        let text = match shop.kind {
+            ThingKind::Memories => "Nothing is remembered yet; /remember TEXT keeps something.",
+            ThingKind::Summaries => "No turns go as a summary here; a draft is made first.",
+            ThingKind::Modules => "No part of the program is summed up yet; /capsule PATH does it.",
+            ThingKind::State | ThingKind::Policies | ThingKind::Rules | ThingKind::Skills => {
+                "There is nothing to edit."
+            }
+        };
+        return model.status.say(Weight::Notice, text, model.now);
+    };
+    let text = shop.shown().map(|version| version.text.to_string()).unwrap_or_default();
+    let (title, what) = match (thing.editing, thing.kind) {
+        (Editing::Not(why), _) => return model.status.say(Weight::Notice, why, model.now),
+        (Editing::Copy, _) => return copy(model),
+        (Editing::Here, ThingKind::State) => ("State block".to_owned(), Edited::State(shop.branch)),
+        (Editing::Here, ThingKind::Memories) => ("Memory (one line)".to_owned(), Edited::Memory(thing.id.clone())),
+        (Editing::Here, ThingKind::Summaries) => {
+            let Ok(capsule) = thing.id.parse::<Hash>() else { return };
+            (format!("Summary of {}", thing.title), Edited::Summary { branch: shop.branch, capsule })
+        }
+        (Editing::Here, ThingKind::Rules) => {
+            let expected = Some(Hash::of(text.as_bytes()));
+            (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
+        }
+        (Editing::Here, ThingKind::Modules) => {
+            (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone()))
+        }
+        (Editing::Here, ThingKind::Skills) => return,
+        (Editing::Here, ThingKind::Policies) => {
+            (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
+        }
+    };
+    push(model, title, &text, what);
+}
+
+fn push(model: &mut Model, title: String, text: &str, what: Edited) {
+    let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
+    let lines = clean.split('\n').map(str::to_owned).collect();
+    let area = composer::area(lines);
+    let editor = Editor { title, area, what, fault: None, saving: None, before: Some(clean) };
+    model.layers.push(Layer::Editor(Box::new(editor)));
+}
+
+/// Asks before a changed text is left. False where there is none.
+pub(crate) fn keeps_text(model: &mut Model) -> bool {
+    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    if !editor.changed() {
+        return false;
+    }
+    model.layers.push(Layer::Question(Question {
+        title: "Leave the editor?".to_owned(),
+        words: vec!["What you typed is not saved.".to_owned()],
+        choices: vec![
+            ('k', "keep editing".to_owned(), Act::Close),
+            ('d', "drop what was typed".to_owned(), Act::Forget),
+        ],
+        cursor: 0,
+    }));
+    true
+}
+
+/// Asks for the name of a copy of the selected policy.
+fn copy(model: &mut Model) {
+    let policy = top(model).and_then(Workshop::selected).filter(|thing| thing.kind == ThingKind::Policies);
+    let Some(name) = policy.map(|thing| thing.id.clone()) else { return };
+    let title = format!("Name of your copy of {name}");
+    let text = format!("my-{name}");
+    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::CopyPolicy(name) }));
+}
+
+/// The name is there: the copy is edited, and exists once it is saved.
+pub(crate) fn named(model: &mut Model, preset: &str, name: String) {
+    let shop = model.layers.iter().find_map(|layer| match layer {
+        Layer::Workshop(shop) => Some(shop),
+        _ => None,
+    });
+    let thing = shop.and_then(|shop| shop.things.iter().find(|thing| thing.id == preset));
+    let Some(text) = thing.and_then(|thing| thing.versions.get(thing.current())).map(|v| v.text.to_string()) else {
+        return;
+    };
+    let title = format!("Policy {name}, a copy of {preset}: not saved yet");
+    push(model, title, &text, Edited::Policy { name, preset: Some(preset.to_owned()) });
+}
+
+/// Hands an edited thing in. The editor stays until it is accepted, so that nothing typed is lost.
+pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<Cmd>) {
+    let waits = |layer: &Layer| matches!(layer, Layer::Editor(editor) if editor.saving.is_some());
+    if model.layers.last().is_some_and(waits) {
+        return;
+    }
+    let request = match what {
+        Edited::State(branch) => Request::EditState { branch, text },
+        Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },
+        Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
+        Edited::Policy { name, preset } => Request::Thing(ThingAct::SavePolicy { name, text, preset }),
+        Edited::Rules { branch, path, expected } => Request::Project(ProjectAct::Save { branch, path, text, expected }),
+        Edited::Module(path) => Request::Project(ProjectAct::Module(ModuleAct::Edit { path, text })),
+        Edited::Draft { .. } | Edited::Request { .. } => return,
+    };
+    let ticket = send(model, request, Pending::ThingAct, out);
+    if let Some(Layer::Editor(editor)) = model.layers.last_mut() {
+        (editor.saving, editor.fault) = (Some(ticket), None);
+    }
+}
+
+/// An act is done, or refused: then what was typed stays in the editor, with why.
+fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    let is_it = |layer: &Layer| matches!(layer, Layer::Editor(editor) if editor.saving == Some(ticket));
+    let editing = model.layers.iter().position(is_it);
+    let (fault, said) = match result {
+        Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
+        Err(failure) => (Some(Fault { place: None, words: failure.to_string() }), String::new()),
+        Ok(Answer::Policies { names, said }) => {
+            model.facts.policies = names;
+            (None, said)
+        }
+        Ok(Answer::Done(said)) => (None, said),
+        Ok(_) => (None, String::new()),
+    };
+    match (fault, editing) {
+        (Some(fault), Some(at)) => {
+            if let Some(Layer::Editor(editor)) = model.layers.get_mut(at) {
+                if let Some((line, column)) = fault.place {
+                    let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
+                    editor.area.move_cursor(CursorMove::Jump(place(line), place(column)));
+                }
+                (editor.saving, editor.fault) = (None, Some(fault.words));
+            }
+            return;
+        }
+        (Some(fault), None) => return model.status.say(Weight::Trouble, fault.words, model.now),
+        (None, Some(at)) => {
+            let saved = match model.layers.remove(at) {
+                Layer::Editor(editor) => Some(editor.what),
+                _ => None,
+            };
+            if let (Some(Edited::Policy { name, .. }), Some(Layer::Workshop(shop))) = (saved, model.layers.last_mut()) {
+                (shop.wanted, shop.took) = (Some(name), false);
+                try_out_named(model, out);
+            }
+        }
+        (None, None) => {}
+    }
+    model.status.say(Weight::Notice, said, model.now);
+    model.plan.hurry(model.now);
+    reload(model, out);
+}
+
+/// Takes rules, or the list of skills, out of the branch's calls, or back (undoable).
+fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(shop) = top(model) else { return };
+    let Some(thing) = shop.selected() else { return };
+    let path = match shop.kind {
+        ThingKind::Rules if thing.versions.is_empty() => {
+            let text = "This folder is not trusted, so nothing of it goes; /trust-folder changes that.";
+            return model.status.say(Weight::Notice, text, model.now);
+        }
+        ThingKind::Rules => thing.id.clone(),
+        ThingKind::Skills => "skills".to_owned(),
+        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies | ThingKind::Modules => {
+            return;
+        }
+    };
+    let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
+    send(model, Request::Project(act), Pending::ThingAct, out);
+}
+
+/// Has the selected summary of a part of the program made anew.
+fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
+    let shop = top(model).filter(|shop| shop.kind == ThingKind::Modules);
+    let Some(thing) = shop.and_then(Workshop::selected) else { return };
+    // As the one that stands was made.
+    let by = if thing.note.contains("by the model") { " by model" } else { "" };
+    let words = format!("{}{by}", thing.id);
+    crate::tui::screens::summaries::update_modules::make(model, &words, out);
+}
+
+/// Puts a skill into the message.
+pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
+    let path = format!("skill:{name}");
+    model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
+    model.focus = Focus::Composer;
+    model.composer.put_name(0, &format!("@{path}"));
+    model.plan.touch(model.now);
+    let pending = Pending::Attach { name: path.clone(), place: path.clone() };
+    send(model, Request::Files(FileAct::Read { path }), pending, out);
+}
+
+/// Takes the selected policy for the branch (undoable), or the selected skill for the message.
+fn take(model: &mut Model, out: &mut Vec<Cmd>) {
+    let skill = top(model).filter(|shop| shop.kind == ThingKind::Skills).and_then(Workshop::selected);
+    if let Some(name) = skill.map(|thing| thing.id.clone()) {
+        return use_skill(model, &name, out);
+    }
+    let Some(shop) = top(model).filter(|shop| shop.kind == ThingKind::Policies) else { return };
+    let Some(thing) = shop.selected() else { return };
+    let (name, goes) = (thing.id.clone(), thing.goes);
+    if goes {
+        return model.status.say(Weight::Notice, format!("This branch is asked by {name} already."), model.now);
+    }
+    let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
+    overrides.policy = Some(name.clone());
+    branches::set_overrides(model, overrides, out);
+    model.status.say(Weight::Notice, format!("This branch is asked by {name} from now on; u undoes it."), model.now);
+    with(model, |shop| shop.took = true);
+    reload(model, out);
+}
+
+/// What the next call would be under the selected policy.
+fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
+    let policy = top(model).filter(|shop| shop.kind == ThingKind::Policies).and_then(Workshop::selected);
+    let Some(policy) = policy.map(|thing| thing.id.clone()) else { return };
+    with(model, |shop| shop.wanted = Some(policy));
+    try_out_named(model, out);
+    with(model, |shop| shop.wanted = None);
+}
+
+fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some((branch, policy)) = top(model).and_then(|shop| Some((shop.branch, shop.wanted.clone()?))) else { return };
+    let draft = wire(&ask::present(model));
+    let request = Request::Thing(ThingAct::TryPolicy { branch, draft, policy: policy.clone() });
+    let ticket = send(model, request, Pending::TryPolicy, out);
+    with(model, |shop| shop.tried = Some(Tried { policy, ticket, result: None }));
+}
+
+fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+    let came = match result {
+        Ok(Answer::WhatIf(found)) => Ok(found),
+        Ok(_) => Err("The draft changed meanwhile; try it again.".to_owned()),
+        Err(failure) if failure.kind == FailureKind::Stale => Err("The branch changed meanwhile; try it again.".into()),
+        Err(failure) => Err(failure.to_string()),
+    };
+    for layer in &mut model.layers {
+        if let Layer::Workshop(shop) = layer
+            && let Some(tried) = shop.tried.as_mut().filter(|tried| tried.ticket == ticket)
+        {
+            tried.result = Some(came.clone());
+        }
+    }
+}
+
+/// Undo and redo here: of a policy its versions, of everything else the session's last change. False where the screen is
+/// not on top.
+pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool {
+    let Some(shop) = top(model) else { return false };
+    let policy = shop.selected().filter(|thing| thing.kind == ThingKind::Policies && !shop.took);
+    let module = shop.selected().filter(|thing| thing.kind == ThingKind::Modules).map(|thing| thing.id.clone());
+    let request = match (policy, forward) {
+        (None, forward) if let Some(path) = module => {
+            Request::Project(ProjectAct::Module(ModuleAct::Step { path, forward }))
+        }
+        (Some(thing), _) if thing.editing == Editing::Copy => {
+            let text = format!("{} is built in and never changes; e copies it.", thing.id);
+            model.status.say(Weight::Notice, text, model.now);
+            return true;
+        }
+        (Some(thing), forward) => Request::Thing(ThingAct::StepPolicy { name: thing.id.clone(), forward }),
+        (None, false) => Request::Undo,
+        (None, true) => Request::Redo,
+    };
+    send(model, request, Pending::ThingAct, out);
+    with(model, |shop| shop.took = false);
+    true
+}

@@ -1,0 +1,373 @@
+//! The editors' screen: kinds of things as tabs, the things of one kind, the selected one's versions and what changed.
+//!
+//! ```text
+//! ┌ Editors ───────────────────────────────────────────────┐
+//! │  State  Summaries  Memories [Policies] Rules  Skills    │
+//! │ ● layered          │ layered: what it is for            │
+//! │ ○ my-lean          │ version 3, now · h older  l newer  │
+//! │                    │ + user_cap = 5000                  │   below 90 columns one under the other
+//! └ keys ──────────────────────────────────────────────────┘
+//! ```
+//! Not for: typing (`layers`).
+
+use super::model::{Beside, Tried, Workshop};
+use crate::domain::base::lines::{self, Line as Compared};
+use crate::domain::base::time;
+use crate::domain::planning::what_if::Figures;
+use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::model::Summing;
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Lines without change that are shown around a change.
+const AROUND: usize = 3;
+
+/// Draws it; returns the rows of the text and how many there is room for.
+pub(crate) fn draw(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
+    keys(look, shop, area, buf);
+    let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    tabs(look, shop, Rect { height: room.height.min(1), ..room }, buf);
+    let body = Rect { y: room.y + 1, height: room.height.saturating_sub(1), ..room };
+    if body.is_empty() {
+        return (0, 0);
+    }
+    if shop.things.is_empty() {
+        let words = if shop.loading.is_some() { "They are being read.".to_owned() } else { none(look, shop.kind) };
+        let mut rows = Flow::plain(&words, usize::from(body.width).max(1), Ink::Dim);
+        rows.extend(said(look));
+        paint::lines(look.theme, &rows, body, buf);
+        return (0, 0);
+    }
+    let (list, detail) = split(shop, body);
+    things(look, shop, list, buf);
+    if detail.width < body.width {
+        paint::beside(look.theme, detail, buf);
+        thing(look, shop, detail, buf)
+    } else {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &rule), detail, buf);
+        let below = Rect { y: detail.y + 1, height: detail.height.saturating_sub(1), ..detail };
+        thing(look, shop, below, buf)
+    }
+}
+
+fn split(shop: &Workshop, body: Rect) -> (Rect, Rect) {
+    if body.width >= 90 {
+        let left = (body.width / 3).min(48);
+        return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
+    }
+    let wanted = u16::try_from(shop.things.len()).unwrap_or(u16::MAX);
+    let top = wanted.min(body.height / 3).max(1);
+    (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
+}
+
+fn keys(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
+    if area.height < 2 {
+        return;
+    }
+    let policies = shop.kind == ThingKind::Policies;
+    let copies = shop.selected().is_some_and(|thing| thing.editing == Editing::Copy);
+    let mut words = vec![(Action::EditThing, if copies { "copy and edit" } else { "edit" }), (Action::Undo, "undo")];
+    if policies {
+        words.extend([(Action::UsePolicy, "take for this branch"), (Action::TryPolicy, "try")]);
+    }
+    let project = match shop.kind {
+        ThingKind::Rules => vec![(Action::SwitchThing, "out or in")],
+        ThingKind::Skills => vec![(Action::UsePolicy, "into the message"), (Action::SwitchThing, "list out or in")],
+        ThingKind::Modules => vec![(Action::RenewThing, "make anew")],
+        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies => Vec::new(),
+    };
+    let plain = matches!(shop.kind, ThingKind::Rules | ThingKind::Skills);
+    if !project.is_empty() {
+        words.splice(0..usize::from(shop.kind == ThingKind::Skills), project);
+    }
+    let versioned =
+        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
+    words.extend(versioned.into_iter().filter(|_| !plain));
+    let stops = shop.kind == ThingKind::Modules && summing(look).is_some_and(|part| !part.stopping);
+    words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
+    if policies {
+        words.push((Action::CopyPolicy, "copy"));
+    }
+    let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+    let line = hint_line(look, &words, usize::from(area.width));
+    paint::caption(look.theme, line, edge, buf);
+}
+
+/// Some keys of this screen stand in the table of all panels.
+fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize) -> Line {
+    let own = |action: &Action| {
+        look.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
+    };
+    let (mine, rest): (Vec<_>, Vec<_>) = words.iter().copied().partition(|(action, _)| own(action));
+    let mut line = view_accepted::hint_line(look, When::Workshop, &mine, width.saturating_sub(16));
+    let left = width.saturating_sub(line.width());
+    let more = view_accepted::hint_line(look, When::Panel, &rest, left);
+    if !more.pieces.is_empty() && !line.pieces.is_empty() {
+        line.push(Ink::Dim, "  ");
+    }
+    line.pieces.extend(more.pieces);
+    line
+}
+
+fn tabs(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
+    let mut line = Line::new();
+    let all = ThingKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
+    let here = ThingKind::ALL.iter().position(|kind| *kind == shop.kind).unwrap_or(0);
+    // Where not all tabs have room, those before the open one scroll away.
+    let from = if all > usize::from(area.width) { here.saturating_sub(1) } else { 0 };
+    if from > 0 {
+        line.push(Ink::Dim, look.theme.glyphs.ellipsis);
+    }
+    for kind in ThingKind::ALL.into_iter().skip(from) {
+        if kind == shop.kind {
+            line.push(Ink::Accent, &format!("[{}] ", kind.title()));
+        } else {
+            line.push(Ink::Dim, &format!(" {}  ", kind.title()));
+        }
+    }
+    paint::line(look.theme, &line, area, buf);
+}
+
+fn none(look: &Look<'_>, kind: ThingKind) -> String {
+    match kind {
+        ThingKind::State => "The model's own short memory will stand here, version by version.".to_owned(),
+        ThingKind::Summaries => {
+            let key = look.key(Action::Draft);
+            format!("No turns go as a summary on this branch. {key} has one drafted; once accepted it stands here.")
+        }
+        ThingKind::Memories => "Nothing is remembered yet. /remember TEXT keeps something.".to_owned(),
+        ThingKind::Policies => "There are no policies.".to_owned(),
+        ThingKind::Rules => {
+            "There is no AGENTS.md (or CLAUDE.md) in this folder, above it up to the repository's root, or \
+                             beside your settings. One in a folder goes with each call once the folder is trusted. e writes one here."
+                .to_owned()
+        }
+        ThingKind::Modules => {
+            "No part of the program is summed up yet. /capsule PATH sums up a folder or file from what it \
+                               says of itself; such summaries go with calls in mode Heavy."
+                .to_owned()
+        }
+        ThingKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills or \
+                              .pleach/skills, here (in a trusted folder) or in your home."
+            .to_owned(),
+    }
+}
+
+fn things(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
+    let page = usize::from(area.height);
+    let from = shop.cursor.saturating_sub(page / 2).min(shop.things.len().saturating_sub(page));
+    for ((at, thing), row) in shop.things.iter().enumerate().skip(from).zip(area.rows()) {
+        let glyphs = &look.theme.glyphs;
+        let (sign, ink) = if thing.goes { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
+        let note = match (thing.kind, thing.editing) {
+            (ThingKind::Policies, Editing::Copy) => "built in".to_owned(),
+            (ThingKind::Policies, _) => "yours".to_owned(),
+            (ThingKind::Rules | ThingKind::Modules, _) => thing.note.split(';').next().unwrap_or_default().to_owned(),
+            (ThingKind::Skills, _) => String::new(),
+            _ if thing.versions.is_empty() => "empty".to_owned(),
+            _ => text::counted(thing.versions.len() as u64, "version"),
+        };
+        let room = usize::from(row.width).saturating_sub(text::width(&note) + 4);
+        let label = Line::of(ink, &format!("{sign} ")).with(ink, &text::fit(&thing.title, room, glyphs.ellipsis));
+        paint::pair(look.theme, &label, &Line::of(Ink::Dim, &format!("{note} ")), row, buf);
+        look.item(row, at);
+        if at == shop.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(shop.things.len()), count(page), area, buf);
+}
+
+fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    let Some(thing) = shop.selected() else { return (0, 0) };
+    let width = usize::from(area.width).max(1);
+    let mut head: Vec<Line> = Vec::new();
+    if area.height >= 8 {
+        // What made a summary stale is named there.
+        let rows = if thing.kind == ThingKind::Modules { 3 } else { 2 };
+        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
+    }
+    if area.height >= 8 {
+        // Its row stays where nothing is said, so that the text does not jump.
+        head.push(said(look).unwrap_or_default());
+    } else {
+        head.extend(said(look));
+    }
+    let most = if area.height >= 8 { 2 } else { 1 };
+    head.extend(Flow::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
+    let mut below = tried(look, shop, thing, width);
+    below.truncate(usize::from(area.height) / 3);
+    paint::lines(look.theme, &head, area, buf);
+    let used = u16::try_from(head.len()).unwrap_or(area.height).min(area.height);
+    let foot = u16::try_from(below.len()).unwrap_or(0);
+    let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + foot), ..area };
+    let rows = body(shop, thing, width.saturating_sub(1).max(1));
+    let page = usize::from(room.height);
+    let scroll = shop.scroll.min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(scroll), room, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(scroll), count(rows.len()), count(page), room, buf);
+    paint::lines(look.theme, &below, Rect { y: room.bottom(), height: foot, ..area }, buf);
+    (rows.len(), page)
+}
+
+/// The summary of a part of the program that is being made here.
+fn summing<'a>(look: &Look<'a>) -> Option<&'a Summing> {
+    let branch = look.model.branch()?.id;
+    look.model.drafts.parts.values().find(|part| part.branch == branch)
+}
+
+/// A sentence for the person would not be seen under a full screen.
+fn said(look: &Look<'_>) -> Option<Line> {
+    if let Some(part) = summing(look) {
+        return Some(Line::of(Ink::Accent, &part.words()));
+    }
+    let said = look.model.status.shown()?;
+    let ink = match said.weight {
+        crate::tui::model::status::Weight::Notice => Ink::Accent,
+        crate::tui::model::status::Weight::Trouble => Ink::Warn,
+        crate::tui::model::status::Weight::Alarm => Ink::Danger,
+    };
+    Some(Line::of(ink, &said.text))
+}
+
+fn heading(thing: &Thing) -> String {
+    // Where the list says it in a word, it is said in full here.
+    let full = |note: &str| match note.split_once("; ") {
+        Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
+        _ => note.to_owned(),
+    };
+    let note = if thing.note.is_empty() { String::new() } else { format!(": {}", full(&thing.note)) };
+    let goes = if thing.kind == ThingKind::Policies && thing.goes { " (this branch's policy)" } else { "" };
+    format!("{}{goes}{note}", thing.title)
+}
+
+/// `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
+fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing) -> String {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let Some(shown) = shop.shown() else {
+        let words = match thing.editing {
+            Editing::Not(why) => why,
+            Editing::Here | Editing::Copy => "Nothing was written yet.",
+        };
+        return words.to_owned();
+    };
+    let mut parts = vec![shown.what.clone()];
+    if shown.current && thing.versions.len() > 1 {
+        parts.push("now".to_owned());
+    }
+    let offset = look.model.facts.offset;
+    parts.extend(shown.at.map(|at| format!("{} {}", time::date(at, offset), time::clock(at, offset))));
+    parts.push(match shop.other() {
+        Some(other) => {
+            let (gone, new) = lines::count(&lines::compare(&other.text, &shown.text));
+            format!("beside {}: {gone} gone, {new} new", other.what)
+        }
+        None if shop.beside == Beside::Nothing => "its text".to_owned(),
+        None if thing.versions.len() > 1 => "the first".to_owned(),
+        None => "its text".to_owned(),
+    });
+    parts.join(&dot)
+}
+
+fn body(shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
+    let Some(shown) = shop.shown() else { return Vec::new() };
+    match shop.other() {
+        Some(other) => compared(other, shown, width),
+        None if matches!(thing.kind, ThingKind::Policies | ThingKind::Rules | ThingKind::Skills) => {
+            Flow::exact(&shown.text, width, Ink::Text)
+        }
+        None => Flow::all(&shown.text, width, Ink::Text),
+    }
+}
+
+/// Changed lines with some around them; what lies between is counted.
+fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
+    let all = lines::compare(&other.text, &shown.text);
+    let changes: Vec<usize> =
+        all.iter().enumerate().filter(|(_, line)| !matches!(line, Compared::Same(_))).map(|(at, _)| at).collect();
+    if changes.is_empty() {
+        return Flow::plain("It says the same.", width, Ink::Dim);
+    }
+    let mut rows = Vec::new();
+    let mut skipped = 0;
+    let mut next = 0;
+    for (at, line) in all.iter().enumerate() {
+        while next < changes.len() && changes[next] + AROUND < at {
+            next += 1;
+        }
+        let near = changes.get(next).is_some_and(|change| change.abs_diff(at) <= AROUND);
+        if !near {
+            skipped += 1;
+            continue;
+        }
+        between(&mut rows, &mut skipped, width);
+        let (sign, ink, text) = match line {
+            Compared::Same(text) => (' ', Ink::Dim, *text),
+            Compared::Gone(text) => ('-', Ink::Excluded, *text),
+            Compared::New(text) => ('+', Ink::Good, *text),
+        };
+        rows.extend(Flow::exact(&format!("{sign} {text}"), width, ink));
+    }
+    between(&mut rows, &mut skipped, width);
+    rows
+}
+
+fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
+    if *skipped > 0 {
+        let lines = text::counted(*skipped as u64, "line");
+        rows.extend(Flow::plain(&format!("  ({lines} the same)"), width, Ink::Border));
+    }
+    *skipped = 0;
+}
+
+/// What the next call would be under the policy.
+fn tried(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
+    let Some(Tried { result, .. }) = shop.tried.as_ref().filter(|tried| tried.policy == thing.id) else {
+        return Vec::new();
+    };
+    let mut rows = vec![Line::of(Ink::Border, &look.theme.glyphs.rule.repeat(width))];
+    let words = match result {
+        None => "What the next call would be under it is being worked out.".to_owned(),
+        Some(Err(why)) => why.clone(),
+        Some(Ok(found)) => match (found.ways.first().map(|way| &way.result), &found.present) {
+            (Some(Ok(made)), Ok(now)) => call(look, made, now),
+            (Some(Err(why)), _) | (_, Err(why)) => why.clone(),
+            (None, Ok(_)) => "The next call stays as it is.".to_owned(),
+        },
+    };
+    rows.extend(Flow::plain(&words, width, Ink::Text));
+    rows
+}
+
+/// `The next call under it: 4,980 tok est instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
+fn call(look: &Look<'_>, made: &Figures, now: &Figures) -> String {
+    let number = |n: u32| text::number(u64::from(n));
+    let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
+    let same = made.plan == now.plan;
+    let before = if same { String::new() } else { format!(" instead of {}", number(now.est)) };
+    let about = look.theme.glyphs.about;
+    let cost = made.cost.map_or_else(String::new, |cost| format!(", {about} {}", text::money(cost.micro)));
+    let [(gained, more), (lost, less)] = made.sums;
+    let side = |count: u32, tokens: u32| match count {
+        0 => "nothing".to_owned(),
+        _ => format!("{} ({} tok)", text::counted(count.into(), "item"), number(tokens)),
+    };
+    let items = match (gained + lost, same) {
+        (0, true) => "it is the same call".to_owned(),
+        (0, false) => "the same items go".to_owned(),
+        _ => format!("gains {}, loses {}", side(gained, more), side(lost, less)),
+    };
+    let cached = made.same_words();
+    format!("The next call under it: {est} of {room} tok {label}{before}, cached {cached}{cost}; {items}.")
+}

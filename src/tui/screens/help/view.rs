@@ -1,0 +1,103 @@
+//! All keys, made from the key table.
+//! Not for: the hints of one pane (`composer`).
+
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Columns of the keys.
+const KEYS: usize = 24;
+
+/// What the text area itself does with keys that the table leaves to it.
+const WRITING: [(&str, &str); 8] = [
+    ("Ctrl+A, Ctrl+E", "Go to the start or the end of the line."),
+    ("Ctrl+←, Ctrl+→", "Go a word back or on; Alt+B and Alt+F too."),
+    ("Alt+<, Alt+>", "Go to the start or the end of the message."),
+    ("Ctrl+W, Alt+Backspace", "Delete the word before the cursor."),
+    ("Alt+D", "Delete the word behind the cursor."),
+    ("Ctrl+K", "Delete to the end of the line."),
+    ("Ctrl+X, Ctrl+Y", "Cut what is selected; put in what was cut or deleted."),
+    ("Shift and a movement", "Select."),
+];
+
+fn rows(look: &Look<'_>, width: usize) -> Vec<Line> {
+    let keys = &look.model.keys;
+    let mut rows = Vec::new();
+    let put = |rows: &mut Vec<Line>, keys: &str, does: &str| rows.extend(one(keys, does, width));
+    for when in When::ALL {
+        let mut seen: Vec<Action> = Vec::new();
+        for binding in keys.bindings().iter().filter(|b| b.when == when) {
+            if !seen.contains(&binding.run) {
+                seen.push(binding.run);
+            }
+        }
+        if seen.is_empty() {
+            continue;
+        }
+        rows.push(Line::of(Ink::Heading, when.title()));
+        for action in seen {
+            let here = keys.bindings().iter().filter(|b| b.when == when && b.run == action);
+            let chords: Vec<String> = here.map(|b| b.on.to_string()).collect();
+            put(&mut rows, &chords.join(", "), action.sentence());
+        }
+        rows.push(Line::new());
+    }
+    rows.push(Line::of(Ink::Heading, "in the message, as in a shell"));
+    for (keys, does) in WRITING {
+        put(&mut rows, keys, does);
+    }
+    rows.push(Line::new());
+    let unbound = Action::ALL.iter().filter(|action| keys.key_of(**action).is_none());
+    rows.push(Line::of(Ink::Heading, "without a key (palette, or a slash before the name)"));
+    for action in unbound {
+        put(&mut rows, &format!("/{}", action.name()), action.sentence());
+    }
+    rows.push(Line::new());
+    rows.push(Line::of(Ink::Heading, "commands with words"));
+    for command in crate::tui::chat::model::slash::WORDED {
+        put(&mut rows, &format!("/{} {}", command.name, command.words), command.sentence);
+    }
+    rows
+}
+
+/// Keys, and beside them what they do, on as many rows as it takes.
+fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
+    let room = width.saturating_sub(KEYS + 4);
+    let taken = text::width(keys);
+    let beside = taken <= KEYS && room >= 24;
+    let mut rows = Vec::new();
+    let words = Flow::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
+    let indent = if beside { KEYS + 3 } else { 5 };
+    let mut first = Line::of(Ink::Accent, &format!("  {keys}"));
+    let mut words = words.into_iter();
+    if beside {
+        let lead = " ".repeat(KEYS - taken + 1);
+        first = first.with(Ink::Text, &lead).and(words.next().unwrap_or_default());
+    }
+    rows.push(first);
+    rows.extend(words.map(|line| Line::of(Ink::Text, &" ".repeat(indent)).and(line)));
+    rows
+}
+
+/// Gives how far it can be scrolled at most.
+pub(crate) fn draw(look: &Look<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
+    if area.height >= 2 {
+        let words = [(Action::Down, "on"), (Action::ScrollDown, "a page on"), (Action::Leave, "leave")];
+        let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
+        paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    }
+    let rows = rows(look, usize::from(inside.width));
+    let last = rows.len().saturating_sub(usize::from(inside.height));
+    let from = scroll.min(last);
+    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(rows.len()), u64::from(inside.height), inside, buf);
+    last
+}

@@ -1,0 +1,134 @@
+//! The list of memories and what its keys do; suggested pins that are turned down.
+//! Not for: the list itself (`screens::picker::update`) or pins (`acts`).
+
+use crate::domain::base::ids::MemoryId;
+use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
+use crate::domain::planning::plan::Verdict;
+use crate::engine::api::{Answer, Item, MemoryAct, MemoryScope, Request};
+use crate::tui::model::layer::{Layer, Prompt, Purpose};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens;
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::update::send;
+
+/// Opens the list.
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+    model.layers.push(Layer::Picker(Picker::new(Kind::Memories)));
+    ask(model, out);
+}
+
+/// Asks for the memories of the list that is open.
+fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
+    let is_list = |layer: &Layer| matches!(layer, Layer::Picker(picker) if picker.kind == Kind::Memories);
+    if !model.layers.iter().any(is_list) {
+        return;
+    }
+    let session = model.session.as_ref().map(|session| session.card.id.to_string());
+    let ticket = send(model, Request::Memories { session, words: None, scope: None }, Pending::Memories, out);
+    for layer in &mut model.layers {
+        if let Layer::Picker(picker) = layer
+            && picker.kind == Kind::Memories
+        {
+            (picker.loading, picker.ticket) = (true, ticket);
+        }
+    }
+}
+
+/// They are here: what waits for a decision first, then the newest.
+pub(crate) fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
+    let rank = |memory: &Memory| match memory.status {
+        MemoryStatus::Suggested => 0,
+        MemoryStatus::Confirmed => 1,
+        MemoryStatus::Dismissed => 2,
+    };
+    let mut sorted: Vec<&Memory> = all.iter().collect();
+    sorted.sort_by_key(|memory| (rank(memory), std::cmp::Reverse(memory.created_at)));
+    let entry = |memory: &Memory| Entry {
+        label: memory.text.clone(),
+        detail: format!(
+            "{}, {} · {}",
+            memory.kind.name(),
+            if memory.scope == Scope::All { "all sessions" } else { "this session" },
+            memory.status.name()
+        ),
+        choice: Choice::Memory(memory.id),
+    };
+    let mut entries: Vec<Entry> = sorted.into_iter().map(entry).collect();
+    if entries.is_empty() {
+        entries.push(Entry {
+            label: "Nothing is remembered yet.".into(),
+            detail: "/remember TEXT".into(),
+            choice: Choice::Nothing,
+        });
+    }
+    if let Some(picker) = screens::picker::update::awaiting(model, ticket) {
+        picker.fill(entries);
+    }
+}
+
+/// Does something to a memory.
+pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec<Cmd>) {
+    send(model, Request::Memory { id: id.to_string(), act }, Pending::MemoryAct, out);
+}
+
+/// It is done: say so, and read the list again.
+pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
+    let said = match answer {
+        Answer::Done(said) => said.clone(),
+        _ => "Remembered. u undoes it.".to_owned(),
+    };
+    model.status.say(Weight::Notice, said, model.now);
+    model.plan.hurry(model.now);
+    ask(model, out);
+}
+
+/// Keeps a text, with its kind before a colon where one is named; a fact otherwise.
+pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
+    let named = text.split_once(':').and_then(|(kind, rest)| Some((MemoryKind::from_name(kind)?, rest.trim())));
+    let (kind, text) = named.unwrap_or((MemoryKind::Fact, text.trim()));
+    let scope = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
+    send(model, Request::Remember { kind, text: text.to_owned(), scope }, Pending::MemoryAct, out);
+}
+
+/// New, edit, dismiss and delete in the list.
+pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
+    match (run, selected) {
+        (Action::New, _) => {
+            let (title, purpose) =
+                ("Remember (fact:, preference:, outcome: or event: first)".to_owned(), Purpose::Remember);
+            model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
+        }
+        (Action::Rename, Some((text, Choice::Memory(id)))) => {
+            let (title, purpose) = ("Edit the memory".to_owned(), Purpose::EditMemory(id));
+            model.layers.push(Layer::Prompt(Prompt { title, text, purpose }));
+        }
+        (Action::Dismiss, Some((_, Choice::Memory(id)))) => act(model, id, MemoryAct::Dismiss, out),
+        (Action::Delete, Some((_, Choice::Memory(id)))) => act(model, id, MemoryAct::Delete, out),
+        _ => {}
+    }
+}
+
+/// Turns down what is selected: a suggested pin in the overlay, a memory in its list.
+pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
+    if matches!(model.layers.last(), Some(Layer::Picker(picker)) if picker.kind == Kind::Memories) {
+        return manage(model, Action::Dismiss, out);
+    }
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let selected = match model.layers.last() {
+        Some(Layer::Overlay(overlay)) => {
+            overlay.selected().map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested))
+        }
+        _ => None,
+    };
+    match selected {
+        Some((atom, true)) => {
+            send(model, Request::Dismiss { branch, item: Item::Atom(atom) }, Pending::Act, out);
+            model.plan.hurry(model.now);
+        }
+        _ => model.status.say(Weight::Notice, "Only suggested pins can be turned down here.", model.now),
+    }
+}

@@ -1,0 +1,101 @@
+//! A list filtered by typing, as a box over the chat.
+//! Not for: matching (the model does it).
+
+use super::model::{Kind, Picker};
+use crate::tui::model::{Action, When};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
+    let place = place(picker.kind, area);
+    paint::wipe(place, buf);
+    let (title, hint) = match picker.kind {
+        Kind::Sessions => {
+            let key = |action| look.key_in(action, When::Picker);
+            let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+            ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
+        }
+        Kind::Models => ("Models", "type to filter  Enter asks it on this branch".to_owned()),
+        Kind::ReplayModels(_) => ("Make the call again with", "type to filter  Enter sends it".to_owned()),
+        Kind::ReplayItems => ("Make the call again without", "type to filter  Enter sends it".to_owned()),
+        Kind::Memories => {
+            let key = |action| look.key_in(action, When::Picker);
+            let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+            let dismiss = key(Action::Dismiss);
+            ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
+        }
+        Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
+        Kind::Themes => ("Theme", "shown as you move  Enter keeps it  Esc keeps what was".to_owned()),
+        Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
+        Kind::Rules => ("Rules about tools", format!("{} takes a rule off", look.key_in(Action::Delete, When::Picker))),
+        Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
+    };
+    let inside = look.frame(Line::of(Ink::Heading, title), true, place, buf);
+    if place.height >= 2 {
+        let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
+        paint::caption(
+            look.theme,
+            paint::cut(look.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6))),
+            edge,
+            buf,
+        );
+    }
+    if inside.is_empty() {
+        return;
+    }
+    let mut line = Line::of(Ink::Accent, "/ ").with(Ink::Text, &picker.filter).with(Ink::Accent, "_");
+    if picker.loading {
+        line.push(Ink::Dim, &format!("  {} looking", look.theme.glyphs.running));
+    }
+    paint::line(look.theme, &line, inside, buf);
+    let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
+    if picker.shown.is_empty() && !picker.loading {
+        paint::line(look.theme, &Line::of(Ink::Dim, "  nothing matches"), list, buf);
+    }
+    let page = usize::from(list.height);
+    let from = (picker.cursor + 1).saturating_sub(page);
+    for ((at, entry), row) in picker.shown.iter().enumerate().skip(from).zip(list.rows()) {
+        let Some(entry) = picker.entries.get(*entry) else { continue };
+        let ink = if entry.choice == super::model::Choice::Nothing { Ink::Dim } else { Ink::Text };
+        let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
+        let room = usize::from(row.width).saturating_sub(value.width() + 3);
+        let label = text::fit(&entry.label, room, look.theme.glyphs.ellipsis);
+        let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
+        paint::pair(look.theme, &marked(ink, &label, marks), &value, row, buf);
+        look.item(row, at);
+        if at == picker.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+}
+
+/// The list of themes is small and stands aside, so that what they do to the rest is seen.
+fn place(kind: Kind, area: Rect) -> Rect {
+    if kind != Kind::Themes {
+        return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
+    }
+    let (width, height) = (area.width.min(72), area.height.min(11));
+    let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };
+    Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
+}
+
+/// A label whose letters at these places stand out.
+fn marked(ink: Ink, label: &str, marks: &[usize]) -> Line {
+    let mut line = Line::of(ink, " ");
+    let mut run = String::new();
+    let mut lit = false;
+    for (at, c) in label.chars().enumerate() {
+        let now = marks.binary_search(&at).is_ok();
+        if now != lit && !run.is_empty() {
+            line.push(if lit { Ink::Match } else { ink }, &run);
+            run.clear();
+        }
+        lit = now;
+        run.push(c);
+    }
+    line.push(if lit { Ink::Match } else { ink }, &run);
+    line
+}

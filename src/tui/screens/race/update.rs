@@ -1,0 +1,257 @@
+//! Calls beside one another: making a stored call again, racing one prompt on several branches, keeping what won.
+//! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`screens::picker::update`).
+
+use super::model::{Arena, Column, Of};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::call::race::Limits;
+use crate::domain::call::run::CAUTION;
+use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::policy::Section;
+use crate::domain::planning::variant;
+use crate::engine::api::{Answer, Item, Replaying, Request};
+use crate::tui::chat::model::composer::Draft;
+use crate::tui::chat::update::branches;
+use crate::tui::model::layer::{Act, Layer, Question};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Model, Pending, Trial};
+use crate::tui::msg::Cmd;
+use crate::tui::screens;
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::update::{send, trouble, wire};
+
+/// The actions about calls beside one another.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::WhatIf => screens::what_if::update::open(model, out),
+        Action::Replay => ask_how(model),
+        Action::Mattered => mattered(model, out),
+        Action::Discard => discard(model, out),
+        _ => crate::tui::screens::summaries::update::action(model, run, out),
+    }
+}
+
+/// What came of a request.
+pub(crate) fn answered(model: &mut Model, trial: Trial, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match (trial, result) {
+        (Trial::WhatIf(branch), Err(failure)) => screens::what_if::update::failed(model, branch, &failure, out),
+        (Trial::WhatIf(_), Ok(Answer::WhatIf(found))) => screens::what_if::update::came(model, &found),
+        (Trial::Lap(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
+        (_, Err(failure)) => trouble(model, &failure),
+        (Trial::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
+        (Trial::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
+        (Trial::Race(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
+        (_, Ok(Answer::Done(said))) => model.status.say(Weight::Notice, said, model.now),
+        (_, Ok(_)) => {}
+    }
+}
+
+/// Asks how the call of the selected message is to be made again.
+fn ask_how(model: &mut Model) {
+    let found = model.session.as_ref().and_then(|session| {
+        let node = session.tree.head(model.conversation.selected()?).id;
+        session.run_of_answer(node).or_else(|| session.run_of_user(node))
+    });
+    let Some(run) = found.map(|card| (card.id, card.model.clone())) else {
+        let text = "No call belongs to this message; choose an answer, or a question that was answered.";
+        return model.status.say(Weight::Notice, text, model.now);
+    };
+    let (id, name) = run;
+    model.layers.push(Layer::Question(Question {
+        title: "Make this call again?".to_owned(),
+        words: vec![
+            format!("It went to {name}. The answer comes on a scratch branch; nothing here is changed."),
+            CAUTION.to_owned(),
+        ],
+        choices: vec![
+            ('b', "the same bytes".to_owned(), Act::Replay(id)),
+            ('m', "to another model".to_owned(), Act::ReplayModel(id)),
+            ('w', "without one item of it".to_owned(), Act::ReplayWithout(id)),
+            ('n', "not now".to_owned(), Act::Close),
+        ],
+        cursor: 0,
+    }));
+}
+
+/// Makes a call again.
+pub(crate) fn replay(
+    model: &mut Model,
+    run: RunId,
+    to: Option<(String, String)>,
+    without: Option<Atom>,
+    out: &mut Vec<Cmd>,
+) {
+    let (profile, name) = to.map_or((None, None), |(profile, name)| (Some(profile), Some(name)));
+    let without = without.map(Item::Atom);
+    let request = Request::Replay { run: run.to_string(), profile, model: name, without };
+    send(model, request, Pending::Trial(Trial::Replay), out);
+}
+
+/// The list of models to make a call again with.
+pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
+    screens::picker::update::models(model, out);
+    if let Some(Layer::Picker(picker)) = model.layers.last_mut() {
+        picker.kind = Kind::ReplayModels(run);
+    }
+}
+
+/// Asks for the items of a call.
+pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
+    send(model, Request::StoredPlan { id: run.to_string() }, Pending::Trial(Trial::Items(run)), out);
+}
+
+/// The items of a call, to choose the one that is left out.
+fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
+    let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
+    let entries = may.map(|row| {
+        let place = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
+        let detail = format!("{} · {} tok {}", row.kind.name(), row.tokens, plan.certainty.label());
+        Entry { label: format!("{place}{}", row.title), detail, choice: Choice::Without(run, row.atom) }
+    });
+    let mut picker = Picker::new(Kind::ReplayItems);
+    picker.fill(entries.collect());
+    model.layers.push(Layer::Picker(picker));
+}
+
+/// A stored call is under way again.
+fn replaying(model: &mut Model, made: Replaying) {
+    let title = match &made.without {
+        Some((_, title)) => format!("now, without {title}"),
+        None if made.exact => "now, the same bytes".to_owned(),
+        None => "now, another model".to_owned(),
+    };
+    let (origin, branch) = (made.of.branch, made.branch.id);
+    let columns = vec![
+        Column { title: "then".to_owned(), branch: None, node: made.of.answer },
+        Column { title, branch: Some(branch), node: None },
+    ];
+    take_in(model, vec![*made.branch]);
+    let arena = Arena::new(Of::Replay { origin, without: made.without }, columns);
+    model.layers.push(Layer::Arena(Box::new(arena)));
+}
+
+fn take_in(model: &mut Model, branches: Vec<Branch>) {
+    if let Some(session) = &mut model.session {
+        for branch in branches {
+            session.put_branch(branch);
+        }
+    }
+    model.refresh();
+}
+
+/// `/race mode:off model:NAME WORDS`: settings first, one word for each branch, then what is asked.
+pub(crate) fn race(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let (mut arms, mut limits) = (Vec::new(), Limits::default());
+    let mut rest = words.trim_start();
+    while let Some((word, after)) = rest.split_once(char::is_whitespace).or((!rest.is_empty()).then_some((rest, ""))) {
+        match limits.take(word) {
+            Ok(true) => {
+                rest = after.trim_start();
+                continue;
+            }
+            Ok(false) => {}
+            Err(wrong) => return model.status.say(Weight::Trouble, format!("{wrong}."), model.now),
+        }
+        match variant::read(word) {
+            Ok(arm) => arms.push(arm),
+            Err(variant::ArmError::Value { .. }) => {
+                let text = variant::read(word).err().map_or_else(String::new, |error| format!("{error}."));
+                return model.status.say(Weight::Trouble, text, model.now);
+            }
+            Err(_) => break,
+        }
+        rest = after.trim_start();
+    }
+    if arms.len() < 2 || rest.trim().is_empty() {
+        let text = "/race wants two settings or more, then the message: /race mode:off mode:heavy Why does it fail?";
+        return model.status.say(Weight::Trouble, text, model.now);
+    }
+    let text = rest.trim().to_owned();
+    let request = Request::Race { branch, arms: arms.clone(), limits };
+    send(model, request, Pending::Trial(Trial::Race(arms, text)), out);
+}
+
+/// The branches of a race are there: the prompt is asked on each.
+fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
+    let draft = wire(&Draft { text: text.into(), ..Draft::default() });
+    let mut columns = Vec::new();
+    let ids: Vec<(BranchId, String)> = made
+        .iter()
+        .zip(arms)
+        .map(|(branch, arm)| (branch.id, format!("{}: {}", branch.name, variant::title(arm))))
+        .collect();
+    take_in(model, made);
+    for (branch, title) in ids {
+        let request = Request::Ask { branch, draft: draft.clone(), plan: None };
+        send(model, request, Pending::Trial(Trial::Lap(branch)), out);
+        columns.push(Column { title, branch: Some(branch), node: None });
+    }
+    model.layers.push(Layer::Arena(Box::new(Arena::new(Of::Race, columns))));
+}
+
+/// Enter: stands on the selected branch; of a race the others are put away.
+pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Arena(arena)) = model.layers.last() else { return };
+    let Some(branch) = arena.selected().and_then(|column| column.branch) else {
+        model.layers.pop();
+        return;
+    };
+    let race = arena.of == Of::Race;
+    let others = if race { arena.others() } else { Vec::new() };
+    if others.iter().any(|other| model.live.contains_key(other)) {
+        let text = "Answers are still coming on the others: wait, or leave and keep all of them.";
+        return model.status.say(Weight::Trouble, text, model.now);
+    }
+    model.layers.pop();
+    crate::tui::screens::search::update::leave_here(model);
+    if race {
+        send(model, Request::KeepOne { branch }, Pending::Act, out);
+    }
+    branches::switch(model, branch, out);
+}
+
+/// Puts the selected branch away, and all of them where it is a replay.
+fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Arena(arena)) = model.layers.last_mut() else { return };
+    let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
+    if model.live.contains_key(&branch) {
+        let text = "Its answer is still coming: wait for it, or leave.";
+        return model.status.say(Weight::Trouble, text, model.now);
+    }
+    arena.columns.remove(arena.cursor);
+    arena.cursor = arena.cursor.min(arena.columns.len().saturating_sub(1));
+    if arena.columns.iter().all(|column| column.branch.is_none()) {
+        model.layers.pop();
+    }
+    send(model, Request::PutAway { branches: vec![branch] }, Pending::Act, out);
+}
+
+/// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
+fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Arena(arena)) = model.layers.last() else { return };
+    let Of::Replay { origin, without: Some((atom, _)) } = &arena.of else {
+        let text = "Only a call that was made again without an item can show that the item mattered.";
+        return model.status.say(Weight::Notice, text, model.now);
+    };
+    let (origin, atom) = (*origin, *atom);
+    if !matches!(atom, Atom::Turn { .. } | Atom::Message { .. } | Atom::Episode { .. } | Atom::Preamble { .. }) {
+        let text = "Only turns and messages are suggested as pins; this text goes by the settings.";
+        return model.status.say(Weight::Notice, text, model.now);
+    }
+    let Some(branch) = model.session.as_mut().and_then(|session| session.branches.iter_mut().find(|b| b.id == origin))
+    else {
+        return;
+    };
+    if branch.overrides.mattered.contains(&atom) {
+        return model.status.say(Weight::Notice, "It is noted already.", model.now);
+    }
+    branch.overrides.mattered.push(atom);
+    let overrides = branch.overrides.clone();
+    send(model, Request::Override { branch: origin, overrides }, Pending::Act, out);
+    model.plan.hurry(model.now);
+    let key = model.keys.key_of(Action::Context).unwrap_or_default();
+    model.status.say(Weight::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
+}

@@ -1,0 +1,157 @@
+//! Answers side by side, each under what is particular about it and what it took; one at a time where there is no room.
+//! Not for: what keys do with them (`update`).
+
+use super::model::{Arena, Column, Of};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
+use crate::domain::call::run::CAUTION;
+use crate::domain::conversation::state;
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::cache::{Cache, Of as Rows};
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::rc::Rc;
+
+/// Columns that an answer needs to stand beside others.
+const BESIDE: u16 = 36;
+
+/// Draws; gives the contents that are lacking, and rows of the longest answer and of a page.
+pub(crate) fn draw(
+    look: &Look<'_>,
+    ring: &Arena,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) -> (Vec<NodeId>, (usize, usize)) {
+    paint::wipe(area, buf);
+    let inside = look.frame(title(ring), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let line = view_accepted::hint_line(look, When::Trials, &hints(ring), usize::from(area.width));
+        paint::caption(look.theme, line, edge, buf);
+    }
+    let mut caution = Flow::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
+    caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });
+    paint::lines(look.theme, &caution, inside, buf);
+    let used = u16::try_from(caution.len()).unwrap_or(0);
+    let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
+    let count = u16::try_from(ring.columns.len()).unwrap_or(u16::MAX).max(1);
+    let fit = (body.width / BESIDE).clamp(1, count);
+    let first = (ring.cursor + 1).saturating_sub(usize::from(fit));
+    let each = (body.width - (fit - 1) * 3) / fit;
+    let (mut wanted, mut longest) = (Vec::new(), 0);
+    for (at, column) in ring.columns.iter().enumerate().skip(first).take(usize::from(fit)) {
+        let place = u16::try_from(at - first).unwrap_or(0);
+        let room = Rect { x: body.x + place * (each + 3), width: each, ..body };
+        if place > 0 {
+            paint::beside(look.theme, room, buf);
+        }
+        let more = (ring.columns.len() > usize::from(fit)).then(|| format!(" {}/{}", at + 1, ring.columns.len()));
+        let below = head(look, column, (at == ring.cursor, &more.unwrap_or_default()), room, buf);
+        let rows = rows(look, column, cache, below.width, &mut wanted);
+        longest = longest.max(rows.len());
+        let page = usize::from(below.height);
+        let from = ring.scroll.min(rows.len().saturating_sub(page));
+        paint::lines(look.theme, rows.iter().skip(from), below, buf);
+    }
+    (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
+}
+
+fn title(ring: &Arena) -> Line {
+    let words = match &ring.of {
+        Of::Race => format!("A race of {}", ring.columns.len()),
+        Of::Replay { without: Some(_), .. } => "A call made again without an item".to_owned(),
+        Of::Replay { without: None, .. } => "A call made again".to_owned(),
+    };
+    Line::of(Ink::Heading, &words)
+}
+
+fn hints(ring: &Arena) -> Vec<(Action, &'static str)> {
+    let mut words = match &ring.of {
+        Of::Race => vec![(Action::Open, "keeps it, puts the others away"), (Action::Leave, "keeps all")],
+        Of::Replay { .. } => vec![(Action::Open, "stands on it"), (Action::Leave, "leave")],
+    };
+    if matches!(ring.of, Of::Replay { without: Some(_), .. }) {
+        words.insert(0, (Action::Mattered, "it mattered"));
+    }
+    words.extend([(Action::NextPane, "next"), (Action::Discard, "put away"), (Action::Down, "scroll")]);
+    words
+}
+
+/// What is particular about an answer, and what it took. Gives the room below.
+fn head(look: &Look<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
+    let (ink, sign) = if selected { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Heading, " ") };
+    let room = usize::from(area.width).saturating_sub(more.len() + 2);
+    let mut line = Line::of(ink, &format!("{sign} "));
+    line.pieces.extend(paint::cut(look.theme, ink, &column.title, room).pieces);
+    line.push(Ink::Dim, more);
+    paint::line(look.theme, &line, area, buf);
+    let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    paint::line(look.theme, &Line::of(Ink::Dim, &account(look, column)), below, buf);
+    let mut rest = Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below };
+    if let Some((ink, words)) = limits(look, column) {
+        paint::line(look.theme, &Line::of(ink, &format!("  {words}")), rest, buf);
+        rest = Rect { y: rest.y + 1, height: rest.height.saturating_sub(1), ..rest };
+    }
+    rest
+}
+
+/// The limits of a branch of a race, and whether one of them ended it.
+fn limits(look: &Look<'_>, column: &Column) -> Option<(Ink, String)> {
+    let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
+    match record.stopped {
+        Some(limit) => Some((Ink::Warn, limit.sentence(record.limits))),
+        None => {
+            Some(record.limits.words()).filter(|words| !words.is_empty()).map(|w| (Ink::Dim, format!("at most {w}")))
+        }
+    }
+}
+
+/// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or how far it is.
+fn account(look: &Look<'_>, column: &Column) -> String {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let run = column.answer(look.model).and_then(|node| look.model.session.as_ref()?.run_of_answer(node));
+    if let Some(card) = run {
+        let cost = card.cost_micro.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
+        return format!("  {}{dot}{}{cost}", card.model, card.usage.words(card.est_total, &dot));
+    }
+    let live = column.branch.and_then(|branch| look.model.live.get(&branch));
+    live.map_or_else(String::new, |live| {
+        let seconds = live.seconds(look.model.now);
+        format!(
+            "  {} coming{dot}{} tok est{dot}{seconds} s",
+            look.theme.glyphs.running,
+            text::number(live.tokens.into())
+        )
+    })
+}
+
+/// The words of an answer.
+fn rows(look: &Look<'_>, column: &Column, cache: &mut Cache, width: u16, wanted: &mut Vec<NodeId>) -> Rc<Vec<Line>> {
+    let room = width.saturating_sub(1).max(1);
+    let plain = |words: &str, ink: Ink| Rc::new(Flow::plain(words, usize::from(room), ink));
+    let mut shown = |words: &str| {
+        let of = Rows::Text(Hash::of(words.as_bytes()), false);
+        cache.rows(of, room, || Flow::all(words, usize::from(room), Ink::Text))
+    };
+    if let Some(node) = column.answer(look.model) {
+        wanted.push(node);
+        return match look.model.bodies.get(node) {
+            Some(body) => shown(&state::strip(&body.content.words(), true)),
+            None => plain("…", Ink::Dim),
+        };
+    }
+    let Some(branch) = column.branch else { return plain("No answer of it was kept.", Ink::Dim) };
+    if let Some(live) = look.model.live.get(&branch).filter(|live| !live.text.is_empty()) {
+        return shown(&live.text[..state::shown_while_streaming(&live.text)]);
+    }
+    match look.model.conversation.failed.get(&branch) {
+        Some(failure) => plain(&failure.to_string(), Ink::Danger),
+        None => plain("Nothing has come yet.", Ink::Dim),
+    }
+}

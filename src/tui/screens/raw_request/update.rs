@@ -1,0 +1,237 @@
+//! The exact request: opening it, searching and folding in it, editing it once and sending what was edited.
+//! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
+
+use super::model::{ByHand, Part, Raw};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::base::safe_text::Safe;
+use crate::domain::call::request::{self, Fault};
+use crate::engine::api::{Answer, Exact, RawRequest, Request, Weighed};
+use crate::tui::chat::model::composer::{self, Draft};
+use crate::tui::chat::update::ask;
+use crate::tui::model::layer::{Edited, Editor, Layer};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::{answers, send, trouble, wire};
+use std::sync::Arc;
+use tui_textarea::CursorMove;
+
+/// The actions about exact requests.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::RawRequest => open(model, out),
+        Action::EditRequest => edit(model, false, out),
+        Action::EditJson => edit(model, true, out),
+        Action::SendEdited => send_edited(model, out),
+        Action::FoldAll | Action::NextHit | Action::PrevHit => {
+            if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
+                match run {
+                    Action::FoldAll => raw.fold_all(),
+                    _ => raw.next_hit(run == Action::PrevHit),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Opens the exact request; the same key closes it.
+fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+    if matches!(model.layers.last(), Some(Layer::Raw(_))) {
+        return leave(model);
+    }
+    show(model, None, out);
+}
+
+fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let draft = ask::present(model);
+    send(model, Request::Exact { branch, act: Exact::Show }, Pending::Raw { branch, draft, edit }, out);
+}
+
+/// Leaves the exact request. One that was edited is kept, so that nothing written is lost.
+pub(crate) fn leave(model: &mut Model) {
+    let Some(Layer::Raw(raw)) = model.layers.last_mut() else { return };
+    if raw.searching || !raw.search.is_empty() {
+        raw.searching = false;
+        raw.search.clear();
+        return raw.look();
+    }
+    if let Some(Layer::Raw(raw)) = model.layers.pop()
+        && raw.by_hand.is_some()
+    {
+        let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
+        let text = format!("Your edited request was not sent; {key} opens it again.");
+        model.status.say(Weight::Notice, text, model.now);
+        model.unsent = Some(raw);
+    }
+}
+
+/// The request came.
+pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
+    let RawRequest { body, digest, parts, tokens, room } = found;
+    let part = |part: crate::engine::api::RawPart| Part {
+        message: part.message as usize,
+        bytes: part.bytes,
+        title: part.title,
+        tokens: part.tokens,
+    };
+    let parts = parts.into_iter().map(part).collect();
+    if let Some(json) = edit {
+        if let Some(unsent) = model.unsent.take_if(|unsent| unsent.branch == branch) {
+            let same = unsent.by_hand.as_ref().is_some_and(|hand| hand.base == body);
+            let text = if same {
+                "This is your edited request, as you left it."
+            } else {
+                "This is your edited request, as you left it; the plan has changed since."
+            };
+            model.status.say(Weight::Notice, text, model.now);
+            return model.layers.push(Layer::Raw(unsent));
+        }
+        return editor(model, branch, draft, &body, &body, json);
+    }
+    let raw = Raw::new(branch, draft, body, digest, (tokens, room)).with_parts(parts);
+    model.layers.push(Layer::Raw(Box::new(raw)));
+}
+
+/// Puts the request into an editor: its messages as texts, or its JSON.
+fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
+    let Some(Layer::Raw(raw)) = model.layers.last() else { return show(model, Some(json), out) };
+    let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
+    let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
+    editor(model, branch, draft, &base, &body, json);
+}
+
+/// The editor for a body. What nobody would see is marked in it, and becomes what it was when it is saved.
+fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: &Arc<str>, json: bool) {
+    let text = if json { body.to_string() } else { request::texts(body) };
+    let title = if json {
+        "The exact request, edited once as JSON".to_owned()
+    } else {
+        "Edited once: === N ROLE heads a message, === ROLE a new one".to_owned()
+    };
+    if let Some(kept) = model.unwritten.take_if(|kept| {
+        matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
+    }) {
+        model.status.say(Weight::Notice, "This is what you wrote, as you left it.", model.now);
+        return model.layers.push(Layer::Editor(kept));
+    }
+    let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
+    let editor = Editor { title, area: composer::area(marked(&text)), what, fault: None, saving: None, before: None };
+    model.layers.push(Layer::Editor(Box::new(editor)));
+}
+
+/// Leaves the editor of a request. What was written is kept, so that nothing is lost; says whether it was that editor.
+pub(crate) fn leave_editor(model: &mut Model) -> bool {
+    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    let Edited::Request { of, json, .. } = &editor.what else { return false };
+    let before = if *json { of.to_string() } else { request::texts(of) };
+    let changed = Safe::reveal(&editor.area.lines().join("\n")) != before;
+    if let (Some(Layer::Editor(editor)), true) = (model.layers.pop(), changed) {
+        let action = if matches!(editor.what, Edited::Request { json: true, .. }) {
+            Action::EditJson
+        } else {
+            Action::EditRequest
+        };
+        let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
+        let text = format!("What you wrote is kept; {key} opens it again. Nothing was sent.");
+        model.status.say(Weight::Notice, text, model.now);
+        model.unwritten = Some(editor);
+    }
+    true
+}
+
+/// The lines of a text in which everything can be seen; tabs stay.
+pub(crate) fn marked(text: &str) -> Vec<String> {
+    Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t").split('\n').map(str::to_owned).collect()
+}
+
+/// The editor was saved: the edited body is shown and counted. Where it is no request, the text stays in the editor, at the
+/// place that is wrong.
+pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Editor(editor)) = model.layers.last_mut() else { return };
+    let Edited::Request { branch, draft, base, of, json } = editor.what.clone() else { return };
+    let text = Safe::reveal(&editor.area.lines().join("\n"));
+    let made = if json { Ok(text) } else { request::written(&of, &text) };
+    let made = made.and_then(|body| request::check(&body).map(|()| body));
+    match made {
+        Ok(body) => {
+            model.layers.pop();
+            model.layers.retain(|layer| !matches!(layer, Layer::Raw(_)));
+            review(model, branch, draft, &base, body.into(), out);
+        }
+        Err(Fault { line, column, what }) => {
+            let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
+            editor.area.move_cursor(CursorMove::Jump(place(line), place(column)));
+            let text = format!("Line {line}, column {column}: {what}. Nothing was sent; your text is kept.");
+            model.status.say(Weight::Trouble, text, model.now);
+        }
+    }
+}
+
+fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
+    let digest = Hash::of(body.as_bytes());
+    let act = Exact::Weigh { draft: wire(&draft), body: body.clone() };
+    let mut raw = Raw::new(branch, draft, body, digest, (0, 0));
+    raw.by_hand = Some(ByHand { base: base.clone(), weighed: None, sending: false });
+    model.layers.push(Layer::Raw(Box::new(raw)));
+    send(model, Request::Exact { branch, act }, Pending::Weigh(digest), out);
+}
+
+/// Sends the edited request, exactly as it stands on the screen.
+fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Raw(raw)) = model.layers.last_mut() else { return };
+    let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
+    match &mut raw.by_hand {
+        None => {
+            let text = "This is the request as planned; Enter in the composer sends it.";
+            model.status.say(Weight::Notice, text, model.now);
+        }
+        Some(hand) if hand.sending => {}
+        Some(hand) => {
+            hand.sending = true;
+            model.conversation.failed.remove(&branch);
+            let act = Exact::Send { draft: wire(&draft), body };
+            send(model, Request::Exact { branch, act }, Pending::SendEdited { branch, draft, digest }, out);
+        }
+    }
+}
+
+fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut ByHand> {
+    model.layers.iter_mut().find_map(|layer| match layer {
+        Layer::Raw(raw) if raw.digest == digest => raw.by_hand.as_mut(),
+        _ => None,
+    })
+}
+
+/// Answers about exact requests; gives back what is about something else.
+pub(crate) fn answer(
+    model: &mut Model,
+    what_for: Pending,
+    result: Result<Answer, Failure>,
+) -> Option<(Pending, Result<Answer, Failure>)> {
+    match (what_for, result) {
+        (Pending::Raw { branch, draft, edit }, Ok(Answer::Raw(found))) => came(model, branch, draft, edit, *found),
+        (Pending::Weigh(digest), Ok(Answer::Weighed(Weighed { tokens, room, changed, .. }))) => {
+            if let Some(hand) = edited_on_screen(model, digest) {
+                hand.weighed = Some((tokens, room, changed));
+            }
+        }
+        (Pending::SendEdited { branch, draft, .. }, Ok(answer)) => {
+            model.layers.clear();
+            (model.unsent, model.unwritten) = (None, None);
+            model.conversation.follow();
+            answers::asked(model, branch, draft, Ok(answer));
+        }
+        (Pending::SendEdited { digest, .. }, Err(failure)) => {
+            if let Some(hand) = edited_on_screen(model, digest) {
+                hand.sending = false;
+            }
+            trouble(model, &failure);
+        }
+        other => return Some(other),
+    }
+    None
+}

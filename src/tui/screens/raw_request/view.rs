@@ -1,0 +1,350 @@
+//! The exact bytes of a request, part by part: broken into rows behind each `\n`, with marks for what nobody would see.
+//! Not for: changing a byte of it.
+
+use super::model::{ByHand, Raw, Row};
+use crate::domain::base::safe_text::Safe;
+use crate::tui::chat::view::composer;
+use crate::tui::model::{Action, When};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::ops::Range;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Columns before the bytes.
+const INDENT: u16 = 2;
+
+/// A piece of bytes that is never parted: how many, and whether it ends a row or a quoted text.
+struct Unit<'a> {
+    text: &'a str,
+    ends_row: bool,
+    quote: bool,
+}
+
+/// Graphemes, and escapes as a whole.
+fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let len = if first == '\\' {
+            1 + rest[1..].chars().next().map_or(0, char::len_utf8)
+        } else {
+            rest.graphemes(true).next().map_or(first.len_utf8(), str::len)
+        };
+        let (text, after) = rest.split_at(len);
+        rest = after;
+        Some(Unit { text, ends_row: matches!(text, "\\n" | "\n" | "\r\n"), quote: text == "\"" })
+    })
+}
+
+/// Spaces that look like the usual one, and are another.
+fn odd_space(c: char) -> bool {
+    matches!(u32::from(c), 0xA0 | 0x1680 | 0x2000..=0x200A | 0x202F | 0x205F | 0x3000)
+}
+
+/// What a unit is drawn as; whether it is a mark for something that nobody would see.
+fn drawn(unit: &str) -> (String, bool) {
+    if unit.chars().any(odd_space) {
+        use std::fmt::Write as _;
+        let mut out = String::new();
+        for c in unit.chars() {
+            if odd_space(c) {
+                let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
+            } else {
+                out.push_str(Safe::exact(&c.to_string()).as_str());
+            }
+        }
+        return (out, true);
+    }
+    if unit == "\n" || unit == "\r\n" {
+        return (unit.replace('\r', "⟨U+000D⟩").replace('\n', ""), unit.len() > 1);
+    }
+    let shown = Safe::exact(unit);
+    let marked = shown.as_str() != unit;
+    (shown.as_str().to_owned(), marked)
+}
+
+/// Breaks bytes into rows of at most `room` columns: behind line ends, else behind a space, else anywhere.
+fn broken(body: &str, whole: Range<usize>, room: usize, mut quoted: bool, put: &mut impl FnMut(Range<usize>, bool)) {
+    let (mut start, mut used, mut at) = (whole.start, 0, whole.start);
+    let (mut began, mut space) = (quoted, None);
+    for unit in units(&body[whole.clone()]) {
+        let wide = text::width(&drawn(unit.text).0);
+        if used + wide > room && at > start {
+            let (cut, then) = match space.take() {
+                Some((cut, before, then)) if before * 3 > room * 2 => (cut, then),
+                _ => (at, quoted),
+            };
+            put(start..cut, began);
+            used = if cut == at { 0 } else { width_of(&body[cut..at]) };
+            (start, began) = (cut, then);
+            if used + wide > room && at > start {
+                put(start..at, began);
+                (start, used, began) = (at, 0, quoted);
+            }
+        }
+        at += unit.text.len();
+        used += wide;
+        quoted ^= unit.quote;
+        if unit.ends_row {
+            put(start..at, began);
+            (start, used, began, space) = (at, 0, quoted, None);
+        } else if unit.text == " " {
+            space = Some((at, used, quoted));
+        }
+    }
+    if at > start {
+        put(start..at, began);
+    }
+}
+
+fn width_of(text: &str) -> usize {
+    units(text).map(|unit| text::width(&drawn(unit.text).0)).sum()
+}
+
+/// Whether bytes end inside a quoted text that began as `quoted` says.
+fn quoted_after(text: &str, quoted: bool) -> bool {
+    units(text).fold(quoted, |quoted, unit| quoted ^ unit.quote)
+}
+
+/// Makes the rows where the width or the folds changed.
+pub(crate) fn settle(raw: &mut Raw, area: Rect) {
+    let inside = crate::tui::view::layout::inside(area);
+    let width = inside.width.saturating_sub(INDENT + 1).max(8);
+    raw.page = usize::from(inside.height.saturating_sub(1)).max(1);
+    if raw.made != (width, raw.state) {
+        let selected = raw.rows.get(raw.cursor).cloned();
+        let mut rows = Vec::new();
+        let mut quoted = false;
+        for (at, fold) in raw.folds.iter().enumerate() {
+            rows.push(Row::Head(at));
+            if !raw.closed.contains(&at) {
+                let room = usize::from(width);
+                let mut put = |range: Range<usize>, quoted: bool| rows.push(Row::Bytes(at, range, quoted));
+                broken(&raw.body, fold.range.clone(), room, quoted, &mut put);
+            }
+            quoted = quoted_after(&raw.body[fold.range.clone()], quoted);
+        }
+        raw.laid(rows, width);
+        match selected {
+            Some(Row::Bytes(_, range, _)) if raw.follow.is_none() => raw.follow = Some(range.start),
+            Some(head) => raw.cursor = raw.rows.iter().position(|row| *row == head).unwrap_or(raw.cursor),
+            None => {}
+        }
+    }
+    raw.settle();
+}
+
+pub(crate) fn draw(look: &Look<'_>, raw: &Raw, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let inside = look.frame(title(raw), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, raw, usize::from(area.width)), edge, buf);
+    }
+    if inside.is_empty() {
+        return;
+    }
+    let top = Rect { height: 1, ..inside };
+    match &raw.by_hand {
+        Some(hand) => paint::line(look.theme, &edited(look, raw, hand, usize::from(top.width)), top, buf),
+        None => paint::line(look.theme, &facts(look, raw, usize::from(top.width)), top, buf),
+    }
+    let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
+    let page = usize::from(list.height);
+    let from = raw.cursor.saturating_sub(page / 2).min(raw.rows.len().saturating_sub(page));
+    for ((at, row), place) in raw.rows.iter().enumerate().skip(from).zip(list.rows()) {
+        let place = Rect { width: place.width.saturating_sub(1), ..place };
+        match row {
+            Row::Head(fold) => head(look, raw, *fold, place, buf),
+            Row::Bytes(_, range, quoted) => {
+                let within = Rect { x: place.x + INDENT, width: place.width.saturating_sub(INDENT), ..place };
+                paint::line(look.theme, &bytes(raw, range.clone(), *quoted), within, buf);
+            }
+        }
+        look.item(place, at);
+        if at == raw.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(raw.rows.len()), count(page), list, buf);
+    if look.model.status.shown().is_some() && inside.height > 3 {
+        let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
+        paint::wipe(foot, buf);
+        composer::notice(look, foot, buf);
+    }
+}
+
+fn title(raw: &Raw) -> Line {
+    let words = if raw.by_hand.is_some() { "Edited by hand, not sent yet" } else { "The exact request" };
+    let mut line = Line::of(Ink::Heading, words);
+    if raw.searching || !raw.search.is_empty() {
+        line.push(Ink::Accent, &format!("  / {}", raw.search));
+        let found = match raw.hits.len() {
+            0 if raw.search.is_empty() => String::new(),
+            0 => "  nowhere".to_owned(),
+            n => format!("  {} of {n}", raw.hit + 1),
+        };
+        line.push(Ink::Dim, &found);
+    }
+    line
+}
+
+fn hints(look: &Look<'_>, raw: &Raw, width: usize) -> Line {
+    let hand = raw.by_hand.is_some();
+    let words = [
+        (hand, Action::SendEdited, "send exactly these bytes"),
+        (true, Action::EditRequest, if hand { "edit on" } else { "edit once and send" }),
+        (true, Action::EditJson, "edit as JSON"),
+        (true, Action::Open, "fold"),
+        (true, Action::FoldAll, "fold all"),
+        (!hand, Action::Group, "by section"),
+        (true, Action::Filter, "search"),
+        (!raw.hits.is_empty(), Action::NextHit, "next"),
+        (true, Action::Copy, "copy"),
+        (true, Action::Leave, "leave"),
+    ];
+    let mut line = Line::new();
+    for (_, action, word) in words.into_iter().filter(|(on, ..)| *on) {
+        let key = look.key_in(action, When::Request);
+        if line.width() + text::width(&key) + text::width(word) + 7 > width {
+            continue;
+        }
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
+}
+
+/// `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
+fn facts(look: &Look<'_>, raw: &Raw, room: usize) -> Line {
+    let (tokens, of) = (text::number(raw.tokens.0.into()), text::number(raw.tokens.1.into()));
+    let bytes = text::number(raw.body.len() as u64);
+    let words =
+        [format!("{tokens} / {of} tok est"), format!("{bytes} bytes"), format!("request {}", raw.digest.short())];
+    paint::cut(look.theme, Ink::Dim, &words.join(&format!(" {} ", look.theme.glyphs.dot)), room)
+}
+
+/// What an edited request counts, and whether it may go.
+fn edited(look: &Look<'_>, raw: &Raw, hand: &ByHand, room: usize) -> Line {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
+    let Some((tokens, of, changed)) = hand.weighed else {
+        return paint::cut(look.theme, Ink::Dim, &format!("its tokens are being counted{tail}"), room);
+    };
+    let figures = format!("{} / {} tok est", text::number(tokens.into()), text::number(of.into()));
+    if tokens > of {
+        let words = format!("{figures}: {} too many, it will be refused{tail}", text::number((tokens - of).into()));
+        return paint::cut(look.theme, Ink::Danger, &words, room);
+    }
+    let changed = match changed {
+        0 => "no message differs from the plan".to_owned(),
+        n => format!("{} not as planned", text::counted(n.into(), "message")),
+    };
+    let words = if hand.sending { "it is being sent".to_owned() } else { format!("{figures}{dot}{changed}{tail}") };
+    paint::cut(look.theme, Ink::Text, &words, room)
+}
+
+fn head(look: &Look<'_>, raw: &Raw, fold: usize, area: Rect, buf: &mut Buffer) {
+    let glyphs = &look.theme.glyphs;
+    let Some(of) = raw.folds.get(fold) else { return };
+    let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
+    let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{} tok est  ", text::number(tokens.into())));
+    value.push_str(&text::number(of.range.len() as u64));
+    value.push_str(" bytes");
+    let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);
+    let label = Line::of(Ink::Dim, &format!("{sign} "));
+    let label = label.with(Ink::Heading, &text::fit(&of.title, room, glyphs.ellipsis));
+    paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
+}
+
+/// A row of bytes: hits stand out, and so do marks and spaces at the end of a line or a text.
+fn bytes(raw: &Raw, range: Range<usize>, mut quoted: bool) -> Line {
+    let row = &raw.body[range.clone()];
+    let all: Vec<Unit<'_>> = units(row).collect();
+    let after = raw.body[range.end..].chars().next();
+    let mut line = Line::new();
+    let mut at = range.start;
+    let first = raw.hits.partition_point(|hit| hit + raw.search.len() <= range.start);
+    for (n, unit) in all.iter().enumerate() {
+        let hit = raw.hits[first..].iter().take_while(|hit| **hit < at + unit.text.len());
+        let hit = hit.zip(first..).find(|(hit, _)| at < **hit + raw.search.len());
+        let trails = quoted && unit.text == " " && {
+            let rest = all[n..].iter().find(|next| next.text != " ");
+            rest.map_or(after == Some('"'), |next| next.ends_row || next.quote)
+        };
+        let (shown, marked) = if trails { ("·".to_owned(), true) } else { drawn(unit.text) };
+        let ink = match hit {
+            Some((_, which)) if which == raw.hit => Ink::Selected,
+            Some(_) => Ink::Accent,
+            None if marked => Ink::Warn,
+            None if unit.text.starts_with('\\') => Ink::Dim,
+            None => Ink::Text,
+        };
+        match line.pieces.last_mut() {
+            Some(last) if last.ink == ink => last.text.push_str(&shown),
+            _ => line.push_safe(ink, &shown),
+        }
+        at += unit.text.len();
+        quoted ^= unit.quote;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::domain::base::ids::BranchId;
+    use crate::tui::chat::model::composer::Draft;
+    use proptest::prelude::*;
+
+    fn raw(body: &str) -> Raw {
+        Raw::new(BranchId(uuid::Uuid::nil()), Draft::default(), body.into(), Hash::of(body.as_bytes()), (1, 2))
+    }
+
+    #[test]
+    fn what_nobody_would_see_is_shown() {
+        let body = "{\"content\":\"a\u{a0}b \u{202e}c\u{200b}  \\n\\\"d \", \"x\": 1}";
+        let raw = raw(body);
+        let mut rows = Vec::new();
+        broken(body, 0..body.len(), 60, false, &mut |range, quoted| rows.push((range, quoted)));
+        let shown: Vec<String> =
+            rows.iter().map(|(range, quoted)| bytes(&raw, range.clone(), *quoted).plain()).collect();
+        let first = "{\"content\":\"a⟨U+00A0⟩b ⟨U+202E⟩c⟨U+200B⟩··\\n";
+        assert_eq!(shown, [first, "\\\"d·\", \"x\": 1}"]);
+    }
+
+    /// What is left behind a space may be too wide for what comes next.
+    #[test]
+    fn a_wide_sign_behind_a_late_space_has_a_row_of_its_own() {
+        let body = "\u{a0} 0\\\"\u{a0}";
+        let mut rows: Vec<&str> = Vec::new();
+        broken(body, 0..body.len(), 10, false, &mut |range, _| rows.push(&body[range]));
+        assert_eq!(rows, ["\u{a0} ", "0\\\"", "\u{a0}"]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_the_bytes_and_fit(
+            text in "(\\PC|\n|\t| |\u{a0}|\u{200b}|\u{1b}|\"|\\\\){0,80}", room in 10_usize..40
+        ) {
+            let body = serde_json::json!({"model": "m", "messages": [{"role": "user", "content": text}]}).to_string();
+            let mut rows: Vec<(Range<usize>, bool)> = Vec::new();
+            broken(&body, 0..body.len(), room, false, &mut |range, quoted| rows.push((range, quoted)));
+            let whole: String = rows.iter().map(|(range, _)| &body[range.clone()]).collect();
+            prop_assert_eq!(&whole, &body);
+            let raw = raw(&body);
+            for (range, quoted) in rows {
+                let line = bytes(&raw, range.clone(), quoted);
+                let one = units(&body[range.clone()]).count() == 1;
+                prop_assert!(one || line.width() <= room, "{}", line.plain());
+                prop_assert!(!line.plain().chars().any(char::is_control));
+                prop_assert_eq!(quoted_after(&body[..range.start], false), quoted);
+            }
+        }
+    }
+}

@@ -1,0 +1,478 @@
+//! The context overlay: the rows of the plan by section, what is suggested, what is out; which is selected and open.
+//! Not for: solving, or what an act does to the plan.
+
+use super::model_filter::{Arranged, Group, Heading, Sieve};
+use super::model_preview::Ahead;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::tree::{self, Tree};
+use crate::domain::planning::diff::ItemHistory;
+use crate::domain::planning::plan::{Blocked, ContextPlan, Row, RowKind, Verdict};
+use crate::domain::planning::policy::Section;
+use crate::domain::tool::cards::ToolCost;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// One line of the list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// A section with its tokens.
+    Section(Section, u32),
+    /// Tokens of the tools' schemas, which are no row.
+    Tools(u32),
+    /// One of the tools, by its place in the plan.
+    Tool(usize),
+    /// Tokens of what stands around messages.
+    Framing(u32),
+    /// The border to what is only suggested.
+    Suggested(usize),
+    /// The border to what is out, with its tokens.
+    Excluded(usize, u64),
+    /// Rows that have something else in common: how many, their tokens.
+    Group(Heading, usize, u64),
+    /// A row of the plan.
+    Row(usize),
+    /// A message inside a row.
+    Item(usize, usize),
+    /// A turn inside a range.
+    Past(usize, usize),
+}
+
+/// A turn that shares a range's row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Past {
+    /// The turn.
+    pub atom: Atom,
+    /// Its number on the path.
+    pub number: u32,
+    /// Its first message.
+    pub node: NodeId,
+    /// First words, unsanitised.
+    pub title: String,
+    /// About how many tokens (a quarter of its bytes).
+    pub tokens: u64,
+}
+
+/// What a plan or a refusal has to show.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Content {
+    /// A plan.
+    Plan(Arc<ContextPlan>),
+    /// What does not fit.
+    Blocked(Arc<Blocked>),
+}
+
+impl Content {
+    /// The rows.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        match self {
+            Self::Plan(plan) => &plan.rows,
+            Self::Blocked(blocked) => &blocked.rows,
+        }
+    }
+}
+
+/// The overlay.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    /// What is shown.
+    pub content: Option<Content>,
+    /// The lines.
+    pub entries: Vec<Entry>,
+    /// The selected line.
+    pub cursor: usize,
+    /// Rows whose messages are shown.
+    pub opened: HashSet<Hash>,
+    /// The tools are listed.
+    pub tools_opened: bool,
+    /// What the list is filtered by.
+    pub filter: String,
+    /// The filter is being typed.
+    pub filtering: bool,
+    /// Texts of rows that were asked for, by atom.
+    pub texts: HashMap<Hash, Arc<str>>,
+    /// What happened to items, by atom, as sentences, oldest first.
+    pub steps: HashMap<Hash, Vec<String>>,
+    /// How items went in the newest calls, by atom, oldest first.
+    pub lately: HashMap<Hash, ItemHistory>,
+    /// Items whose newest calls were asked about and answered for.
+    pub told: HashSet<Hash>,
+    /// The turns of ranges that were opened, by atom.
+    pub past: HashMap<Hash, Vec<Past>>,
+    /// Lines that were taken, to be acted on together.
+    pub taken: HashSet<Atom>,
+    /// Counts the changes of `taken`.
+    pub takes: u64,
+    /// How the list is arranged.
+    pub arranged: Arranged,
+    /// What the act at hand would do.
+    pub ahead: Ahead,
+    /// Rows of the detail pane that are scrolled past.
+    pub detail_scroll: usize,
+    /// Rows the list had when last drawn.
+    pub page: u16,
+}
+
+impl Overlay {
+    /// Takes a plan in. The selection stays on its item; texts of the old plan are dropped.
+    pub fn show(&mut self, content: Content) {
+        let selected = self.selected_atom();
+        self.content = Some(content);
+        self.texts.clear();
+        self.steps.clear();
+        self.lately.clear();
+        self.told.clear();
+        self.drop_gone();
+        self.list();
+        self.go_to(selected);
+    }
+
+    /// Lines that were taken and are no longer there are let go.
+    fn drop_gone(&mut self) {
+        let Some(content) = self.content.as_ref().filter(|_| !self.taken.is_empty()) else { return };
+        let rows = content.rows().iter();
+        let inside = |row: &Row| row.items.iter().map(|item| Atom::Message { node: item.key }).collect::<Vec<_>>();
+        let mut there: HashSet<Atom> = rows.flat_map(|row| inside(row).into_iter().chain([row.atom])).collect();
+        there.extend(self.past.values().flatten().map(|turn| turn.atom));
+        let before = self.taken.len();
+        self.taken.retain(|atom| there.contains(atom));
+        self.takes += u64::from(before != self.taken.len());
+    }
+
+    /// Works the lines out again.
+    pub fn list(&mut self) {
+        let Some(content) = &self.content else { return };
+        let rows = content.rows();
+        let sieve = Sieve::read(&self.filter);
+        let mut places: Vec<usize> = (0..rows.len()).filter(|at| sieve.lets(&rows[*at])).collect();
+        let mut entries = Vec::with_capacity(rows.len() + 16);
+        match self.arranged.group {
+            Group::Section => self.by_section(rows, &places, &mut entries),
+            Group::None => {
+                self.arranged.order.sort(rows, &mut places);
+                for at in &places {
+                    self.put(rows, *at, &mut entries);
+                }
+            }
+            group => self.by_heading(rows, &places, group, &mut entries),
+        }
+        self.entries = entries;
+        self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));
+    }
+
+    /// A row, with what it was opened to.
+    fn put(&self, rows: &[Row], at: usize, entries: &mut Vec<Entry>) {
+        entries.push(Entry::Row(at));
+        if self.opened.contains(&rows[at].atom.key()) {
+            entries.extend((0..rows[at].items.len()).map(|item| Entry::Item(at, item)));
+            entries.extend((0..self.past_of(&rows[at]).len()).map(|turn| Entry::Past(at, turn)));
+        }
+    }
+
+    fn by_section(&self, rows: &[Row], places: &[usize], entries: &mut Vec<Entry>) {
+        let order = self.arranged.order;
+        let goes: Vec<usize> = places.iter().copied().filter(|at| rows[*at].included()).collect();
+        for part in goes.chunk_by(|a, b| rows[*a].section() == rows[*b].section()) {
+            if let Some(section) = rows[part[0]].section() {
+                let tokens = rows.iter().filter(|r| r.section() == Some(section)).map(|r| r.tokens).sum();
+                entries.push(Entry::Section(section, tokens));
+            }
+            let mut part = part.to_vec();
+            order.sort(rows, &mut part);
+            for at in part {
+                self.put(rows, at, entries);
+            }
+        }
+        if let (Some(Content::Plan(plan)), true) = (&self.content, self.filter.is_empty()) {
+            let any = plan.tools > 0 || !plan.tool_costs.is_empty();
+            entries.extend(any.then_some(Entry::Tools(plan.tools)));
+            entries.extend((0..plan.tool_costs.len()).filter(|_| self.tools_opened).map(Entry::Tool));
+            entries.extend((plan.framing > 0).then_some(Entry::Framing(plan.framing)));
+        }
+        let of = |wanted: fn(&Verdict) -> bool| {
+            let mut part: Vec<usize> = places.iter().copied().filter(|at| wanted(&rows[*at].verdict)).collect();
+            order.sort(rows, &mut part);
+            part
+        };
+        let suggested = of(|verdict| matches!(verdict, Verdict::Suggested));
+        if !suggested.is_empty() {
+            entries.push(Entry::Suggested(suggested.len()));
+            for at in suggested {
+                self.put(rows, at, entries);
+            }
+        }
+        let out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
+        if !out.is_empty() {
+            let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
+            entries.push(Entry::Excluded(out.len(), tokens));
+            for at in out {
+                self.put(rows, at, entries);
+            }
+        }
+    }
+
+    fn by_heading(&self, rows: &[Row], places: &[usize], group: Group, entries: &mut Vec<Entry>) {
+        let mut parts: Vec<(Heading, Vec<usize>)> = Vec::new();
+        for at in places {
+            let Some(heading) = Heading::of(group, &rows[*at]) else { continue };
+            match parts.iter_mut().find(|(known, _)| *known == heading) {
+                Some((_, part)) => part.push(*at),
+                None => parts.push((heading, vec![*at])),
+            }
+        }
+        for (heading, mut part) in parts {
+            self.arranged.order.sort(rows, &mut part);
+            let tokens = part.iter().map(|at| u64::from(rows[*at].tokens)).sum();
+            entries.push(Entry::Group(heading, part.len(), tokens));
+            for at in part {
+                self.put(rows, at, entries);
+            }
+        }
+    }
+
+    /// Arranges the list in another way; the selection stays on its line.
+    pub fn arrange(&mut self, arranged: Arranged) {
+        let selected = self.selected_atom();
+        self.arranged = arranged;
+        self.list();
+        self.go_to(selected);
+    }
+
+    /// Selects the line of an atom, where it is listed.
+    fn go_to(&mut self, atom: Option<Atom>) {
+        let found = atom.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
+        if let Some(at) = found {
+            self.cursor = at;
+        }
+        self.land(1);
+    }
+
+    /// Takes the selected line to be acted on with others, or lets it go, and moves on. A sentence where it cannot be.
+    pub fn take(&mut self) -> Result<(), &'static str> {
+        let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
+        if matches!(entry, Entry::Tools(_) | Entry::Tool(_)) {
+            return Err("Tools are switched one by one.");
+        }
+        let Some(atom) = self.atom(entry) else { return Ok(()) };
+        if let Some(why) = self.fixed(entry) {
+            return Err(why);
+        }
+        if !self.taken.remove(&atom) {
+            self.taken.insert(atom);
+        }
+        self.takes += 1;
+        self.step(1);
+        Ok(())
+    }
+
+    /// Takes all listed rows that can be acted on; where they are taken already, lets them go.
+    pub fn take_all(&mut self) {
+        let can = |entry: &Entry| matches!(entry, Entry::Row(_) | Entry::Past(..)) && self.fixed(*entry).is_none();
+        let all: Vec<Atom> = self.entries.iter().filter(|e| can(e)).filter_map(|e| self.atom(*e)).collect();
+        if all.iter().all(|atom| self.taken.contains(atom)) {
+            self.taken.retain(|atom| !all.contains(atom));
+        } else {
+            self.taken.extend(all);
+        }
+        self.takes += 1;
+    }
+
+    /// Lets all taken lines go. False when there were none.
+    pub fn let_go(&mut self) -> bool {
+        let any = !self.taken.is_empty();
+        self.taken.clear();
+        self.takes += u64::from(any);
+        any
+    }
+
+    /// Whether a line was taken.
+    #[must_use]
+    pub fn is_taken(&self, entry: Entry) -> bool {
+        !self.taken.is_empty() && self.atom(entry).is_some_and(|atom| self.taken.contains(&atom))
+    }
+
+    /// Why a line cannot be marked; none where it can.
+    pub(crate) fn fixed(&self, entry: Entry) -> Option<&'static str> {
+        let row = match entry {
+            Entry::Row(at) | Entry::Item(at, _) => self.content.as_ref()?.rows().get(at)?,
+            _ => return None,
+        };
+        let open = row.section() == Some(Section::UserMessage);
+        match row.kind {
+            _ if row.pin.is_some() => None,
+            RowKind::Range => Some("These are many turns in one row; open it and take them one by one."),
+            RowKind::Turn | RowKind::Card | RowKind::Preamble | RowKind::Message if !open => None,
+            RowKind::Note | RowKind::Memory | RowKind::Rules | RowKind::Skills | RowKind::Module | RowKind::Code => {
+                None
+            }
+            _ if open => Some("This is what is asked; it always goes."),
+            _ => Some("This text goes by the settings, not by marks."),
+        }
+    }
+
+    /// What was taken, in the order of the list, and what is not listed after it.
+    #[must_use]
+    pub fn taken(&self) -> Vec<Atom> {
+        let listed = self.entries.iter().filter_map(|entry| self.atom(*entry));
+        let mut all: Vec<Atom> = listed.filter(|atom| self.taken.contains(atom)).collect();
+        let mut rest: Vec<Atom> = self.taken.iter().filter(|atom| !all.contains(atom)).copied().collect();
+        rest.sort_unstable();
+        all.extend(rest);
+        all
+    }
+
+    /// Tokens of the rows that were taken.
+    #[must_use]
+    pub fn taken_tokens(&self) -> u64 {
+        let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
+        let item = |item: &crate::domain::planning::plan::Item| self.taken.contains(&Atom::Message { node: item.key });
+        let of = |row: &Row| {
+            if self.taken.contains(&row.atom) {
+                return u64::from(row.tokens);
+            }
+            row.items.iter().filter(|at| item(at)).map(|item| u64::from(item.tokens)).sum()
+        };
+        let past = self.past.values().flatten().filter(|turn| self.taken.contains(&turn.atom)).map(|turn| turn.tokens);
+        rows.iter().map(of).sum::<u64>() + past.sum::<u64>()
+    }
+
+    /// Whether a mark of this kind is on all that was taken.
+    #[must_use]
+    pub fn all_have(&self, kind: MarkKind) -> bool {
+        let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
+        let same = |pin: Option<MarkKind>| {
+            pin.is_some_and(|pin| std::mem::discriminant(&pin) == std::mem::discriminant(&kind))
+        };
+        self.taken.iter().all(|atom| rows.iter().any(|row| row.atom == *atom && same(row.pin)))
+    }
+
+    /// Moves the selection by so many lines, past headings.
+    pub fn step(&mut self, by: i64) {
+        let last = i64::try_from(self.entries.len()).unwrap_or(i64::MAX).saturating_sub(1).max(0);
+        let here = i64::try_from(self.cursor).unwrap_or(0);
+        self.cursor = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+        self.detail_scroll = 0;
+        self.land(if by < 0 { -1 } else { 1 });
+    }
+
+    /// Leaves a heading for the next line that can be acted on, first in direction `way`, then in the other.
+    pub fn land(&mut self, way: i64) {
+        let acts = |e: &Entry| {
+            matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::Past(..) | Entry::Tools(_) | Entry::Tool(_))
+        };
+        let Some(here) = self.entries.get(self.cursor) else { return };
+        if acts(here) {
+            return;
+        }
+        let after = self.entries[self.cursor..].iter().position(acts).map(|n| self.cursor + n);
+        let before = self.entries[..self.cursor].iter().rposition(acts);
+        let found = if way < 0 { before.or(after) } else { after.or(before) };
+        self.cursor = found.unwrap_or(self.cursor);
+    }
+
+    /// The selected row, and the message inside it where one is selected.
+    #[must_use]
+    pub fn selected(&self) -> Option<(&Row, Option<usize>)> {
+        let rows = self.content.as_ref()?.rows();
+        match *self.entries.get(self.cursor)? {
+            Entry::Row(at) | Entry::Past(at, _) => Some((rows.get(at)?, None)),
+            Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
+            _ => None,
+        }
+    }
+
+    /// The selected tool.
+    #[must_use]
+    pub fn selected_tool(&self) -> Option<&ToolCost> {
+        match (self.content.as_ref()?, *self.entries.get(self.cursor)?) {
+            (Content::Plan(plan), Entry::Tool(at)) => plan.tool_costs.get(at),
+            _ => None,
+        }
+    }
+
+    /// Whether the tools as a whole are selected.
+    #[must_use]
+    pub fn on_tools(&self) -> bool {
+        matches!(self.entries.get(self.cursor), Some(Entry::Tools(_)))
+    }
+
+    /// Lists the tools, or no longer.
+    pub fn unfold_tools(&mut self) {
+        self.tools_opened = !self.tools_opened;
+        self.list();
+    }
+
+    /// What the selected line stands for.
+    #[must_use]
+    pub fn selected_atom(&self) -> Option<Atom> {
+        self.entries.get(self.cursor).and_then(|entry| self.atom(*entry))
+    }
+
+    /// The node of the selected line: of its message, or the first of its row.
+    #[must_use]
+    pub fn selected_node(&self) -> Option<NodeId> {
+        if let Some(turn) = self.selected_past() {
+            return Some(turn.node);
+        }
+        let (row, item) = self.selected()?;
+        match item {
+            Some(item) => row.items.get(item).and_then(|item| item.node),
+            None => row.source.message.or_else(|| row.items.iter().find_map(|item| item.node)),
+        }
+    }
+
+    fn atom(&self, entry: Entry) -> Option<Atom> {
+        let rows = self.content.as_ref()?.rows();
+        match entry {
+            Entry::Row(at) => rows.get(at).map(|row| row.atom),
+            Entry::Item(at, item) => {
+                rows.get(at).and_then(|row| row.items.get(item)).map(|item| Atom::Message { node: item.key })
+            }
+            Entry::Past(at, turn) => self.past_of(rows.get(at)?).get(turn).map(|turn| turn.atom),
+            _ => None,
+        }
+    }
+
+    /// The turns of a range that was opened.
+    #[must_use]
+    pub fn past_of(&self, row: &Row) -> &[Past] {
+        self.past.get(&row.atom.key()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The selected turn of a range.
+    #[must_use]
+    pub fn selected_past(&self) -> Option<&Past> {
+        match (self.content.as_ref()?.rows(), *self.entries.get(self.cursor)?) {
+            (rows, Entry::Past(at, turn)) => self.past_of(rows.get(at)?).get(turn),
+            _ => None,
+        }
+    }
+}
+
+/// The turns of a session that a range covers, newest first: between its first and its last node's key.
+#[must_use]
+pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<Past> {
+    let Atom::Range { first, last } = range.atom else { return Vec::new() };
+    let (Some(from), Some(to)) = (tree.by_key(first), tree.by_key(last)) else { return Vec::new() };
+    let path = tree.path(to);
+    let start = tree.depth(from) as usize;
+    let numbers = tree::turns(tree, &path).into_iter().filter(|turn| turn.asked).zip(1_u32..);
+    let covered = numbers.filter(|(turn, _)| turn.nodes.start >= start);
+    let mut found: Vec<Past> = covered
+        .map(|(turn, number)| {
+            let heads = || turn.nodes.clone().map(|at| tree.head(path[at]));
+            let user = tree.head(path[turn.nodes.start]);
+            Past {
+                atom: Atom::Turn { user: user.key, tip: tree.head(path[turn.nodes.end - 1]).key },
+                number,
+                node: user.id,
+                title: user.preview.clone(),
+                tokens: heads().map(|head| head.bytes / 4).sum(),
+            }
+        })
+        .collect();
+    found.reverse();
+    found
+}

@@ -1,0 +1,83 @@
+//! A look ahead in the overlay: for which act it is made, and what came of it.
+//! Not for: asking for it (`update`) or working it out (the engine).
+
+use super::model::{Content, Overlay};
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::planning::plan::Verdict;
+use crate::domain::planning::what_if::Foreseen;
+use crate::tui::model::Action;
+
+/// An act whose outcome is worked out before it is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wish {
+    /// On what.
+    pub atoms: Vec<Atom>,
+    /// The mark that it would put there.
+    pub kind: MarkKind,
+    /// It takes the mark off again.
+    pub toggle: bool,
+    /// What would do it.
+    pub action: Action,
+}
+
+/// For what a look ahead was made: the plan, the selected line, the taken ones.
+pub type Stamp = (Hash, Option<Atom>, u64);
+
+/// A look ahead: what the selected act would do to the call.
+#[derive(Clone, Debug, Default)]
+pub struct Ahead {
+    /// For what.
+    pub stamp: Option<Stamp>,
+    /// When it is to be asked for.
+    pub due: Option<u64>,
+    /// Its ticket while it is worked out.
+    pub ticket: Option<u64>,
+    /// The act.
+    pub wish: Option<Wish>,
+    /// What came of it; a sentence where nothing could be told.
+    pub found: Option<Result<Box<Foreseen>, String>>,
+}
+
+impl Overlay {
+    /// For what a look ahead would be made now; none where there is no plan.
+    #[must_use]
+    pub fn stamp(&self) -> Option<Stamp> {
+        match self.content.as_ref()? {
+            Content::Plan(plan) => Some((plan.id, self.selected_atom(), self.takes)),
+            Content::Blocked(_) => None,
+        }
+    }
+
+    /// The act whose outcome a person may want to know: what brings in what was taken and is out, else the selected line.
+    #[must_use]
+    pub fn wish(&self) -> Option<Wish> {
+        let rows = self.content.as_ref()?.rows();
+        let include =
+            |atoms: Vec<Atom>| Wish { atoms, kind: MarkKind::IncludeOnce, toggle: false, action: Action::IncludeOnce };
+        if !self.taken.is_empty() {
+            let goes = |atom: &Atom| rows.iter().any(|row| row.atom == *atom && row.included());
+            let out: Vec<Atom> = self.taken().into_iter().filter(|atom| !goes(atom)).collect();
+            return (!out.is_empty()).then(|| include(out));
+        }
+        if let Some(turn) = self.selected_past() {
+            return Some(include(vec![turn.atom]));
+        }
+        let entry = *self.entries.get(self.cursor)?;
+        let (row, item) = self.selected()?;
+        if item.is_some() || row.included() || self.fixed(entry).is_some() {
+            return None;
+        }
+        let remedy = match &row.verdict {
+            Verdict::Out { remedy, .. } => remedy.as_ref()?.action.as_str(),
+            _ => "pin",
+        };
+        let undone = |kind, action| Wish { atoms: vec![row.atom], kind, toggle: true, action };
+        Some(match remedy {
+            "exclude" => undone(MarkKind::Exclude, Action::Exclude),
+            "exclude-once" => undone(MarkKind::ExcludeOnce, Action::ExcludeOnce),
+            "pin" => Wish { kind: MarkKind::Sticky, action: Action::Pin, ..include(vec![row.atom]) },
+            _ => include(vec![row.atom]),
+        })
+    }
+}

@@ -1,0 +1,255 @@
+//! The overlay's pane about the selected line: why it goes or not, what would bring it in and what that would push out, where
+//! it comes from, what happened to it, its text.
+//! Not for: the list (`view`).
+
+use super::model::Overlay;
+use super::view::breaks_at;
+use crate::domain::base::time;
+use crate::domain::planning::plan::{Row, Verdict};
+use crate::domain::planning::what_if::{Figures, Foreseen, Moved};
+use crate::domain::tool::cards::ToolCost;
+use crate::tui::model::{Action, When};
+use crate::tui::screens::calls::view_diff;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::Look;
+use crate::tui::view::cache::{Cache, Of};
+
+/// Bytes of a row's text that are shown in the detail pane; the rest is in the raw request.
+const DETAIL_BYTES: usize = 200_000;
+
+/// Steps of an item that are shown, the newest first.
+const STEPS: usize = 4;
+
+/// Items on either side that are named.
+const NAMED: usize = 5;
+
+pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16) -> Vec<Line> {
+    let room = usize::from(width).max(1);
+    if let Some(tool) = overlay.selected_tool() {
+        return one_tool(look, tool, room);
+    }
+    if overlay.on_tools() {
+        let words = "What the model is told of its tools goes with every call. Enter lists them with what each costs.";
+        return Flow::plain(words, room, Ink::Accent);
+    }
+    let Some((row, item)) = overlay.selected() else { return Vec::new() };
+    let mut rows = taken(look, overlay, room);
+    rows.extend(Flow::plain(&row.reason.sentence(), room, Ink::Accent));
+    rows.extend(remedy(look, overlay, row, room));
+    if overlay.taken.is_empty() {
+        rows.extend(ahead(look, overlay, room));
+    }
+    if breaks_at(look, row) {
+        let words = "Up to here the request begins as the last one on this branch, so a server that keeps prefixes reads it from its cache; from here on it reads anew.";
+        rows.extend(Flow::plain(words, room, Ink::Text));
+    }
+    rows.extend(Flow::plain(&source(look, row, room), room, Ink::Dim));
+    rows.extend(origin(look, row, room));
+    rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+    let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
+    for step in steps.into_iter().flatten().rev().take(STEPS) {
+        rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
+    }
+    let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
+    rows.extend(lately.map(|history| view_diff::lately(look, history, room)).unwrap_or_default());
+    rows.push(Line::new());
+    if let Some(item) = item.and_then(|at| row.items.get(at)) {
+        let words = format!("{}: {}", item.role.name(), item.title);
+        rows.extend(Flow::plain(&words, room, Ink::Dim));
+        rows.push(Line::new());
+    }
+    let found = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
+    match found {
+        Some(text) => {
+            let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
+            let of = Of::Held(text.as_ptr().addr(), text.len());
+            let wrapped = cache.rows(of, width, || Flow::exact(&text[..end], room, Ink::Text));
+            rows.extend(wrapped.iter().take(4_000).cloned());
+        }
+        None => rows.extend(Flow::plain(&row.title, room, Ink::Dim)),
+    }
+    rows
+}
+
+fn one_tool(look: &Look<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
+    let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
+    let words = if tool.on {
+        format!("Its name, description and arguments go with every call: {tokens} tok est, counted alone.")
+    } else {
+        format!("You switched it off on this branch. It would take {tokens} tok est of every call.")
+    };
+    let mut rows = Flow::plain(&words, room, Ink::Accent);
+    let turn = if tool.on { "off" } else { "on again" };
+    rows.extend(Flow::plain(&format!("{key} switches it {turn} on this branch."), room, Ink::Text));
+    rows.extend(Flow::plain("Enter shows what it says of itself.", room, Ink::Dim));
+    rows
+}
+
+/// What was taken, and what the act that brings it in would do.
+fn taken(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
+    if overlay.taken.is_empty() {
+        return Vec::new();
+    }
+    let count = text::counted(overlay.taken.len() as u64, "line");
+    let key = |action| look.key_in(action, When::Overlay);
+    let words = format!(
+        "{count} taken: {} {} {} {} {} act on all of them in one step; Esc lets them go.",
+        key(Action::Pin),
+        key(Action::Lease),
+        key(Action::Exclude),
+        key(Action::ExcludeOnce),
+        key(Action::IncludeOnce)
+    );
+    let mut rows = Flow::plain(&words, room, Ink::Pinned);
+    rows.extend(ahead(look, overlay, room));
+    rows.push(Line::new());
+    rows
+}
+
+/// The key that brings an excluded row in. Its price is an estimate of the plan, until the look ahead has the true one.
+fn remedy(look: &Look<'_>, overlay: &Overlay, row: &Row, room: usize) -> Vec<Line> {
+    let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
+    let mut rows = Vec::new();
+    let known = overlay.taken.is_empty() && matches!(overlay.ahead.found, Some(Ok(_)));
+    match remedy {
+        Some(remedy) => {
+            let key = look.model.keys.key_named(&remedy.action);
+            let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
+            rows.extend(Flow::plain(&words, room, Ink::Text));
+        }
+        None => rows.push(Line::of(Ink::Dim, "Nothing brings it in.")),
+    }
+    if *needed > 0 && !known {
+        let words = format!("It needs {} tok est more than are free.", text::number(u64::from(*needed)));
+        rows.extend(Flow::plain(&words, room, Ink::Text));
+    }
+    rows
+}
+
+/// What the act at hand would do, worked out beside the plan.
+fn ahead(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
+    let ahead = &overlay.ahead;
+    let Some(wish) = &ahead.wish else { return Vec::new() };
+    let key = look.key_in(wish.action, When::Overlay);
+    match &ahead.found {
+        None => Flow::plain(&format!("What {key} would do is being worked out."), room, Ink::Dim),
+        Some(Err(why)) => Flow::plain(&format!("What {key} would do cannot be told: {why}"), room, Ink::Warn),
+        Some(Ok(found)) => match &found.result {
+            Err(why) => Flow::plain(&format!("{key} would leave no call that fits: {why}"), room, Ink::Danger),
+            Ok(figures) => {
+                let named = overlay.selected().and_then(|(row, _)| match &row.verdict {
+                    Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
+                    _ => None,
+                });
+                let same = overlay.taken.is_empty() && named.as_deref() == Some(wish.action.name());
+                outcome(look, if same { "That" } else { &key }, found, figures, room)
+            }
+        },
+    }
+}
+
+fn outcome(look: &Look<'_>, key: &str, found: &Foreseen, figures: &Figures, room: usize) -> Vec<Line> {
+    let number = |n: u32| text::number(u64::from(n));
+    let [(more, more_tokens), (less, less_tokens)] = figures.sums;
+    if more == 0 && less == 0 && figures.changed == 0 {
+        return Flow::plain(&format!("{key} would change nothing of this call."), room, Ink::Text);
+    }
+    let brings = match more {
+        0 => format!("{key} brings no item of its own"),
+        _ => format!("{key} brings {} tok est", number(more_tokens)),
+    };
+    let pushes =
+        if less == 0 { "; pushes nothing out".to_owned() } else { format!("; pushes out {}:", number(less_tokens)) };
+    let mut rows = Flow::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
+    let becomes = look.theme.glyphs.becomes;
+    let whole = format!("{} {becomes} {} of {} tok est", number(found.est), number(figures.est), number(figures.room));
+    let changed = match figures.changed {
+        0 => String::new(),
+        n => format!("; {} in another form or place", text::counted(u64::from(n), "item")),
+    };
+    rows.extend(Flow::plain(&format!("{whole}{changed}"), room, Ink::Dim));
+    rows.extend(named(look, look.theme.glyphs.out, &figures.lost, less, room));
+    if more > 1 {
+        rows.push(Line::of(Ink::Dim, "What comes in:"));
+        rows.extend(named(look, "+", &figures.gained, more, room));
+    }
+    rows
+}
+
+/// The first of some items, a line each.
+fn named(look: &Look<'_>, sign: &str, items: &[Moved], count: u32, room: usize) -> Vec<Line> {
+    let one = |item: &Moved| {
+        let tokens = text::number(u64::from(item.tokens));
+        let turn = item.turn.map_or_else(String::new, |turn| format!("{turn:>3} "));
+        let left = room.saturating_sub(text::width(&tokens) + turn.len() + text::width(sign) + 5);
+        let title = if item.title.is_empty() { item.kind.name() } else { item.title.as_str() };
+        let title = text::fit(title, left, look.theme.glyphs.ellipsis);
+        let gap = " ".repeat(left.saturating_sub(text::width(&title)) + 1);
+        Line::of(Ink::Excluded, &format!("  {sign} {turn}"))
+            .with(Ink::Text, &title)
+            .with(Ink::Dim, &format!("{gap}{tokens}"))
+    };
+    let mut rows: Vec<Line> = items.iter().take(NAMED).map(one).collect();
+    let rest = (count as usize).saturating_sub(rows.len());
+    if rest > 0 {
+        rows.push(Line::of(Ink::Dim, &format!("    and {rest} more")));
+    }
+    rows
+}
+
+/// Where a text came from that was picked or brought back from another branch, and whether that went on since.
+fn origin(look: &Look<'_>, row: &Row, room: usize) -> Vec<Line> {
+    let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
+    let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
+    let messages = text::counted(origin.sources.len() as u64, "message");
+    let mut rows = Flow::plain(&format!("{}, {messages}.", origin.words()), room, Ink::Text);
+    if look.stale(origin) {
+        let key = look.key_in(Action::Compare, When::Branches);
+        let words =
+            format!("Stale: that branch went on since. {key} in the branches looks at both; bring it back anew.");
+        rows.extend(Flow::plain(&words, room, Ink::Warn));
+    }
+    rows
+}
+
+/// A score and what it is made of.
+fn score(row: &Row) -> Option<String> {
+    let whole = row.scores.score?;
+    let parts: Vec<String> =
+        row.scores.parts.iter().map(|(name, part)| format!("{name} {}", text::thousandths(*part))).collect();
+    Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
+}
+
+fn source(look: &Look<'_>, row: &Row, room: usize) -> String {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let mut words = vec![format!("{}, {} tok est", row.kind.name(), text::number(u64::from(row.tokens)))];
+    if row.turns > 1 {
+        words.push(text::counted(u64::from(row.turns), "turn"));
+    }
+    if let Some(turn) = row.source.turn {
+        words.push(format!("turn {turn}"));
+    }
+    if let Some(at) = row.source.at {
+        let offset = look.model.facts.offset;
+        words.push(format!("{} {}", time::date(at, offset), time::clock(at, offset)));
+    }
+    if let Some(id) = &row.source.external_id {
+        words.push(format!("imported as {id}"));
+    }
+    if let Some(pin) = row.pin {
+        words.push(pin.name().to_owned());
+    }
+    let here = look.model.branch();
+    let branch = row.source.branch.filter(|id| here.is_some_and(|here| here.id != *id));
+    let named = branch.and_then(|id| look.model.session.as_ref()?.find(id)).map(|branch| branch.name.clone());
+    words.extend(named.map(|name| format!("branch {name}")));
+    words.extend(row.source.span.map(|(from, to)| format!("bytes {from} to {to}")));
+    words.extend(row.source.code.as_ref().map(|code| {
+        let (first, last) = code.lines;
+        format!("{} {}, {} lines {first} to {last}", code.kind.name(), code.qualified, code.path)
+    }));
+    words.extend(row.source.message.filter(|_| room >= 90).map(|id| format!("message {id}")));
+    words.join(&dot)
+}

@@ -1,0 +1,66 @@
+//! The search over all messages: what was typed, what was found, which one is selected; and the places to go back to.
+//! Not for: looking anything up, or what keys do (`update`).
+
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::search::{FoundMessage, FoundMessages};
+use crate::tui::chat::model::conversation::Place;
+
+/// Places that are remembered.
+const PLACES: usize = 50;
+
+/// Where a person was before a jump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spot {
+    /// In which session.
+    pub session: SessionId,
+    /// On which branch.
+    pub branch: BranchId,
+    /// At which message; none is the composer.
+    pub node: Option<NodeId>,
+    /// Where the view stood.
+    pub place: Place,
+}
+
+/// Remembers a place, unless it is the last one remembered.
+pub fn remember(places: &mut Vec<Spot>, spot: Spot) {
+    if places.last() != Some(&spot) {
+        places.push(spot);
+        if places.len() > PLACES {
+            places.remove(0);
+        }
+    }
+}
+
+/// The search.
+#[derive(Clone, Debug, Default)]
+pub struct Finder {
+    /// What was typed.
+    pub line: String,
+    /// What was found.
+    pub found: FoundMessages,
+    /// The selected message.
+    pub cursor: usize,
+    /// An answer is awaited.
+    pub loading: bool,
+    /// The newest request.
+    pub ticket: u64,
+    /// Messages that there was room for, when last drawn.
+    pub page: usize,
+}
+
+impl Finder {
+    /// Takes in what was found.
+    pub fn fill(&mut self, found: FoundMessages) {
+        self.loading = false;
+        let before = self.selected().map(|message| message.node);
+        self.found = found;
+        let again = before.and_then(|node| self.found.messages.iter().position(|message| message.node == node));
+        self.cursor = if self.cursor == 0 { 0 } else { again.unwrap_or(0) };
+    }
+
+    /// The selected message.
+    #[must_use]
+    pub fn selected(&self) -> Option<&FoundMessage> {
+        self.found.messages.get(self.cursor)
+    }
+}

@@ -1,0 +1,143 @@
+//! Finding messages of all sessions while typing, going to one, and going back.
+//! Not for: lists that are filtered by typing (`screens::picker::update`), or scrolling.
+
+use super::model::{Finder, Spot, remember};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::search::FoundMessages;
+use crate::engine::api::Request;
+use crate::tui::chat::update::branches;
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::send;
+
+/// Messages that are asked for.
+const LIMIT: usize = 200;
+
+/// Opens the search, perhaps with words.
+pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
+    if matches!(model.layers.last(), Some(Layer::Find(_))) {
+        model.layers.pop();
+        return;
+    }
+    model.layers.push(Layer::Find(Box::new(Finder { line, ..Finder::default() })));
+    changed(model, out);
+}
+
+/// The line changed.
+pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Find(finder)) = model.layers.last_mut() else { return };
+    finder.cursor = 0;
+    if finder.line.trim().is_empty() {
+        finder.found = FoundMessages::default();
+        (finder.loading, finder.ticket) = (false, 0);
+        return;
+    }
+    let line = finder.line.clone();
+    let ticket = send(model, Request::Find { line, limit: LIMIT }, Pending::Find, out);
+    if let Some(Layer::Find(finder)) = model.layers.last_mut() {
+        (finder.loading, finder.ticket) = (true, ticket);
+    }
+}
+
+/// Something was found, or not.
+pub(crate) fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
+    let awaits = |layer: &&mut Layer| matches!(layer, Layer::Find(finder) if finder.ticket == ticket);
+    let Some(Layer::Find(finder)) = model.layers.iter_mut().find(awaits) else { return };
+    match result {
+        Ok(found) => finder.fill(found),
+        Err(failure) => {
+            finder.loading = false;
+            if failure.kind != FailureKind::Stale {
+                finder.found = FoundMessages { problems: vec![failure.to_string()], ..FoundMessages::default() };
+            }
+        }
+    }
+}
+
+/// Goes to the selected message.
+pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Find(finder)) = model.layers.last() else { return };
+    let Some((session, node)) = finder.selected().map(|message| (message.session, message.node)) else { return };
+    leave_here(model);
+    let here = model.session.as_ref().filter(|open| open.card.id == session).and_then(|open| open.tree.slot(node));
+    if here.is_some_and(|slot| model.conversation.path.contains(&slot)) {
+        land(model, node);
+        return;
+    }
+    send(model, Request::OpenAt { session, node }, Pending::OpenAt(Some(node)), out);
+}
+
+/// Goes to a message of the open session, along a branch that holds it.
+pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
+    leave_here(model);
+    let Some(session) = &model.session else { return };
+    let here = session.tree.slot(node).is_some_and(|slot| model.conversation.path.contains(&slot));
+    let holding = session.holding(node).filter(|_| !here);
+    model.layers.clear();
+    if let Some(branch) = holding {
+        branches::switch(model, branch, out);
+    }
+    land(model, node);
+}
+
+/// Remembers where the person is, and where the view stands.
+pub(crate) fn leave_here(model: &mut Model) {
+    let Some(session) = &model.session else { return };
+    let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
+    let node = slot.map(|slot| session.tree.head(slot).id);
+    let place = model.conversation.place;
+    remember(&mut model.places_before, Spot { session: session.card.id, branch: session.current, node, place });
+}
+
+/// Goes back to where the person was before the last jump.
+pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(spot) = model.places_before.pop() else {
+        model.status.say(Weight::Notice, "There is no jump to go back from.", model.now);
+        return;
+    };
+    let here = model.session.as_ref().map(|session| (session.card.id, session.current));
+    if here.is_some_and(|(session, _)| session == spot.session) {
+        if model.session.as_ref().is_some_and(|session| session.find(spot.branch).is_some()) {
+            branches::switch(model, spot.branch, out);
+        }
+        return stand(model, spot);
+    }
+    let (session, branch) = (Some(spot.session.to_string()), Some(spot.branch.to_string()));
+    send(model, Request::OpenSession { session, branch, create: false }, Pending::Back(spot), out);
+}
+
+/// Stands as the person stood: the same message selected, the same rows in view.
+pub(crate) fn stand(model: &mut Model, spot: Spot) {
+    arrive(model, spot.node);
+    if model.layers.is_empty() {
+        model.conversation.place = spot.place;
+        model.conversation.reveal = false;
+    }
+}
+
+/// A session was opened to go to a message, or to the end.
+pub(crate) fn arrive(model: &mut Model, node: Option<NodeId>) {
+    model.layers.clear();
+    if let Some(node) = node {
+        land(model, node);
+    } else {
+        model.focus = Focus::Composer;
+        model.conversation.follow();
+    }
+}
+
+/// Selects a message of the path, in view.
+pub(crate) fn land(model: &mut Model, node: NodeId) {
+    let Some(session) = &model.session else { return };
+    let at = session.tree.slot(node).and_then(|slot| model.conversation.path.iter().position(|here| *here == slot));
+    model.layers.clear();
+    if let Some(at) = at {
+        model.conversation.select(at);
+        model.focus = Focus::Conversation;
+    } else {
+        crate::tui::screens::tree::update::open_for(model, node);
+    }
+}

@@ -1,0 +1,175 @@
+//! The search over all messages: the line, and below it each message found with its match in view.
+//!
+//! ```text
+//! ┌ Find anything ─────────────────────────────────────────┐
+//! │ / dance role:user_                            12 found │
+//! │ filters, or what could not be read                     │
+//! │ You   Bees and wasps                  2026-11-22 12:01 │
+//! │       … how do bees dance in the dark …                │
+//! └ keys ──────────────────────────────────────────────────┘
+//! ```
+//! Not for: looking anything up.
+
+use super::model::Finder;
+use crate::domain::base::time;
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::search::{FILTERS, FoundMessage};
+use crate::tui::model::Action;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Rows of one message.
+const ROWS: u16 = 2;
+/// Columns before a message's words.
+const LEAD: usize = 3;
+
+/// Draws it. Returns how many messages there is room for.
+pub(crate) fn draw(look: &Look<'_>, finder: &Finder, area: Rect, buf: &mut Buffer) -> usize {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Find anything"), true, area, buf);
+    if area.height >= 2 {
+        let back = look.key(Action::Back);
+        let hint = format!("Enter goes there, {back} comes back   up/down chooses   Esc leaves");
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let room = usize::from(area.width.saturating_sub(6));
+        paint::caption(look.theme, paint::cut(look.theme, Ink::Dim, &hint, room), edge, buf);
+    }
+    if inside.height < 4 {
+        return 1;
+    }
+    let row = |y: u16| Rect { y: inside.y + y, height: 1, ..inside };
+    paint::pair(look.theme, &typed(finder, usize::from(inside.width)), &count(look, finder), row(0), buf);
+    paint::line(look.theme, &below(look, finder, usize::from(inside.width)), row(1), buf);
+    let list = Rect { y: inside.y + 3, height: inside.height - 3, ..inside };
+    let page = usize::from(list.height / ROWS).max(1);
+    if finder.found.messages.is_empty() {
+        let within = Rect { x: list.x + 3, width: list.width.saturating_sub(4), ..list };
+        let rows = nothing(finder, usize::from(within.width));
+        paint::lines(look.theme, &rows, within, buf);
+        return page;
+    }
+    let from = finder.cursor / page * page;
+    for (nth, message) in finder.found.messages.iter().enumerate().skip(from).take(page) {
+        let y = list.y + u16::try_from(nth - from).unwrap_or(0) * ROWS;
+        let place = Rect { y, height: ROWS.min(list.bottom().saturating_sub(y)), ..list };
+        one(look, message, place, buf);
+        look.item(place, nth);
+        if nth == finder.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(finder.found.messages.len()), count(page), list, buf);
+    page
+}
+
+fn typed(finder: &Finder, width: usize) -> Line {
+    let room = width.saturating_sub(20).max(10);
+    let chars: Vec<char> = finder.line.chars().collect();
+    let tail: String = chars[chars.len().saturating_sub(room)..].iter().collect();
+    Line::of(Ink::Accent, " / ").with(Ink::Text, &tail).with(Ink::Accent, "_")
+}
+
+fn count(look: &Look<'_>, finder: &Finder) -> Line {
+    let found = finder.found.messages.len();
+    if finder.loading {
+        return Line::of(Ink::Dim, &format!("{} looking ", look.theme.glyphs.running));
+    }
+    if finder.line.trim().is_empty() {
+        return Line::new();
+    }
+    let more = if finder.found.more { "the newest " } else { "" };
+    Line::of(Ink::Dim, &format!("{more}{} ", text::counted(found as u64, "message")))
+}
+
+/// What could not be read; else the filters.
+fn below(look: &Look<'_>, finder: &Finder, width: usize) -> Line {
+    let room = width.saturating_sub(4);
+    if let Some(problem) = finder.found.problems.first() {
+        return paint::cut(look.theme, Ink::Warn, &format!("   {problem}"), room);
+    }
+    let names: Vec<String> = FILTERS.iter().map(|(name, _)| format!("{name}:")).collect();
+    paint::cut(look.theme, Ink::Dim, &format!("   filters: {}", names.join(" ")), room)
+}
+
+fn nothing(finder: &Finder, width: usize) -> Vec<Line> {
+    if finder.loading {
+        return Vec::new();
+    }
+    if !finder.line.trim().is_empty() {
+        return vec![Line::of(Ink::Dim, "No message has all of that.")];
+    }
+    let mut rows = text::markdown::Flow::plain(
+        "Type words that a message of any session has; the newest come first. Words in \"quotes\" stand beside one \
+         another. Filters go into the same line:",
+        width,
+        Ink::Dim,
+    );
+    rows.push(Line::new());
+    rows.extend(
+        FILTERS
+            .iter()
+            .map(|(name, value)| Line::of(Ink::Accent, &format!("{:<9}", format!("{name}:"))).with(Ink::Dim, value)),
+    );
+    rows
+}
+
+fn one(look: &Look<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
+    let offset = look.model.facts.offset;
+    let (ink, who) = match message.role {
+        Role::User => (Ink::You, "You"),
+        Role::Assistant => (Ink::Model, message.model.as_deref().unwrap_or("Model")),
+        Role::Tool => (Ink::Tool, "Tool"),
+        Role::System => (Ink::Dim, "System"),
+    };
+    let when = format!("{} {} ", time::date(message.at, offset), time::clock(message.at, offset));
+    let room = usize::from(place.width).saturating_sub(when.len() + 2);
+    let who = text::fit(who, room / 2, look.theme.glyphs.ellipsis);
+    let title = format!(
+        "  {}",
+        text::fit(&message.title, room.saturating_sub(text::width(&who) + 3), look.theme.glyphs.ellipsis)
+    );
+    let label = Line::of(ink, &format!(" {who}")).with(Ink::Dim, &title);
+    paint::pair(look.theme, &label, &Line::of(Ink::Dim, &when), Rect { height: 1, ..place }, buf);
+    if place.height > 1 {
+        let words = snippet(look, message, usize::from(place.width).saturating_sub(LEAD + 2));
+        let within = Rect { x: place.x + 3, y: place.y + 1, width: place.width.saturating_sub(5), height: 1 };
+        paint::line(look.theme, &words, within, buf);
+    }
+}
+
+/// The words around the match, so that it is in view.
+fn snippet(look: &Look<'_>, message: &FoundMessage, room: usize) -> Line {
+    let mut line = Line::new();
+    let mut lead = String::new();
+    for (hit, words) in &message.pieces {
+        let mut flat = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.starts_with(char::is_whitespace) && !flat.is_empty() {
+            flat.insert(0, ' ');
+        }
+        if words.ends_with(char::is_whitespace) {
+            flat.push(' ');
+        }
+        if line.pieces.is_empty() && !hit && lead.is_empty() && message.pieces.len() > 1 {
+            lead = tail(&flat, room / 3, look.theme.glyphs.ellipsis);
+            line.push(Ink::Text, &lead);
+        } else {
+            line.push(if *hit { Ink::Accent } else { Ink::Text }, &flat);
+        }
+    }
+    line
+}
+
+/// The last columns of a text.
+fn tail(text: &str, room: usize, ellipsis: &str) -> String {
+    let count = text.chars().count();
+    if count <= room {
+        return text.trim_start().to_owned();
+    }
+    let rest: String = text.chars().skip(count - room).collect();
+    let rest = rest.split_once(' ').map_or(rest.as_str(), |(_, whole)| whole);
+    format!("{ellipsis} {rest}")
+}

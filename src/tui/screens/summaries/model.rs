@@ -1,0 +1,276 @@
+//! Summaries on the screen: drafts that wait and one that is made, a draft beside its sources, the list of capsules.
+//! Not for: what keys do to them (`update`).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::tokens::grouped;
+use crate::domain::summary::draft::{By, CapsuleCard, CapsuleDraft, Dropped, SALIENT};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A summary that is being made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Making {
+    /// Its first and last turn.
+    pub turns: (u32, u32),
+    /// Who writes it.
+    pub by: By,
+    /// Parts that are written, and of how many.
+    pub parts: (u32, u32),
+    /// Tokens of the present part so far.
+    pub tokens: u32,
+}
+
+/// A summary of a part of the program that is being made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summing {
+    /// On which branch.
+    pub branch: BranchId,
+    /// The folder or file.
+    pub path: String,
+    /// Who writes it.
+    pub by: By,
+    /// Files that are read, and of how many.
+    pub files: (usize, usize),
+    /// Tokens of the model's text so far.
+    pub tokens: u32,
+    /// A person stopped it.
+    pub stopping: bool,
+}
+
+impl Summing {
+    /// `summing up src/engine: 61 files read, 120 tok est so far`
+    #[must_use]
+    pub fn words(&self) -> String {
+        let path = &self.path;
+        match (self.files, self.tokens) {
+            _ if self.stopping => format!("stopping the summary of {path}"),
+            (_, 1..) => format!("summing up {path}: {} tok est so far", grouped(u64::from(self.tokens))),
+            ((done, of), 0) if done < of => format!("summing up {path}: read {done} of {of} files"),
+            ((_, of), 0) if of > 0 && self.by == By::Model => {
+                format!("summing up {path}: the model was given {of} {}", if of == 1 { "file" } else { "files" })
+            }
+            _ => format!("summing up {path}"),
+        }
+    }
+}
+
+/// What is known of drafts, branch by branch.
+#[derive(Clone, Debug, Default)]
+pub struct Drafts {
+    /// Those that wait.
+    pub waiting: HashMap<BranchId, Arc<CapsuleDraft>>,
+    /// Those that are being made.
+    pub making: HashMap<BranchId, Making>,
+    /// Summaries of parts of the program that are being made, by the tickets of what asked for them.
+    pub parts: BTreeMap<u64, Summing>,
+    /// What was said last about a draft that nobody asked for.
+    pub said: Option<String>,
+}
+
+/// A part of the screen with a draft.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Part {
+    /// The draft's text.
+    #[default]
+    Draft,
+    /// Its sources.
+    Sources,
+    /// What it keeps and what it dropped.
+    Items,
+}
+
+/// One line of the items.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// Kept word for word, by its place.
+    Kept(usize),
+    /// Dropped, by its place.
+    Dropped(usize),
+}
+
+/// A draft beside its sources.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    /// On which branch.
+    pub branch: BranchId,
+    /// The draft; none while the first is made.
+    pub draft: Option<Arc<CapsuleDraft>>,
+    /// The part that keys move in.
+    pub part: Part,
+    /// Of the two texts the one that is shown where there is room for one.
+    pub text: Part,
+    /// The selected item.
+    pub cursor: usize,
+    /// Rows of the draft that are scrolled past.
+    pub draft_scroll: usize,
+    /// The same of the sources.
+    pub source_scroll: usize,
+    /// The sources are to be scrolled to the selected item.
+    pub follow: bool,
+    /// Rows of the draft, of the sources, and rows of a page, when last drawn.
+    pub seen: (usize, usize, usize),
+}
+
+impl Desk {
+    /// A screen for a branch, with its draft where there is one.
+    #[must_use]
+    pub fn new(branch: BranchId, draft: Option<Arc<CapsuleDraft>>) -> Self {
+        let mut desk = Self {
+            branch,
+            draft: None,
+            part: Part::Draft,
+            text: Part::Draft,
+            cursor: 0,
+            draft_scroll: 0,
+            source_scroll: 0,
+            follow: false,
+            seen: (0, 0, 1),
+        };
+        if let Some(draft) = draft {
+            desk.show(draft);
+        }
+        desk
+    }
+
+    /// Takes a draft in. The selection stays on what was kept, or goes to the next item that was dropped.
+    pub fn show(&mut self, draft: Arc<CapsuleDraft>) {
+        let selected = self.selected();
+        let first = self.draft.as_ref().is_none_or(|old| old.number != draft.number);
+        let (kept, dropped) = (draft.capsule.kept.len(), draft.dropped.len());
+        self.cursor = match selected {
+            Some(Item::Kept(at)) => at.min(kept.saturating_sub(1)),
+            Some(Item::Dropped(at)) if !first => kept + at.min(dropped.saturating_sub(1)),
+            Some(Item::Dropped(_)) | None => kept,
+        }
+        .min((kept + dropped).saturating_sub(1));
+        if first {
+            (self.draft_scroll, self.source_scroll) = (0, 0);
+            self.part = if dropped > 0 { Part::Items } else { Part::Draft };
+        }
+        self.draft = Some(draft);
+        self.follow = true;
+    }
+
+    /// How many items there are.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.draft.as_ref().map_or(0, |draft| draft.capsule.kept.len() + draft.dropped.len())
+    }
+
+    /// The item at a place of the list: what is kept first, then what was dropped.
+    #[must_use]
+    pub fn item(&self, at: usize) -> Option<Item> {
+        let draft = self.draft.as_ref()?;
+        let kept = draft.capsule.kept.len();
+        if at < kept {
+            return Some(Item::Kept(at));
+        }
+        (at - kept < draft.dropped.len()).then(|| Item::Dropped(at - kept))
+    }
+
+    /// The selected item.
+    #[must_use]
+    pub fn selected(&self) -> Option<Item> {
+        self.item(self.cursor)
+    }
+
+    /// The selected item where it was dropped.
+    #[must_use]
+    pub fn dropped(&self) -> Option<&Dropped> {
+        match self.selected()? {
+            Item::Dropped(at) => self.draft.as_ref()?.dropped.get(at),
+            Item::Kept(_) => None,
+        }
+    }
+
+    /// How many of the dropped items may matter: those stand first.
+    #[must_use]
+    pub fn salient(&self) -> usize {
+        self.draft.as_ref().map_or(0, |draft| draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count())
+    }
+
+    /// Goes to the next part, or the one before.
+    pub fn turn(&mut self, step: i64) {
+        let ring = [Part::Draft, Part::Sources, Part::Items];
+        let here = ring.iter().position(|part| *part == self.part).unwrap_or(0);
+        self.look_at(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
+    }
+
+    /// Goes to a part.
+    pub fn look_at(&mut self, part: Part) {
+        self.part = part;
+        if part != Part::Items {
+            self.text = part;
+        }
+    }
+
+    /// Moves within the part that has the focus.
+    pub fn step(&mut self, by: i64) {
+        match self.part {
+            Part::Draft => self.draft_scroll = moved(self.draft_scroll, by, self.last(self.seen.0)),
+            Part::Sources => self.scroll_sources(by),
+            Part::Items => {
+                self.cursor = moved(self.cursor, by, self.items().saturating_sub(1));
+                self.follow = true;
+            }
+        }
+    }
+
+    /// Scrolls the sources, wherever the focus is.
+    pub fn scroll_sources(&mut self, by: i64) {
+        self.follow = false;
+        self.source_scroll = moved(self.source_scroll, by, self.last(self.seen.1));
+    }
+
+    fn last(&self, rows: usize) -> usize {
+        rows.saturating_sub(self.seen.2)
+    }
+}
+
+fn moved(at: usize, by: i64, last: usize) -> usize {
+    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
+}
+
+/// The list of a branch's capsules.
+#[derive(Clone, Debug)]
+pub struct Shelf {
+    /// On which branch.
+    pub branch: BranchId,
+    /// They, each followed by the levels below it.
+    pub cards: Vec<CapsuleCard>,
+    /// They are being read.
+    pub loading: bool,
+    /// The selected one.
+    pub cursor: usize,
+    /// Rows of its text that are scrolled past.
+    pub scroll: usize,
+}
+
+impl Shelf {
+    /// An empty list of a branch.
+    #[must_use]
+    pub fn new(branch: BranchId) -> Self {
+        Self { branch, cards: Vec::new(), loading: true, cursor: 0, scroll: 0 }
+    }
+
+    /// Takes capsules in; the selection stays on its capsule.
+    pub fn fill(&mut self, cards: Vec<CapsuleCard>) {
+        let selected = self.selected().map(|card| card.capsule.id);
+        let found = cards.iter().position(|card| Some(card.capsule.id) == selected);
+        self.cursor = found.unwrap_or(self.cursor).min(cards.len().saturating_sub(1));
+        (self.cards, self.loading) = (cards, false);
+    }
+
+    /// The selected capsule.
+    #[must_use]
+    pub fn selected(&self) -> Option<&CapsuleCard> {
+        self.cards.get(self.cursor)
+    }
+
+    /// Moves the selection.
+    pub fn step(&mut self, by: i64) {
+        self.cursor = moved(self.cursor, by, self.cards.len().saturating_sub(1));
+        self.scroll = 0;
+    }
+}

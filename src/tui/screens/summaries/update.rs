@@ -1,0 +1,336 @@
+//! Summaries: having one drafted, what a person does with a draft, the list of capsules.
+//! Not for: moving about in either (`screens::picker::update`).
+
+use super::model::{Desk, Item, Making, Part, Shelf};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::summary::accepted::{CapsuleKind, CapsuleSource, CapsuleState};
+use crate::domain::summary::draft::{By, CapsuleCard, CapsuleDraft};
+use crate::engine::api::{Answer, Condense, Request};
+use crate::tui::chat::model::composer;
+use crate::tui::model::layer::{Act, Edited, Editor, Layer, Question, Reader};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::{send, trouble};
+use std::sync::Arc;
+
+/// The actions about summaries.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Draft => open(model, out),
+        Action::Capsules => shelf(model, out),
+        Action::TakeBack => take_back(model, out),
+        Action::Redraft => ask_to_redraft(model, out),
+        Action::AcceptDraft | Action::RejectDraft | Action::KeepItem | Action::KeepAll | Action::EditDraft => {
+            decide(model, run, out);
+        }
+        _ => {}
+    }
+}
+
+/// Opens the draft that waits or is being made; without one, has one made. The same key closes it.
+fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+    let before = model.layers.len();
+    model.layers.retain(|layer| !matches!(layer, Layer::Draft(_)));
+    if model.layers.len() < before {
+        return;
+    }
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(draft) = model.drafts.waiting.get(&branch) {
+        let desk = Desk::new(branch, Some(draft.clone()));
+        model.layers.push(Layer::Draft(Box::new(desk)));
+    } else if model.drafts.making.contains_key(&branch) {
+        model.layers.push(Layer::Draft(Box::new(Desk::new(branch, None))));
+    } else {
+        compress(model, "", out);
+    }
+}
+
+/// `/compress [TURN] [model] [session]`
+pub(crate) fn compress(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let (mut kind, mut up_to, mut by) = (CapsuleKind::Lane, None, By::Extractive);
+    for word in words.split_whitespace() {
+        match (word, word.parse::<u32>()) {
+            ("model", _) => by = By::Model,
+            ("extractive", _) => by = By::Extractive,
+            ("session", _) => kind = CapsuleKind::Session,
+            (_, Ok(turn)) => up_to = Some(turn),
+            (_, Err(_)) => {
+                let text =
+                    "/compress wants the last turn to sum up, as in /compress 12; model has it written by the model.";
+                return model.status.say(Weight::Trouble, text, model.now);
+            }
+        }
+    }
+    make(model, branch, Condense::Draft { kind, up_to, by }, out);
+}
+
+/// Has a draft made, on the screen.
+fn make(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) {
+    send(model, Request::Condense { branch, act }, Pending::Draft(branch), out);
+    if !model.layers.iter().any(|layer| matches!(layer, Layer::Draft(_))) {
+        let waiting = model.drafts.waiting.get(&branch).cloned();
+        model.layers.push(Layer::Draft(Box::new(Desk::new(branch, waiting))));
+    }
+}
+
+fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    let Some(Layer::Draft(desk)) = model.layers.last() else {
+        return model.status.say(Weight::Notice, "There is no draft on the screen.", model.now);
+    };
+    let branch = desk.branch;
+    let Some(draft) = desk.draft.clone() else {
+        if run == Action::RejectDraft {
+            ask(model, branch, Condense::Reject, out);
+        }
+        return;
+    };
+    let number = draft.number;
+    match run {
+        Action::AcceptDraft => {
+            ask(model, branch, Condense::Accept { draft: number }, out);
+            model.plan.hurry(model.now);
+        }
+        Action::RejectDraft if work(&draft).is_some() => {
+            doubt(model, &draft, "Throw this draft away?", "yes, throw it away", Act::RejectDraft(branch));
+        }
+        Action::RejectDraft => reject(model, branch, out),
+        Action::KeepAll => ask(model, branch, Condense::KeepAll { draft: number }, out),
+        Action::KeepItem => {
+            let act = match desk.selected() {
+                Some(Item::Dropped(at)) => Condense::Keep { draft: number, items: vec![at] },
+                Some(Item::Kept(item)) => Condense::Unkeep { draft: number, item },
+                None => return,
+            };
+            ask(model, branch, act, out);
+        }
+        _ => edit(model, branch, number, &draft.body),
+    }
+}
+
+/// What would be lost with a draft that cannot simply be made again.
+fn work(draft: &CapsuleDraft) -> Option<&'static str> {
+    match draft.capsule.source {
+        CapsuleSource::User => Some("You edited it; what you wrote cannot be brought back."),
+        CapsuleSource::Llm => Some("A model wrote it; to have it again is another call."),
+        CapsuleSource::Extractive if draft.capsule.kept.is_empty() => None,
+        CapsuleSource::Extractive => Some("You chose what it keeps; you would have to choose again."),
+    }
+}
+
+/// Asks before such a draft goes.
+fn doubt(model: &mut Model, draft: &CapsuleDraft, title: &str, yes: &str, act: Act) {
+    let words = work(draft).map(str::to_owned).into_iter().collect();
+    let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
+    model.layers.push(Layer::Question(Question { title: title.to_owned(), words, choices, cursor: 0 }));
+}
+
+/// Throws the draft away.
+pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
+    ask(model, branch, Condense::Reject, out);
+}
+
+/// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
+fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
+    let draft = match model.layers.last() {
+        Some(Layer::Draft(desk)) => desk.draft.clone(),
+        _ => None,
+    };
+    match draft.filter(|draft| draft.capsule.source == CapsuleSource::User) {
+        Some(draft) => {
+            doubt(model, &draft, "Have it written anew?", "yes, another draft takes its place", Act::Redraft);
+        }
+        None => redraft(model, out),
+    }
+}
+
+fn ask(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) {
+    send(model, Request::Condense { branch, act }, Pending::Act, out);
+}
+
+/// The draft's text, to be edited; what is kept word for word is put together with it anew.
+fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
+    let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
+    let lines = clean.split('\n').map(str::to_owned).collect();
+    let title = "The draft's text (what is kept word for word is added by itself)".to_owned();
+    let what = Edited::Draft { branch, number };
+    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
+    model.layers.push(Layer::Editor(Box::new(editor)));
+}
+
+/// The edited text goes to the engine.
+pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: String, out: &mut Vec<Cmd>) {
+    let act = Condense::Edit { draft: number, text: text.clone() };
+    send(model, Request::Condense { branch, act }, Pending::EditDraft { branch, number, text }, out);
+}
+
+/// The edited text was refused: it is not lost.
+pub(crate) fn refused(model: &mut Model, branch: BranchId, number: u64, text: &str, failure: &Failure) {
+    edit(model, branch, number, text);
+    trouble(model, failure);
+}
+
+/// No draft came of it. Where a person stopped it, that was said already.
+pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
+    let making = model.drafts.making.remove(&branch).is_some();
+    let here = |layer: &Layer| matches!(layer, Layer::Draft(desk) if desk.branch == branch);
+    let open = model.layers.iter().any(here);
+    model.layers.retain(|layer| !matches!(layer, Layer::Draft(desk) if desk.branch == branch && desk.draft.is_none()));
+    if making || open {
+        trouble(model, failure);
+    }
+}
+
+/// A draft came, changed, or went.
+pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<CapsuleDraft>>) {
+    model.drafts.making.remove(&branch);
+    let known = match &draft {
+        Some(draft) => model.drafts.waiting.insert(branch, draft.clone()),
+        None => model.drafts.waiting.remove(&branch),
+    };
+    let here = |layer: &Layer| matches!(layer, Layer::Draft(desk) if desk.branch == branch);
+    let Some(draft) = draft else {
+        model.layers.retain(|layer| !here(layer));
+        if let Some(said) = model.drafts.said.take() {
+            model.status.retract(&said);
+        }
+        return;
+    };
+    if known.is_none() && !model.layers.iter().any(here) {
+        announce(model, &draft);
+    }
+    for layer in &mut model.layers {
+        if let Layer::Draft(desk) = layer
+            && desk.branch == branch
+        {
+            desk.show(draft.clone());
+        }
+    }
+}
+
+/// Says that a draft waits, and what opens it.
+fn announce(model: &mut Model, draft: &CapsuleDraft) {
+    let (from, to) = draft.capsule.turns;
+    let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
+    let why = draft.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
+    let text = format!("{key} opens the draft of a summary of turns {from}–{to}; nothing goes by it yet{why}.");
+    model.status.say(Weight::Notice, text.clone(), model.now);
+    model.drafts.said = Some(text);
+}
+
+/// A draft is being made.
+pub(crate) fn making(model: &mut Model, branch: BranchId, making: Making) {
+    model.drafts.making.insert(branch, making);
+}
+
+/// Esc on a draft: stops one that is being made; one that waits goes on waiting.
+pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Draft(desk)) = model.layers.pop() else { return };
+    if model.drafts.making.remove(&desk.branch).is_some() {
+        ask(model, desk.branch, Condense::Stop, out);
+    } else if desk.draft.is_some() {
+        let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
+        model.status.say(Weight::Notice, format!("The draft waits; {key} opens it again."), model.now);
+    }
+}
+
+/// The list of capsules.
+fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    model.layers.retain(|layer| !matches!(layer, Layer::Capsules(_)));
+    model.layers.push(Layer::Capsules(Box::new(Shelf::new(branch))));
+    list(model, out);
+}
+
+/// Reads the list again where it is open.
+pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
+    let branch = model.layers.iter().find_map(|layer| match layer {
+        Layer::Capsules(shelf) => Some(shelf.branch),
+        _ => None,
+    });
+    if let Some(branch) = branch {
+        send(model, Request::Condense { branch, act: Condense::List }, Pending::Capsules, out);
+    }
+}
+
+/// The list is here.
+pub(crate) fn listed(model: &mut Model, cards: Vec<CapsuleCard>) {
+    for layer in &mut model.layers {
+        if let Layer::Capsules(shelf) = layer {
+            return shelf.fill(cards);
+        }
+    }
+}
+
+/// The list could not be read.
+pub(crate) fn unlisted(model: &mut Model, failure: &Failure) {
+    listed(model, Vec::new());
+    trouble(model, failure);
+}
+
+/// Something was done; the list may have changed.
+pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
+    if let Answer::Done(said) = answer {
+        model.status.say(Weight::Notice, said.clone(), model.now);
+    }
+    list(model, out);
+}
+
+/// Takes a level back: of the selected capsule, or the newest of the kind of the draft on the screen.
+fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(current) = model.branch().map(|branch| branch.id) else { return };
+    let (branch, act) = match model.layers.last() {
+        Some(Layer::Capsules(shelf)) => match shelf.selected() {
+            Some(card) => (shelf.branch, Condense::TakeBack { capsule: card.capsule.id }),
+            None => return,
+        },
+        Some(Layer::Draft(desk)) => {
+            let kind = desk.draft.as_ref().map_or(CapsuleKind::Lane, |draft| draft.capsule.kind);
+            (desk.branch, Condense::UndoLevel { kind })
+        }
+        _ => (current, Condense::UndoLevel { kind: CapsuleKind::Lane }),
+    };
+    send(model, Request::Condense { branch, act }, Pending::CapsuleAct, out);
+    model.plan.hurry(model.now);
+}
+
+/// Has it written anew: a draft by the other writer, a capsule of the list by its own.
+pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
+    let found = match model.layers.last() {
+        Some(Layer::Draft(desk)) => desk.draft.as_ref().map(|draft| {
+            let by = if draft.capsule.source == CapsuleSource::Llm { By::Extractive } else { By::Model };
+            let act = Condense::Draft { kind: draft.capsule.kind, up_to: Some(draft.capsule.turns.1), by };
+            (desk.branch, act)
+        }),
+        Some(Layer::Capsules(shelf)) => shelf.selected().map(|card| {
+            let by = if card.capsule.source == CapsuleSource::Llm { By::Model } else { By::Extractive };
+            let up_to = Some(card.capsule.turns.1).filter(|_| card.state != CapsuleState::StaleLag);
+            (shelf.branch, Condense::Draft { kind: card.capsule.kind, up_to, by })
+        }),
+        _ => None,
+    };
+    if let Some((branch, act)) = found {
+        make(model, branch, act, out);
+    }
+}
+
+/// Enter: a selected item in its sources, a selected capsule as a text.
+pub(crate) fn enter(model: &mut Model) {
+    let reader = match model.layers.last_mut() {
+        Some(Layer::Draft(desk)) => {
+            desk.look_at(if desk.part == Part::Sources { Part::Items } else { Part::Sources });
+            desk.follow |= desk.part == Part::Sources && desk.dropped().is_some();
+            None
+        }
+        Some(Layer::Capsules(shelf)) => shelf.selected().map(|card| {
+            let (from, to) = card.capsule.turns;
+            let gone = "Its text went with a message that was removed.";
+            let text = card.capsule.text.clone().unwrap_or_else(|| gone.to_owned());
+            Reader::new(format!("Summary of turns {from}–{to}"), text, false)
+        }),
+        _ => None,
+    };
+    model.layers.extend(reader.map(Layer::Reader));
+}

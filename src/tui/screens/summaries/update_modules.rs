@@ -1,0 +1,57 @@
+//! Summaries of parts of the program: having one made, how far it is, stopping it.
+//! Not for: those that there are (`screens::editor::update`), summaries of turns (`update`).
+
+use super::model::Summing;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::summary::draft::By;
+use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::send;
+
+/// `/capsule PATH [by model]`
+pub(crate) fn make(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+    let (path, by) = words.strip_suffix(" by model").map_or((words, By::Extractive), |path| (path, By::Model));
+    let path = path.trim().trim_start_matches('@').to_owned();
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let act = ModuleAct::Make { branch, path: path.clone(), by };
+    let ticket = send(model, Request::Project(ProjectAct::Module(act)), Pending::ThingAct, out);
+    let shown = path.trim_start_matches("./").trim_end_matches('/').to_owned();
+    let one = Summing { branch, path: shown, by, files: (0, 0), tokens: 0, stopping: false };
+    model.drafts.parts.insert(ticket, one);
+}
+
+/// It goes on.
+pub(crate) fn goes_on(model: &mut Model, branch: BranchId, path: &str, files: (usize, usize), tokens: u32) {
+    let mine = |one: &&mut Summing| one.branch == branch && one.path == path;
+    if let Some(one) = model.drafts.parts.values_mut().find(mine) {
+        (one.files, one.tokens) = (files, tokens);
+    }
+}
+
+/// Esc: those of this branch are stopped. Whether there was one.
+pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
+    let going = |one: &&mut Summing| one.branch == branch && !one.stopping;
+    let mut any = false;
+    for one in model.drafts.parts.values_mut().filter(going) {
+        (one.stopping, any) = (true, true);
+    }
+    if any {
+        send(model, Request::Project(ProjectAct::Module(ModuleAct::Stop { branch })), Pending::Stopped, out);
+    }
+    any
+}
+
+/// One is over; what came of it is given back, but where a person stopped it: that is no trouble, and is said here.
+pub(crate) fn over(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) -> Option<Result<Answer, Failure>> {
+    match (model.drafts.parts.remove(&ticket), result) {
+        (Some(Summing { stopping: true, .. }), Err(failure)) => {
+            model.status.say(Weight::Notice, failure.to_string(), model.now);
+            None
+        }
+        (_, result) => Some(result),
+    }
+}

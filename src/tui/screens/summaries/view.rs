@@ -1,0 +1,411 @@
+//! The draft of a summary beside its sources, and below them what it keeps word for word and what it dropped.
+//!
+//! ```text
+//! ┌ Summary of turns 1–7: a draft ───────────────────────────┐
+//! │ tokens before and after, how much is said, by whom, why   │
+//! │ Draft                       │ Sources                     │   below 100 columns one of the two
+//! │ kept 1 · dropped 12, 3 that may matter ────────────────── │
+//! └ keys ────────────────────────────────────────────────────┘
+//! ```
+//! Not for: the list of summaries in use (`view_accepted`).
+
+use super::model::{Desk, Item, Part};
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::Role;
+use crate::domain::summary::accepted::{Capsule, CapsuleSource};
+use crate::domain::summary::draft::{By, CapsuleDraft, SourceTurn, Stays};
+use crate::tui::model::{Action, When};
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::cache::{Cache, Of};
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// From this width on the draft stands beside its sources.
+const BESIDE: u16 = 100;
+/// Characters of one message that are shown.
+const MESSAGE: usize = 20_000;
+/// Bytes of all sources that are shown.
+const SOURCES: usize = 600_000;
+
+/// What moving about needs to know of a frame: rows of the draft, of the sources, of a page; where the sources stand.
+pub(crate) struct Landed {
+    pub(crate) seen: (usize, usize, usize),
+    pub(crate) source_scroll: usize,
+}
+
+/// Where everything stands inside the frame.
+#[derive(Clone, Copy, Default)]
+struct Areas {
+    head: Rect,
+    draft: Rect,
+    sources: Rect,
+    items: Rect,
+}
+
+pub(crate) fn draw(look: &Look<'_>, desk: &Desk, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
+    paint::wipe(area, buf);
+    let inside = look.frame(title(desk), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, desk, usize::from(area.width)), edge, buf);
+    }
+    let mut landed = Landed { seen: desk.seen, source_scroll: desk.source_scroll };
+    let Some(draft) = &desk.draft else {
+        paint::lines(look.theme, &progress(look, desk, usize::from(inside.width)), inside, buf);
+        return landed;
+    };
+    let facts = facts(look, desk, draft, usize::from(inside.width));
+    let areas = areas(desk, inside, u16::try_from(facts.len()).unwrap_or(u16::MAX));
+    paint::lines(look.theme, &facts, areas.head, buf);
+    let alone = areas.draft.is_empty() || areas.sources.is_empty();
+    let other = |name: &'static str| if alone { name } else { "" };
+    if !areas.draft.is_empty() {
+        landed.seen.0 = text_of(look, desk, draft, cache, (areas.draft, other("   Sources")), buf);
+    }
+    if !areas.sources.is_empty() {
+        let room = (areas.sources, other("   Draft"));
+        (landed.seen.1, landed.source_scroll) = sources(look, desk, draft, cache, room, buf);
+        if areas.sources.x > inside.x {
+            paint::beside(look.theme, areas.sources, buf);
+        }
+    }
+    items(look, desk, draft, areas.items, buf);
+    let page = match desk.part {
+        Part::Draft => areas.draft,
+        Part::Sources => areas.sources,
+        Part::Items => areas.items,
+    };
+    landed.seen.2 = usize::from(page.height.saturating_sub(1)).max(1);
+    landed
+}
+
+fn areas(desk: &Desk, inside: Rect, facts: u16) -> Areas {
+    let head = facts.min(inside.height / 3);
+    let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
+    let mut areas = Areas { head: Rect { height: head, ..inside }, ..Areas::default() };
+    if body.height < 10 {
+        match desk.part {
+            Part::Draft => areas.draft = body,
+            Part::Sources => areas.sources = body,
+            Part::Items => areas.items = body,
+        }
+        return areas;
+    }
+    let most = if desk.part == Part::Items { body.height / 2 } else { body.height * 2 / 5 };
+    let wanted = u16::try_from(desk.items() + 1).unwrap_or(u16::MAX);
+    let below = wanted.max(2).min(most);
+    let above = Rect { height: body.height - below, ..body };
+    areas.items = Rect { y: above.bottom(), height: below, ..body };
+    if inside.width >= BESIDE {
+        let left = body.width / 2 - 2;
+        areas.draft = Rect { width: left, ..above };
+        areas.sources = Rect { x: above.x + left + 3, width: above.width - left - 3, ..above };
+    } else if desk.text == Part::Sources {
+        areas.sources = above;
+    } else {
+        areas.draft = above;
+    }
+    areas
+}
+
+fn title(desk: &Desk) -> Line {
+    let Some(draft) = &desk.draft else { return Line::of(Ink::Heading, "A summary is being made") };
+    let (from, to) = draft.capsule.turns;
+    Line::of(Ink::Heading, &format!("Summary of turns {from}–{to}: a draft"))
+}
+
+fn hints(look: &Look<'_>, desk: &Desk, width: usize) -> Line {
+    let making = look.model.drafts.making.contains_key(&desk.branch);
+    let keep = if matches!(desk.selected(), Some(Item::Kept(_))) { "keep no longer" } else { "keep it" };
+    let other = match desk.draft.as_ref().map(|draft| draft.capsule.source) {
+        Some(CapsuleSource::Llm) => "by sentences",
+        _ => "by the model",
+    };
+    let words: &[(Action, &str)] = if desk.draft.is_none() {
+        &[(Action::Leave, "stops it"), (Action::Draft, "leaves it to be made")]
+    } else {
+        &[
+            (Action::AcceptDraft, "accept"),
+            (Action::RejectDraft, "reject"),
+            (Action::EditDraft, "edit"),
+            (Action::KeepItem, keep),
+            (Action::Open, "source"),
+            (Action::KeepAll, "keep what fits"),
+            (Action::NextPane, "next part"),
+            (Action::Redraft, other),
+            (Action::TakeBack, "take the last back"),
+            (Action::Leave, if making { "stop" } else { "later" }),
+        ]
+    };
+    super::view_accepted::hint_line(look, When::Drafts, words, width)
+}
+
+/// What is known while there is no draft yet.
+fn progress(look: &Look<'_>, desk: &Desk, width: usize) -> Vec<Line> {
+    let mut rows = vec![Line::new()];
+    let making = look.model.drafts.making.get(&desk.branch);
+    let words = making.map_or_else(|| "The turns are being looked at.".to_owned(), |making| making_words(look, making));
+    rows.extend(Flow::plain(&words, width.max(1), Ink::Text));
+    rows.push(Line::new());
+    let calm = "Nothing waits for it: you can go on writing, and nothing goes by a summary that you have not accepted.";
+    rows.extend(Flow::plain(calm, width.max(1), Ink::Dim));
+    rows
+}
+
+/// `Turns 1–7 are being summed up by gpt-4.1-mini: part 2 of 3, 120 tok est so far.`
+fn making_words(look: &Look<'_>, making: &super::model::Making) -> String {
+    let (from, to) = making.turns;
+    let by = match (making.by, look.model.session.as_ref().and_then(|session| session.settings())) {
+        (By::Model, Some(settings)) => settings.model.name.clone(),
+        (By::Model, None) => "the model".to_owned(),
+        (By::Extractive, _) => "the extractive summariser".to_owned(),
+    };
+    let (done, of) = making.parts;
+    let part = if of > 1 { format!(": part {} of {of}", (done + 1).min(of)) } else { String::new() };
+    let tokens = match making.tokens {
+        0 => String::new(),
+        n => format!("{} {} tok est so far", if of > 1 { "," } else { ":" }, text::number(u64::from(n))),
+    };
+    format!("Turns {from}–{to} are being summed up by {by}{part}{tokens}.")
+}
+
+/// Tokens, what is said, by whom, why; what stays and what to know.
+fn facts(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, width: usize) -> Vec<Line> {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let capsule = &draft.capsule;
+    let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
+    let mut sum = Line::of(Ink::Heading, &tokens_words(look, capsule, width >= usize::from(BESIDE)));
+    sum.push(Ink::Text, &format!("{dot}says {said} of {} checked items", text::number(u64::from(draft.looked_for))));
+    let mut by = format!("by {}", writer(capsule));
+    if let Some(cause) = &draft.cause {
+        by = format!("{by}{dot}made by itself: {cause}");
+    }
+    if capsule.parent.is_some() {
+        by = format!("{by}{dot}in place of the summary in use");
+    }
+    let two = |words: &str, ink: Ink| Flow::plain(words, width.max(1), ink).into_iter().take(2);
+    let mut rows = vec![sum];
+    rows.extend(two(&by, Ink::Text));
+    let mut notes = draft.warnings.clone();
+    notes.extend(staying(draft));
+    if let Some(making) = look.model.drafts.making.get(&desk.branch) {
+        notes.insert(0, making_words(look, making));
+    }
+    if !notes.is_empty() {
+        rows.extend(two(&notes.join(" "), Ink::Warn));
+    }
+    rows
+}
+
+/// `4,310 → 512 tok est, 8.4 times shorter, 540 cal ±2 %`
+pub(crate) fn tokens_words(look: &Look<'_>, capsule: &Capsule, wide: bool) -> String {
+    let number = |n: u32| text::number(u64::from(n));
+    let becomes = look.theme.glyphs.becomes;
+    let ratio = capsule.ratio_milli();
+    let mut words = format!("{} {becomes} {} tok est", number(capsule.original_tokens), number(capsule.tokens));
+    if let Some(known) = look.model.plan.calibration().filter(|_| wide) {
+        let after = known.words(capsule.tokens).replace('±', look.theme.glyphs.within);
+        words = format!("{words} ({} {becomes} {after})", number(known.apply(capsule.original_tokens)));
+    }
+    format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
+}
+
+/// Who wrote it, by name.
+pub(crate) fn writer(capsule: &Capsule) -> String {
+    match (capsule.source, &capsule.model) {
+        (CapsuleSource::Llm, Some(model)) => model.clone(),
+        (CapsuleSource::Llm, None) => "a model".to_owned(),
+        (CapsuleSource::Extractive, _) => "the extractive summariser (the turns' own sentences)".to_owned(),
+        (CapsuleSource::User, _) => "you".to_owned(),
+    }
+}
+
+/// Which turns in between stay as they are.
+fn staying(draft: &CapsuleDraft) -> Option<String> {
+    let why = |why: Stays| match why {
+        Stays::Pinned => "pinned",
+        Stays::Excluded => "left out",
+        Stays::OtherLane => "of another lane",
+        Stays::Empty => "empty",
+    };
+    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
+    for (turn, stays) in &draft.stays {
+        let name = why(*stays);
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, turns)) => turns.push(turn.to_string()),
+            None => kinds.push((name, vec![turn.to_string()])),
+        }
+    }
+    let told = kinds.into_iter().map(|(name, turns)| {
+        let more = if turns.len() > 6 { format!(" and {} more", turns.len() - 6) } else { String::new() };
+        format!("{}{more} ({name})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("Turns {} stay as they are.", told.join(", ")))
+}
+
+/// A part's heading; the one with the focus stands out. Gives the room below.
+fn heading(look: &Look<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+    let (ink, sign) = if focus { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Dim, " ") };
+    let line = Line::of(ink, &format!("{sign} {words}")).with(Ink::Dim, other);
+    paint::line(look.theme, &line, area, buf);
+    Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
+}
+
+/// The draft's text. Gives how many rows it has.
+fn text_of(
+    look: &Look<'_>,
+    desk: &Desk,
+    draft: &CapsuleDraft,
+    cache: &mut Cache,
+    (area, other): (Rect, &str),
+    buf: &mut Buffer,
+) -> usize {
+    let capsule = &draft.capsule;
+    let words = format!("Draft {} tok est", text::number(u64::from(capsule.tokens)));
+    let room = heading(look, &words, other, desk.part == Part::Draft, area, buf);
+    let body = capsule.text.as_deref().unwrap_or_default();
+    let width = room.width.saturating_sub(1).max(1);
+    let rows = cache
+        .rows(Of::Text(Hash::of(body.as_bytes()), false), width, || Flow::all(body, usize::from(width), Ink::Text));
+    let page = usize::from(room.height);
+    let from = desk.draft_scroll.min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(from), room, buf);
+    thumb(look, from, rows.len(), room, buf);
+    rows.len()
+}
+
+fn thumb(look: &Look<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(rows), u64::from(area.height), area, buf);
+}
+
+/// The sources, at the selected item where they follow it. Gives how many rows they have and where they stand.
+fn sources(
+    look: &Look<'_>,
+    desk: &Desk,
+    draft: &CapsuleDraft,
+    cache: &mut Cache,
+    (area, other): (Rect, &str),
+    buf: &mut Buffer,
+) -> (usize, usize) {
+    let turns = text::counted(draft.sources.len() as u64, "turn");
+    let words = format!("Sources {turns}, {} tok est", text::number(u64::from(draft.capsule.original_tokens)));
+    let room = heading(look, &words, other, desk.part == Part::Sources, area, buf);
+    let width = room.width.saturating_sub(1).max(1);
+    let of = Of::Text(draft.capsule.source_hash, true);
+    let rows = cache.rows(of, width, || source_rows(&draft.sources, usize::from(width)));
+    let page = usize::from(room.height);
+    let marked = desk.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
+    let followed = marked.filter(|_| desk.follow).map(|at| at.saturating_sub(page / 3));
+    let from = followed.unwrap_or(desk.source_scroll).min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(from), room, buf);
+    if let Some(at) = marked.filter(|at| (from..from + page).contains(at)) {
+        let y = room.y + u16::try_from(at - from).unwrap_or(0);
+        paint::select(look.theme, Rect { y, height: 1, ..room }, buf);
+    }
+    thumb(look, from, rows.len(), room, buf);
+    (rows.len(), from)
+}
+
+/// The sources as rows, each message below a heading that no other row looks like.
+fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    let mut bytes = 0;
+    for (at, turn) in turns.iter().enumerate() {
+        for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
+            let ink = speaker(message.role);
+            rows.push(Line::of(ink, &format!("turn {} {}", turn.number, message.role.name())));
+            let end = message.text.char_indices().nth(MESSAGE).map_or(message.text.len(), |(end, _)| end);
+            rows.extend(Flow::plain(message.text[..end].trim_end(), room, Ink::Text));
+            rows.push(Line::new());
+            bytes += end;
+        }
+        if bytes > SOURCES && at + 1 < turns.len() {
+            let rest = text::counted((turns.len() - at - 1) as u64, "more turn");
+            rows.push(Line::of(Ink::Dim, &format!("{rest}: read them in the conversation")));
+            break;
+        }
+    }
+    rows
+}
+
+fn speaker(role: Role) -> Ink {
+    match role {
+        Role::User => Ink::You,
+        Role::Assistant => Ink::Model,
+        Role::System | Role::Tool => Ink::Tool,
+    }
+}
+
+/// The row of a message that holds an item, or the message's first.
+fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<usize> {
+    let messages = turns.iter().flat_map(|turn| &turn.messages).filter(|message| !message.text.trim().is_empty());
+    let wanted = messages.enumerate().find(|(_, message)| message.node == node)?.0;
+    let heads = |line: &Line| line.pieces.first().is_some_and(|p| matches!(p.ink, Ink::You | Ink::Model | Ink::Tool));
+    let mut starts = rows.iter().enumerate().filter(|(_, line)| heads(line)).map(|(at, _)| at).skip(wanted);
+    let start = starts.next()?;
+    let end = starts.next().unwrap_or(rows.len());
+    let first = item.split_whitespace().next().unwrap_or(item);
+    let holds = |what: &str| (start + 1..end).find(|at| rows[*at].plain().contains(what));
+    holds(item).or_else(|| holds(first)).or(Some(start + 1).filter(|at| *at < end)).or(Some(start))
+}
+
+/// What is kept word for word, then what was dropped, the weightiest first.
+fn items(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let (kept, salient) = (draft.capsule.kept.len(), desk.salient());
+    let dropped = match (draft.dropped.len(), salient) {
+        (0, _) => "nothing was dropped that is looked for".to_owned(),
+        (all, 0) => format!("dropped {all}, none that may matter"),
+        (all, some) => format!("dropped {all}, {some} that may matter"),
+    };
+    let key = look.key_in(Action::KeepItem, When::Drafts);
+    let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };
+    let more = if desk.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
+    let room = heading(look, &words, &more, desk.part == Part::Items, area, buf);
+    let page = usize::from(room.height);
+    let from = desk.cursor.saturating_sub(page / 2).min(desk.items().saturating_sub(page));
+    let beside = Rect { width: room.width.saturating_sub(u16::from(desk.items() > page)), ..room };
+    for (at, row) in (from..desk.items()).zip(beside.rows()) {
+        match desk.item(at) {
+            Some(Item::Kept(place)) => {
+                let kept = &draft.capsule.kept[place];
+                let value = format!(" turn {} {}", kept.turn, kept.who);
+                let left = usize::from(row.width).saturating_sub(text::width(&value) + 3);
+                let words = text::fit(&kept.text, left, look.theme.glyphs.ellipsis);
+                let label = Line::of(Ink::Pinned, &format!("{} ", look.theme.glyphs.pin)).with(Ink::Text, &words);
+                paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), row, buf);
+            }
+            Some(Item::Dropped(place)) => dropped_row(look, draft, place, place < salient, row, buf),
+            None => {}
+        }
+        look.item(row, at);
+        if at == desk.cursor && desk.part == Part::Items {
+            paint::select(look.theme, row, buf);
+        }
+    }
+    thumb(look, from, desk.items(), room, buf);
+}
+
+fn dropped_row(look: &Look<'_>, draft: &CapsuleDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {
+    let item = &draft.dropped[at];
+    let (ink, sign) = if matters { (Ink::Text, "! ") } else { (Ink::Dim, "  ") };
+    let ellipsis = look.theme.glyphs.ellipsis;
+    let value = format!(" turn {} {}", item.turn, item.role.name());
+    let width = usize::from(area.width).saturating_sub(text::width(&value) + 15);
+    let mut label = Line::of(Ink::Warn, sign).with(Ink::Dim, &format!("{:<11} ", item.kind.name().replace('_', " ")));
+    let alone = item.sentence == item.text;
+    let name = text::fit(&item.text, if alone { width } else { width.min(28.max(width / 3)) }, ellipsis);
+    label.push(ink, &name);
+    let left = width.saturating_sub(text::width(&name) + 2);
+    if !alone && left > 12 {
+        label.push(Ink::Dim, &format!("  {}", text::fit(&item.sentence, left, ellipsis)));
+    }
+    paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
+}

@@ -1,0 +1,135 @@
+//! The summaries of a branch: what is in use, the levels below it, whether each still holds; the selected one in full.
+//! Not for: drafts (`view`).
+
+use super::model::Shelf;
+use crate::domain::conversation::lane::Lane;
+use crate::domain::summary::accepted::CapsuleState;
+use crate::domain::summary::draft::CapsuleCard;
+use crate::tui::model::{Action, When};
+use crate::tui::screens;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Keys with words, as many as fit on a lower edge.
+pub(crate) fn hint_line(look: &Look<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
+    let mut line = Line::new();
+    for (action, word) in words {
+        let key = look.key_in(*action, when);
+        if line.width() + text::width(&key) + word.len() + 7 > width {
+            continue;
+        }
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
+}
+
+pub(crate) fn draw(look: &Look<'_>, shelf: &Shelf, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Summaries of this branch"), true, area, buf);
+    if area.height >= 2 {
+        let words = [
+            (Action::Open, "read"),
+            (Action::TakeBack, "take back"),
+            (Action::Redraft, "make anew"),
+            (Action::Draft, "draft"),
+            (Action::Copy, "copy"),
+            (Action::Leave, "leave"),
+        ];
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hint_line(look, When::Drafts, &words, usize::from(area.width)), edge, buf);
+    }
+    if shelf.cards.is_empty() {
+        let key = look.key(Action::Draft);
+        let none =
+            format!("No turns go as a summary here. {key} has one drafted; nothing goes by it before you accept it.");
+        let words = if shelf.loading { "They are being read.".to_owned() } else { none };
+        let rows = Flow::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
+        return paint::lines(look.theme, &rows, inside, buf);
+    }
+    let wanted = u16::try_from(shelf.cards.len()).unwrap_or(u16::MAX);
+    let list = Rect { height: wanted.min(inside.height.div_ceil(2)), ..inside };
+    let page = usize::from(list.height);
+    let from = shelf.cursor.saturating_sub(page / 2).min(shelf.cards.len().saturating_sub(page));
+    for ((at, card), row) in shelf.cards.iter().enumerate().skip(from).zip(list.rows()) {
+        one(look, card, row, buf);
+        look.item(row, at);
+        if at == shelf.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+    let below = Rect { y: list.bottom(), height: inside.height - list.height, ..inside };
+    if let (Some(card), false) = (shelf.selected(), below.is_empty()) {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(below.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &rule), below, buf);
+        let room = Rect { y: below.y + 1, height: below.height - 1, ..below };
+        let rows = detail(look, card, usize::from(room.width).max(1));
+        paint::lines(look.theme, rows.iter().skip(shelf.scroll.min(rows.len().saturating_sub(1))), room, buf);
+    }
+}
+
+fn one(look: &Look<'_>, card: &CapsuleCard, area: Rect, buf: &mut Buffer) {
+    let (from, to) = card.capsule.turns;
+    let sign = if card.goes { look.theme.glyphs.branch } else { look.theme.glyphs.other };
+    let depth = if card.active { "" } else { look.theme.glyphs.corner };
+    let ink = if card.goes { Ink::Text } else { Ink::Dim };
+    let mut label = Line::of(ink, &format!("{depth}{sign} turns {from}–{to}"));
+    label.push(Ink::Dim, &format!("  level {}", card.depth + 1));
+    if !matches!(card.state, CapsuleState::Fresh) {
+        label.push(Ink::Warn, &format!("  {}", card.state.name().replace('_', " ")));
+    }
+    label.push(Ink::Dim, &format!("  by {}", card.capsule.source.name()));
+    let ratio = card.capsule.ratio_milli();
+    let value = format!(
+        "{} tok est, {}.{}x, {} % said",
+        text::number(u64::from(card.capsule.tokens)),
+        ratio / 1_000,
+        ratio % 1_000 / 100,
+        card.capsule.confidence / 10
+    );
+    paint::pair(look.theme, &label, &Line::of(ink, &value), area, buf);
+}
+
+fn detail(look: &Look<'_>, card: &CapsuleCard, room: usize) -> Vec<Line> {
+    let capsule = &card.capsule;
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let mut facts = vec![
+        screens::summaries::view::tokens_words(look, capsule, room >= 100),
+        format!("by {}", screens::summaries::view::writer(capsule)),
+        format!("lane {}", Lane::read(&capsule.lane).title()),
+        format!("made from {}", text::counted(capsule.covers.len() as u64, "turn")),
+        format!("says {} % of what was checked", capsule.confidence / 10),
+    ];
+    if !capsule.kept.is_empty() {
+        facts.push(format!("{} kept word for word", text::counted(capsule.kept.len() as u64, "line")));
+    }
+    if card.depth > 0 {
+        facts.push(format!("{} below it", text::counted(u64::from(card.depth), "level")));
+    }
+    let mut rows = Flow::plain(&facts.join(&dot), room, Ink::Dim);
+    let stands = if card.goes { "It goes with the next call." } else { why_not(card) };
+    rows.extend(Flow::plain(stands, room, if card.goes { Ink::Good } else { Ink::Warn }));
+    rows.push(Line::new());
+    match &capsule.text {
+        Some(text) => rows.extend(Flow::all(text, room, Ink::Text)),
+        None => rows.push(Line::of(Ink::Dim, "Its text went with a message that was removed.")),
+    }
+    rows
+}
+
+/// Why a summary does not go.
+fn why_not(card: &CapsuleCard) -> &'static str {
+    match card.state {
+        CapsuleState::StaleSource => "A turn in it was changed, left out or removed: make it anew, or take it back.",
+        CapsuleState::StaleFile => "A file in it has changed: make it anew, or take it back.",
+        CapsuleState::Orphan => "Its turns are not on this branch's path.",
+        CapsuleState::Fresh | CapsuleState::StaleLag if card.active => {
+            "It does not go in the present mode, policy or lane, or does not fit."
+        }
+        CapsuleState::Fresh | CapsuleState::StaleLag => "A newer level goes in its place.",
+    }
+}

@@ -1,0 +1,226 @@
+//! The screen of tools and their servers: which line is selected, what is folded, how far its details are scrolled.
+//! Not for: how tools and servers stand (`domain::tool::cards`) or how they look (`view`).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
+use std::collections::BTreeSet;
+
+/// A line of the list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spot {
+    /// The folder's own file of servers.
+    File,
+    /// A server, by its place.
+    Server(usize),
+    /// A tool of a server.
+    Tool(usize, usize),
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    /// Of which branch.
+    pub branch: BranchId,
+    /// All tools, once they are there.
+    pub toolbox: Option<Box<Toolbox>>,
+    /// The ticket of what was asked last.
+    pub ticket: u64,
+    /// The selected line.
+    pub cursor: usize,
+    /// Servers whose tools are not listed.
+    pub folded: BTreeSet<String>,
+    /// Rows of the details that are scrolled past.
+    pub scroll: usize,
+    /// Rows they had and rows there were room for, when last drawn.
+    pub seen: (usize, usize),
+    /// The person was asked about the folder's file since this was opened.
+    pub asked: bool,
+    /// A tool to go to once they are there, named as the model sees it.
+    pub wanted: Option<String>,
+}
+
+impl Rack {
+    /// An empty one, asked for with this ticket.
+    #[must_use]
+    pub fn new(branch: BranchId, ticket: u64) -> Self {
+        Self {
+            branch,
+            toolbox: None,
+            ticket,
+            cursor: 0,
+            folded: BTreeSet::new(),
+            scroll: 0,
+            seen: (0, 0),
+            asked: false,
+            wanted: None,
+        }
+    }
+
+    /// The lines of the list.
+    #[must_use]
+    pub fn spots(&self) -> Vec<Spot> {
+        let Some(all) = &self.toolbox else { return Vec::new() };
+        let mut spots: Vec<Spot> = all.file.iter().map(|_| Spot::File).collect();
+        for (at, server) in all.servers.iter().enumerate() {
+            spots.push(Spot::Server(at));
+            if !self.folded.contains(&server.key) {
+                spots.extend((0..server.tools.len()).map(|tool| Spot::Tool(at, tool)));
+            }
+        }
+        spots
+    }
+
+    /// The selected line.
+    #[must_use]
+    pub fn spot(&self) -> Option<Spot> {
+        self.spots().get(self.cursor).copied()
+    }
+
+    /// The server of a line.
+    #[must_use]
+    pub fn server(&self, spot: Spot) -> Option<&ServerCard> {
+        match spot {
+            Spot::File => None,
+            Spot::Server(at) | Spot::Tool(at, _) => self.toolbox.as_ref()?.servers.get(at),
+        }
+    }
+
+    /// The tool of a line.
+    #[must_use]
+    pub fn tool(&self, spot: Spot) -> Option<&ToolCard> {
+        match spot {
+            Spot::Tool(_, tool) => self.server(spot)?.tools.get(tool),
+            _ => None,
+        }
+    }
+
+    /// The folder's file, where it waits for a word and could be used.
+    #[must_use]
+    pub fn waiting_file(&self) -> Option<&FileCard> {
+        let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
+        all.file.as_ref().filter(|file| {
+            file.word == FileWord::Waits && file.fault.is_none() && file.servers.iter().any(|one| !one.taken)
+        })
+    }
+
+    /// What tells a line apart from others, over changes.
+    fn name(&self, spot: Spot) -> Option<String> {
+        match spot {
+            Spot::File => Some(String::new()),
+            _ => self.tool(spot).map(|tool| &tool.key).or(self.server(spot).map(|server| &server.key)).cloned(),
+        }
+    }
+
+    /// Takes all tools in; the selection stays on its line. The program's own are folded at first where there are others.
+    pub fn show(&mut self, all: Box<Toolbox>) {
+        let selected = self.spot().and_then(|spot| self.name(spot));
+        let first = self.toolbox.is_none();
+        let own = all.servers.first().map(|server| server.key.clone());
+        let others = all.servers.len() > 1 || all.file.is_some();
+        if first && others {
+            self.folded.extend(own);
+        }
+        let wanted = self.wanted.take();
+        let of = wanted.as_ref().and_then(|name| all.servers.iter().find(|s| s.tools.iter().any(|t| t.name == *name)));
+        if let Some(server) = of {
+            self.folded.remove(&server.key);
+        }
+        self.toolbox = Some(all);
+        let spots = self.spots();
+        let found = match wanted {
+            Some(name) => spots.iter().position(|spot| self.tool(*spot).is_some_and(|tool| tool.name == name)),
+            None => spots.iter().position(|spot| selected.is_some() && self.name(*spot) == selected),
+        };
+        self.cursor = found.unwrap_or(if first { 0 } else { self.cursor }).min(spots.len().saturating_sub(1));
+    }
+
+    /// Moves the selection.
+    pub fn step(&mut self, by: i64) {
+        let last = self.spots().len().saturating_sub(1);
+        let to = moved(self.cursor, by, last);
+        if to != self.cursor {
+            (self.cursor, self.scroll) = (to, 0);
+        }
+    }
+
+    /// Scrolls the details.
+    pub fn roll(&mut self, by: i64) {
+        self.scroll = moved(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+    }
+
+    /// Lists the tools of the selected server, or no longer. The selection goes to the server.
+    pub fn fold(&mut self) {
+        let Some((spot, key)) = self.spot().and_then(|spot| Some((spot, self.server(spot)?.key.clone()))) else {
+            return;
+        };
+        if let Spot::Tool(at, _) = spot {
+            self.cursor = self.spots().iter().position(|known| *known == Spot::Server(at)).unwrap_or(0);
+        }
+        if !self.folded.remove(&key) {
+            self.folded.insert(key);
+        }
+        self.scroll = 0;
+    }
+}
+
+fn moved(at: usize, by: i64, last: usize) -> usize {
+    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tool::mcp::{Hints, Origin, ServerState};
+
+    fn card(name: &str, tools: usize) -> ServerCard {
+        let tool = |at: usize| ToolCard {
+            key: format!("{name}/t{at}"),
+            name: format!("mcp__{name}__t{at}"),
+            tool: format!("t{at}"),
+            description: String::new(),
+            parameters: String::new(),
+            hints: Hints::default(),
+            tokens: 10,
+            on: true,
+            waits: false,
+            before: None,
+        };
+        ServerCard {
+            key: format!("{name}/*"),
+            name: name.into(),
+            origin: Origin::Settings,
+            state: ServerState::Ready,
+            command: String::new(),
+            given: Vec::new(),
+            about: String::new(),
+            instructions: String::new(),
+            tail: String::new(),
+            strays: 0,
+            notes: Vec::new(),
+            on: true,
+            tokens: 0,
+            tools: (0..tools).map(tool).collect(),
+        }
+    }
+
+    fn toolbox(servers: Vec<ServerCard>) -> Box<Toolbox> {
+        Box::new(Toolbox { built: true, trusted: true, enabled: true, file: None, servers, tokens: 0 })
+    }
+
+    #[test]
+    fn the_selection_stays_on_its_tool() {
+        let mut rack = Rack::new(BranchId(uuid::Uuid::nil()), 1);
+        assert_eq!(rack.spot(), None);
+        rack.show(toolbox(vec![card("own", 3), card("a", 2)]));
+        assert_eq!(rack.spots(), [Spot::Server(0), Spot::Server(1), Spot::Tool(1, 0), Spot::Tool(1, 1)]);
+        rack.step(9);
+        assert_eq!(rack.tool(Spot::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
+        rack.show(toolbox(vec![card("own", 3), card("b", 1), card("a", 2)]));
+        assert_eq!(rack.spot(), Some(Spot::Tool(2, 1)), "also where a server came before it");
+        rack.fold();
+        assert_eq!(rack.spot(), Some(Spot::Server(2)));
+        rack.show(toolbox(vec![card("own", 3)]));
+        assert_eq!(rack.spot(), Some(Spot::Server(0)), "what is gone is not selected");
+    }
+}

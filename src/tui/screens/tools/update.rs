@@ -1,0 +1,211 @@
+//! The screen of tools and their servers: asking how they stand, switching, restarting, approving.
+//! Not for: moving about in it (`screens::picker::update`).
+
+use super::model::{Rack, Spot};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::cards::{FileCard, Toolbox};
+use crate::engine::api::{Answer, Request, ServerAct};
+use crate::tui::model::layer::{Act, Layer, Question, Reader};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::update::{send, trouble};
+
+/// The actions about tools.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+    match run {
+        Action::Mcp => open(model, out),
+        Action::ToggleTool => toggle(model, out),
+        Action::RestartServer => restart(model, out),
+        Action::ApproveTool => approve(model, out),
+        _ => {}
+    }
+}
+
+fn top(model: &Model) -> Option<&Rack> {
+    match model.layers.last() {
+        Some(Layer::Toolbox(rack)) => Some(rack),
+        _ => None,
+    }
+}
+
+/// Opens the screen; the same key closes it.
+fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+    let before = model.layers.len();
+    model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(_)));
+    if model.layers.len() < before {
+        return;
+    }
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let ticket = send(model, Request::Servers(Some(branch), ServerAct::List), Pending::Toolbox, out);
+    model.layers.push(Layer::Toolbox(Box::new(Rack::new(branch, ticket))));
+}
+
+/// Opens the screen at a tool, named as the model sees it.
+pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
+    model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(_)));
+    open(model, out);
+    if let Some(Layer::Toolbox(rack)) = model.layers.last_mut() {
+        rack.wanted = Some(tool);
+    }
+}
+
+/// Something changed: what is shown is asked for again.
+pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
+    let open = model.layers.iter().find_map(|layer| match layer {
+        Layer::Toolbox(rack) => Some(rack.branch),
+        _ => None,
+    });
+    let Some(branch) = open else { return };
+    let ticket = send(model, Request::Servers(Some(branch), ServerAct::List), Pending::Toolbox, out);
+    for layer in &mut model.layers {
+        if let Layer::Toolbox(rack) = layer {
+            rack.ticket = ticket;
+        }
+    }
+}
+
+/// Answers about tools; gives back what is about something else.
+pub(crate) fn answer(
+    model: &mut Model,
+    ticket: u64,
+    what_for: Pending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) -> Option<(Pending, Result<Answer, Failure>)> {
+    match (what_for, result) {
+        (Pending::Toolbox, Ok(Answer::Toolbox(all))) => came(model, ticket, all),
+        (Pending::Toolbox, Err(failure)) => {
+            model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(rack) if rack.ticket == ticket));
+            trouble(model, &failure);
+        }
+        (Pending::ToolAct, result) => {
+            match result {
+                Ok(Answer::Done(said)) if !said.is_empty() => model.status.say(Weight::Notice, said, model.now),
+                Ok(_) => {}
+                Err(failure) => trouble(model, &failure),
+            }
+            model.plan.hurry(model.now);
+            changed(model, out);
+        }
+        other => return Some(other),
+    }
+    None
+}
+
+fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
+    let top = model.layers.len().saturating_sub(1);
+    let rows = usize::from(model.size.1);
+    let mut question = None;
+    for (at, layer) in model.layers.iter_mut().enumerate() {
+        if let Layer::Toolbox(rack) = layer
+            && rack.ticket == ticket
+        {
+            rack.show(all);
+            if at == top && !rack.asked {
+                question = rack.waiting_file().map(|file| ask_file(file, rows));
+                rack.asked = true;
+            }
+            break;
+        }
+    }
+    model.layers.extend(question.map(Layer::Question));
+}
+
+/// The question whether the folder's servers are used: every command stands in it whole, or, where there is no room, in the
+/// details behind it.
+fn ask_file(file: &FileCard, rows: usize) -> Question {
+    let about = "Programs run with your rights, outside the cage that holds commands; addresses are called.";
+    let mut words = vec![about.to_owned()];
+    words.extend(file.passed_over().map(|names| format!("Passed over, because your settings name such: {names}.")));
+    let each = file.servers.iter().filter(|server| !server.taken).map(|server| {
+        let given =
+            if server.given.is_empty() { String::new() } else { format!("  (gets {})", server.given.join(", ")) };
+        format!("{}: {}{given}", server.name, server.command)
+    });
+    let each: Vec<String> = each.collect();
+    let needed: usize = each.iter().map(|line| line.chars().count() / 60 + 1).sum();
+    if needed + 12 > rows {
+        words.push(format!(
+            "There are {} of them, too long for this box: each stands whole in the details behind it. Read them there first.",
+            file.servers.len()
+        ));
+    } else {
+        words.extend(each);
+    }
+    Question {
+        title: format!("Use the servers that {} of this folder names?", file.path),
+        words,
+        choices: vec![
+            ('n', "not now".to_owned(), Act::Close),
+            ('y', "yes, until the file changes".to_owned(), Act::FolderServers(file.digest, true)),
+            ('x', "no, until the file changes".to_owned(), Act::FolderServers(file.digest, false)),
+        ],
+        cursor: 0,
+    }
+}
+
+/// What a person said to the folder's file.
+pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
+    send(model, Request::Servers(None, ServerAct::File { digest, yes }), Pending::ToolAct, out);
+}
+
+/// Space: the tool, or all of the server's, on or off.
+fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
+    let (key, on) = match (rack.tool(spot), rack.server(spot)) {
+        (Some(_), Some(server)) if !server.on => (server.key.clone(), true),
+        (Some(tool), _) => (tool.key.clone(), !tool.on),
+        (None, Some(server)) => (server.key.clone(), !server.on),
+        (None, None) => return approve(model, out),
+    };
+    let branch = Some(rack.branch);
+    send(model, Request::Servers(branch, ServerAct::Switch { keys: vec![key], on }), Pending::ToolAct, out);
+}
+
+fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
+    let server = top(model).and_then(|rack| rack.server(rack.spot()?)).filter(|server| !server.command.is_empty());
+    let Some(server) = server.map(|server| server.name.clone()) else {
+        return model.status.say(Weight::Notice, "Only a server is started again.", model.now);
+    };
+    send(model, Request::Servers(None, ServerAct::Restart { server }), Pending::ToolAct, out);
+}
+
+/// Approves what is selected: a tool that is not what it was, all such tools of a server, or asks about the folder's file.
+fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
+    if spot == Spot::File {
+        let rows = usize::from(model.size.1);
+        let file = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
+        let question = file.map(|file| ask_file(file, rows));
+        model.layers.extend(question.map(Layer::Question));
+        return;
+    }
+    let Some(server) = rack.server(spot) else { return };
+    let (name, tool) = (server.name.clone(), rack.tool(spot));
+    let waits = tool.map_or_else(|| server.tools.iter().any(|tool| tool.waits), |tool| tool.waits);
+    if !waits {
+        return model.status.say(Weight::Notice, "Nothing waits for approval there.", model.now);
+    }
+    let tool = tool.map(|tool| tool.tool.clone());
+    send(model, Request::Servers(None, ServerAct::Approve { server: name, tool }), Pending::ToolAct, out);
+}
+
+/// Enter: a tool's details over the whole screen, a server's tools folded or not, the question about the folder's file.
+pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
+    match (spot, rack.tool(spot)) {
+        (Spot::File, _) => approve(model, out),
+        (_, Some(tool)) => {
+            let text = format!("{}\n\n{}\n\n{}", tool.name, tool.description, tool.parameters);
+            let reader = Reader::new(tool.name.clone(), text, true);
+            model.layers.push(Layer::Reader(reader));
+        }
+        (_, None) => {
+            if let Some(Layer::Toolbox(rack)) = model.layers.last_mut() {
+                rack.fold();
+            }
+        }
+    }
+}

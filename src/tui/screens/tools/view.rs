@@ -1,0 +1,352 @@
+//! Tools and their servers: each with its state and its cost, the selected one in full beside them.
+//!
+//! ```text
+//! ┌ Tools and servers ───────── 20 tools, 2,310 tok est a call ┐
+//! │ ▸ pleach       6 tools 912 │ everything/get-sum             │
+//! │ ▾ everything  13 tools 1,398│ 88 tok est · only looks        │
+//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns one under the other
+//! │   ✗ get-env            64  │ { "type": "object", …          │
+//! └ keys ───────────────────────────────────────────────────────┘
+//! ```
+//! Not for: how they stand (`domain::tool::cards`).
+
+use super::model::{Rack, Spot};
+use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
+use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// The most tools that OpenAI takes in a request.
+const MANY: usize = 128;
+
+/// Draws it; returns the rows of the details and how many there is room for.
+pub(crate) fn draw(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
+    keys(look, rack, area, buf);
+    let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    let width = usize::from(room.width).max(1);
+    let Some(all) = &rack.toolbox else {
+        paint::lines(look.theme, &Flow::plain("They are being looked at.", width, Ink::Dim), room, buf);
+        return (0, 0);
+    };
+    if let Some(said) = said(look, width) {
+        let top = Rect { y: room.y + 1, height: 1, ..room };
+        paint::line(look.theme, &said, top.intersection(room), buf);
+    }
+    let (words, ink) = head(all);
+    paint::line(
+        look.theme,
+        &paint::cut(look.theme, ink, &words, width),
+        Rect { height: room.height.min(1), ..room },
+        buf,
+    );
+    let body = Rect { y: room.y + 2, height: room.height.saturating_sub(2), ..room };
+    if body.is_empty() {
+        return (0, 0);
+    }
+    let (left, right) = split(rack, body);
+    list(look, rack, left, buf);
+    if right.width < body.width {
+        paint::beside(look.theme, right, buf);
+        details(look, rack, right, buf)
+    } else {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(right.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &rule), right, buf);
+        details(look, rack, Rect { y: right.y + 1, height: right.height.saturating_sub(1), ..right }, buf)
+    }
+}
+
+fn split(rack: &Rack, body: Rect) -> (Rect, Rect) {
+    if body.width >= 90 {
+        let left = (body.width / 2).min(64);
+        return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
+    }
+    let wanted = u16::try_from(rack.spots().len()).unwrap_or(u16::MAX);
+    let top = wanted.min(body.height / 2).max(1);
+    (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
+}
+
+fn keys(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) {
+    if area.height < 2 {
+        return;
+    }
+    let waits = rack.spot().is_some_and(|spot| {
+        spot == Spot::File || rack.tool(spot).map_or_else(|| any_waits(rack.server(spot)), |tool| tool.waits)
+    });
+    let mut words = vec![(Action::ToggleTool, "on or off")];
+    if waits {
+        words.push((Action::ApproveTool, "approve"));
+    }
+    words.push((Action::RestartServer, "restart"));
+    let width = usize::from(area.width);
+    let mut line = view_accepted::hint_line(look, When::Toolbox, &words, width);
+    let more = [(Action::Open, "open"), (Action::Undo, "undo"), (Action::Leave, "leave")];
+    let more = view_accepted::hint_line(look, When::Panel, &more, width.saturating_sub(line.width() + 2));
+    if !more.pieces.is_empty() {
+        line.push(Ink::Dim, "  ");
+        line.pieces.extend(more.pieces);
+    }
+    paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+}
+
+fn any_waits(server: Option<&ServerCard>) -> bool {
+    server.is_some_and(|server| server.tools.iter().any(|tool| tool.waits))
+}
+
+/// A sentence for the person would not be seen under a full screen.
+fn said(look: &Look<'_>, width: usize) -> Option<Line> {
+    let said = look.model.status.shown()?;
+    let ink = match said.weight {
+        Weight::Notice => Ink::Accent,
+        Weight::Trouble => Ink::Warn,
+        Weight::Alarm => Ink::Danger,
+    };
+    Some(paint::cut(look.theme, ink, &said.text, width))
+}
+
+/// What goes with every call, or why nothing does.
+fn head(all: &Toolbox) -> (String, Ink) {
+    if !all.trusted {
+        return ("Not trusted: no tools are offered, no server is started. /trust-folder".into(), Ink::Warn);
+    }
+    if !all.enabled {
+        return ("No tools are offered: the settings or the model's server have none.".into(), Ink::Warn);
+    }
+    let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
+    if goes > MANY {
+        let words = format!(
+            "{goes} tools go with every call; some model servers take no more than {MANY}. Space switches some off."
+        );
+        return (words, Ink::Warn);
+    }
+    let servers = all.servers.iter().filter(|server| server.origin != Origin::Own).count();
+    let more = match servers {
+        0 if all.file.is_some() => String::new(),
+        0 if all.built => " · no servers: [mcpServers.NAME] in your settings, or .mcp.json in the folder".to_owned(),
+        0 => " · MCP is not built into this program".to_owned(),
+        _ => String::new(),
+    };
+    let tokens = text::number(u64::from(all.tokens));
+    (format!("{} go with every call: {tokens} tok est{more}", text::counted(goes as u64, "tool")), Ink::Text)
+}
+
+fn list(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) {
+    let spots = rack.spots();
+    let page = usize::from(area.height);
+    let from = rack.cursor.saturating_sub(page / 2).min(spots.len().saturating_sub(page));
+    for ((at, spot), row) in spots.iter().enumerate().skip(from).zip(area.rows()) {
+        let (label, value) = match (*spot, rack.server(*spot), rack.tool(*spot)) {
+            (Spot::File, ..) => file_line(look, rack),
+            (_, Some(server), Some(tool)) => tool_line(look, server, tool),
+            (_, Some(server), None) => server_line(look, rack, server),
+            _ => continue,
+        };
+        paint::pair(look.theme, &label, &value.with(Ink::Dim, " "), row, buf);
+        look.item(row, at);
+        if at == rack.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(spots.len()), count(page), area, buf);
+}
+
+fn file_line(look: &Look<'_>, rack: &Rack) -> (Line, Line) {
+    let Some(file) = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
+    let (sign, ink, words) = match (&file.fault, file.word) {
+        (Some(_), _) => (look.theme.glyphs.fail, Ink::Danger, "cannot be read"),
+        (None, FileWord::Waits) => (look.theme.glyphs.running, Ink::Warn, "waits for your word"),
+        (None, FileWord::Yes) => (look.theme.glyphs.ok, Ink::Good, "used"),
+        (None, FileWord::No) => (look.theme.glyphs.out, Ink::Excluded, "not used"),
+    };
+    let mut value = Line::new();
+    let over = file.servers.iter().filter(|server| server.taken).count();
+    if over > 0 {
+        value.push(Ink::Warn, &format!("{over} passed over  "));
+    }
+    (Line::of(ink, &format!("{sign} ")).with(Ink::Text, &file.path), value.with(ink, words))
+}
+
+fn server_line(look: &Look<'_>, rack: &Rack, server: &ServerCard) -> (Line, Line) {
+    let glyphs = &look.theme.glyphs;
+    let fold = match (server.tools.is_empty(), rack.folded.contains(&server.key)) {
+        (true, _) => glyphs.dot,
+        (false, true) => glyphs.folded,
+        (false, false) => glyphs.opened,
+    };
+    let ink = if server.on { Ink::Heading } else { Ink::Excluded };
+    let origin = match server.origin {
+        Origin::Own => " built in",
+        Origin::Settings => "",
+        Origin::Folder => " .mcp.json",
+    };
+    let label = Line::of(Ink::Dim, &format!("{fold} ")).with(ink, &server.name).with(Ink::Dim, origin);
+    let value = match &server.state {
+        ServerState::Off { .. } => Line::of(Ink::Dim, "off"),
+        ServerState::Starting => Line::of(Ink::Warn, &format!("{} starting", glyphs.running)),
+        ServerState::Failed { .. } => Line::of(Ink::Danger, &format!("{} failed", glyphs.fail)),
+        ServerState::Ready if !server.on => Line::of(Ink::Excluded, &format!("{} off", glyphs.out)),
+        ServerState::Ready => {
+            let goes = server.going().count();
+            let of = server.tools.len();
+            let count = if goes == of { text::counted(of as u64, "tool") } else { format!("{goes} of {of} tools") };
+            let mut line = Line::new();
+            if any_waits(Some(server)) {
+                line.push(Ink::Warn, "changed  ");
+            }
+            line.with(Ink::Text, &format!("{count}  {} tok", text::number(u64::from(server.tokens))))
+        }
+    };
+    (label, value)
+}
+
+fn tool_line(look: &Look<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Line) {
+    let glyphs = &look.theme.glyphs;
+    let goes = server.on && tool.goes();
+    let (sign, ink) = match goes {
+        true => (glyphs.ok, Ink::Good),
+        false if tool.waits => (glyphs.running, Ink::Warn),
+        false => (glyphs.out, Ink::Excluded),
+    };
+    let words = if goes { Ink::Text } else { Ink::Dim };
+    let label = Line::of(ink, &format!("  {sign} ")).with(words, &tool.tool);
+    let tokens = format!("{} tok", text::number(u64::from(tool.tokens)));
+    let value = match (tool.waits, &tool.before) {
+        (true, Some(_)) => Line::of(Ink::Warn, "changed"),
+        (true, None) => Line::of(Ink::Warn, "new"),
+        (false, _) => Line::of(words, &tokens),
+    };
+    (label, value)
+}
+
+fn details(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    let width = usize::from(area.width).saturating_sub(1).max(1);
+    let rows = match rack.spot() {
+        Some(Spot::File) => rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width)),
+        Some(spot) => match (rack.server(spot), rack.tool(spot)) {
+            (Some(server), Some(tool)) => Some(tool_rows(look, server, tool, width)),
+            (Some(server), None) => Some(server_rows(look, server, width)),
+            _ => None,
+        },
+        None => None,
+    };
+    let rows = rows.unwrap_or_default();
+    let page = usize::from(area.height);
+    let scroll = rack.scroll.min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(scroll), area, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(scroll), count(rows.len()), count(page), area, buf);
+    (rows.len(), page)
+}
+
+/// Rows under a heading, with a free row before it.
+fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
+    if more.iter().any(|row| !row.pieces.is_empty()) {
+        rows.push(Line::new());
+        rows.push(Line::of(Ink::Heading, title));
+        rows.extend(more);
+    }
+}
+
+fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
+    let words = match (&file.fault, file.word) {
+        (Some(why), _) => format!("{} of this folder is not used: {why}.", file.path),
+        (None, FileWord::Waits) => {
+            format!("{} of this folder names servers. None is started before you said so.", file.path)
+        }
+        (None, FileWord::Yes) => {
+            format!("You said yes to {} as it is now; a changed file is asked about again.", file.path)
+        }
+        (None, FileWord::No) => format!("You said no to {} as it is now.", file.path),
+    };
+    let mut rows = Flow::plain(&words, width, Ink::Text);
+    for server in &file.servers {
+        let mut more = Vec::new();
+        if server.taken {
+            let why = "Passed over: your settings name a server so too.";
+            more.extend(Flow::plain(why, width, Ink::Warn));
+        }
+        more.extend(Flow::exact(&server.command, width, Ink::Code));
+        if !server.given.is_empty() {
+            more.extend(Flow::plain(&format!("gets {}", server.given.join(", ")), width, Ink::Dim));
+        }
+        part(&mut rows, &server.name, more);
+    }
+    rows
+}
+
+fn server_rows(look: &Look<'_>, server: &ServerCard, width: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    match &server.state {
+        ServerState::Failed { why, todo } => {
+            rows.extend(Flow::plain(&format!("It failed: {why}."), width, Ink::Danger));
+            let again = format!("{} starts it again.", look.key_in(Action::RestartServer, When::Toolbox));
+            rows.extend(Flow::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
+        }
+        ServerState::Off { why } => rows.extend(Flow::plain(&format!("It is off: {why}."), width, Ink::Warn)),
+        ServerState::Starting => rows.extend(Flow::plain("It is starting; nothing waits for it.", width, Ink::Warn)),
+        ServerState::Ready if !server.on => {
+            rows.extend(Flow::plain("All its tools are switched off on this branch.", width, Ink::Warn));
+        }
+        ServerState::Ready => {}
+    }
+    if !server.about.is_empty() {
+        rows.extend(Flow::plain(&server.about, width, Ink::Text));
+    }
+    if !server.command.is_empty() {
+        let from =
+            if server.origin == Origin::Folder { "Named by the folder's .mcp.json" } else { "Named by your settings" };
+        let mut more = Flow::exact(&server.command, width, Ink::Code);
+        if !server.given.is_empty() {
+            more.extend(Flow::plain(&format!("gets {}", server.given.join(", ")), width, Ink::Dim));
+        }
+        more.extend(Flow::plain(OUTSIDE, width, Ink::Text));
+        part(&mut rows, from, more);
+    }
+    part(&mut rows, "Of its tools", Flow::plain(&server.notes.join(" "), width, Ink::Warn));
+    if any_waits(Some(server)) {
+        let words = "Tools that are new or described otherwise are not offered until you approve them.";
+        part(&mut rows, "Changed", Flow::plain(words, width, Ink::Warn));
+    }
+    part(&mut rows, "What it wants models to be told (not sent)", Flow::plain(&server.instructions, width, Ink::Dim));
+    if server.strays > 0 {
+        let words = format!("{} were no messages of the protocol.", text::counted(server.strays, "line"));
+        part(&mut rows, "Stray output", Flow::plain(&words, width, Ink::Warn));
+    }
+    part(&mut rows, "What it wrote last beside the protocol", Flow::exact(server.tail.trim_end(), width, Ink::Dim));
+    rows
+}
+
+fn tool_rows(look: &Look<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let mut rows = Flow::plain(&tool.name, width, Ink::Heading);
+    let mut facts = vec![format!("{} tok est in every call", text::number(u64::from(tool.tokens)))];
+    let hints = tool.hints.words();
+    if !hints.is_empty() {
+        facts.push(format!("it says of itself: {hints}"));
+    }
+    rows.extend(Flow::plain(&facts.join(&dot), width, Ink::Dim));
+    if tool.waits {
+        let words = match &tool.before {
+            Some(_) => "It is described otherwise than when you approved it; it is not offered until you approve it.",
+            None => "It is new since you approved this server's tools; it is not offered until you approve it.",
+        };
+        rows.extend(Flow::plain(words, width, Ink::Warn));
+    } else if !server.on || !tool.on {
+        rows.extend(Flow::plain("Switched off on this branch.", width, Ink::Warn));
+    }
+    if let Some(before) = tool.before.as_ref().filter(|before| **before != tool.description) {
+        part(&mut rows, "It said before", Flow::exact(before, width, Ink::Dim));
+    }
+    part(&mut rows, "What it says it does", Flow::exact(&tool.description, width, Ink::Text));
+    part(&mut rows, "Arguments", Flow::exact(&tool.parameters, width, Ink::Code));
+    rows
+}

@@ -1,0 +1,206 @@
+//! The screen of tool calls: what keys do there, and calls that are run again.
+//! Not for: which calls are listed (`model::traces`), marks on results (`acts`) or words on calls (`screens::approval::update`).
+
+use super::model::{Texts, Traces};
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::consent::BESIDE;
+use crate::domain::tool::rerun::{AgainState, AgainView};
+use crate::domain::tool::resolution;
+use crate::domain::tool::trace::ToolTrace;
+use crate::engine::api::{Request, TraceAct, TraceWhole};
+use crate::tui::model::layer::Layer;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens;
+use crate::tui::screens::approval::model::Ask;
+use crate::tui::update::send;
+use std::sync::Arc;
+
+/// Opens the screen; from the panel, with the call that is selected there. The same key closes it.
+pub(crate) fn open(model: &mut Model) {
+    let before = model.layers.len();
+    model.layers.retain(|layer| !matches!(layer, Layer::Traces(_)));
+    if model.layers.len() < before {
+        return;
+    }
+    let session = model.session.as_ref();
+    let panel = model.focus == Focus::Tools && before == 0;
+    let place = session.and_then(|session| session.traces.len().checked_sub(model.tool + 1)).filter(|_| panel);
+    let screen = Traces::on(session, place);
+    model.layers.push(Layer::Traces(Box::new(screen)));
+    model.sync_traces();
+}
+
+/// Leaves what is open on the screen; false where there is nothing.
+pub(crate) fn leave(model: &mut Model) -> bool {
+    match model.layers.last_mut() {
+        Some(Layer::Traces(screen)) => screen.leave(),
+        _ => false,
+    }
+}
+
+/// The call that is selected, on the screen or in the panel.
+pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
+    let session = model.session.as_ref()?;
+    match model.layers.last() {
+        Some(Layer::Traces(screen)) => screen.selected(session),
+        None if model.focus == Focus::Tools => session.traces.iter().rev().nth(model.tool),
+        _ => None,
+    }
+}
+
+/// The actions about tool calls; false where one is about something else.
+pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) -> bool {
+    let screen = match model.layers.last_mut() {
+        Some(Layer::Traces(screen)) => Some(screen),
+        _ => None,
+    };
+    match (run, screen) {
+        (Action::WholeSession, Some(screen)) => screen.whole = !screen.whole,
+        (Action::GroupFailures, Some(screen)) => (screen.grouped, screen.opened) = (!screen.grouped, false),
+        (Action::GroupFailures, None) => {
+            open(model);
+            if let Some(Layer::Traces(screen)) = model.layers.last_mut() {
+                screen.grouped = true;
+            }
+        }
+        (Action::FollowLink, _) => follow(model),
+        (Action::RunAgain, _) => again(model, out),
+        (Action::StopAgain, _) => drop(send(model, Request::Traces(TraceAct::Stop), Pending::Act, out)),
+        (Action::AddResult, _) => add(model),
+        (Action::CopyArguments, _) => match selected(model).map(|trace| trace.args.clone()) {
+            Some(args) => out.push(Cmd::Copy(args)),
+            None => nothing(model),
+        },
+        (Action::ToMessage, _) => match selected(model).map(|trace| trace.node) {
+            Some(Some(node)) => screens::search::update::go(model, node, out),
+            Some(None) => model.status.say(Weight::Notice, "No message holds this result.", model.now),
+            None => nothing(model),
+        },
+        _ => return false,
+    }
+    model.sync_traces();
+    true
+}
+
+fn nothing(model: &mut Model) {
+    model.status.say(Weight::Notice, "No tool call is selected.", model.now);
+}
+
+/// Goes from a failure to what fixed it; from there to the failure, the next one where it resolved several.
+fn follow(model: &mut Model) {
+    let Some(Layer::Traces(screen)) = model.layers.last_mut() else {
+        open(model);
+        return;
+    };
+    let Some(place) = screen.place() else { return };
+    let to = screen.fix(place).map(|link| link.fixed).or_else(|| screen.fixes(place).next().map(|link| link.failed));
+    let text = match to {
+        None => "Nothing is linked to it: only a failed call and the later one that worked on the same are.",
+        Some(to) if screen.select(to) => return,
+        Some(_) => "The other call is not listed: the filter or the grouping leaves it out.",
+    };
+    model.status.say(Weight::Notice, text, model.now);
+}
+
+/// Runs the selected call again.
+fn again(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    match selected(model).map(|trace| (trace.id(), trace.status.is_some())) {
+        Some((id, true)) => {
+            if model.layers.is_empty() {
+                open(model);
+            }
+            send(model, Request::Traces(TraceAct::Again { branch, id }), Pending::Act, out);
+        }
+        Some(_) => model.status.say(Weight::Notice, "It is still running.", model.now),
+        None => nothing(model),
+    }
+}
+
+/// A call that is run again went on.
+pub(crate) fn again_came(model: &mut Model, view: AgainView) {
+    let gone = |layer: &Layer| !matches!(layer, Layer::Consent(ask) if ask.asking.index == BESIDE);
+    model.layers.retain(gone);
+    let name = view.trace.title().into_owned();
+    match &view.state {
+        // Only where it was asked for: over anything else, typing on would be taken for a word.
+        AgainState::Asks(asking) if matches!(model.layers.last(), Some(Layer::Traces(_))) => {
+            let ask = Ask { came: Some(model.now), ..Ask::new(view.branch, asking.clone()) };
+            model.layers.push(Layer::Consent(Box::new(ask)));
+        }
+        AgainState::Asks(_) => {
+            let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+            let text = format!("{name} waits for your word before it runs again: {key} looks at it.");
+            model.status.say(Weight::Notice, text, model.now);
+        }
+        AgainState::Runs => {}
+        AgainState::Ended => {
+            let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
+            let how = resolution::state(&view.trace);
+            let text = format!("{name} ran again: {how}. No message holds it; {key} puts it into the one you write.");
+            model.status.say(Weight::Notice, text, model.now);
+        }
+    }
+    model.again = Some(Box::new(view));
+}
+
+/// Puts the newer result into the message that is being written.
+fn add(model: &mut Model) {
+    let ended = model.again.as_ref().filter(|again| again.state == AgainState::Ended);
+    let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
+    let Some((trace, text)) = result else {
+        let text = "No call was run again yet that has ended.";
+        return model.status.say(Weight::Notice, text, model.now);
+    };
+    let fence = super::model::fence(&text);
+    let what = format!("{} {}", trace.title(), resolution::argument(&trace.args));
+    let words = format!("I ran it again, {what}:\n{fence}\n{}\n{fence}\n", text.trim_end());
+    model.layers.clear();
+    model.focus = Focus::Composer;
+    model.composer.paste(&words);
+    model.plan.touch(model.now);
+    model.status.say(Weight::Notice, "The result stands in your message, and goes with it.", model.now);
+}
+
+/// Asks for what only the store has of the selected call, once.
+pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Traces(screen)) = model.layers.last() else { return };
+    let Some(trace) = selected(model).filter(|trace| trace.status.is_some()) else { return };
+    let more = &trace.more;
+    if more.kept.is_none() && more.files.is_empty() && trace.node.is_some() {
+        return;
+    }
+    let id = trace.id();
+    let asked = model.pending.values().any(|pending| matches!(pending, Pending::Trace(known, _) if *known == id));
+    if !asked && !screen.texts.contains_key(&id) {
+        send(model, Request::Traces(TraceAct::Show { id: id.clone() }), Pending::Trace(id, false), out);
+    }
+}
+
+/// A call came whole.
+pub(crate) fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+    let TraceWhole { result, full, files, .. } = whole;
+    if copy {
+        out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
+    }
+    let held = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
+    let texts = Texts { result: held(result), full: held(full), files };
+    for layer in &mut model.layers {
+        if let Layer::Traces(screen) = layer {
+            screen.texts.insert(id.to_owned(), texts.clone());
+        }
+    }
+}
+
+/// Copies the result of the selected call, all that is kept of it.
+pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
+    match selected(model).map(ToolTrace::id) {
+        Some(id) => {
+            let request = Request::Traces(TraceAct::Show { id: id.clone() });
+            send(model, request, Pending::Trace(id, true), out);
+        }
+        None => nothing(model),
+    }
+}

@@ -1,0 +1,448 @@
+//! The tool calls of the branch or the session, the selected one beside the list or alone: arguments, result, what it changed,
+//! what kept it in, what it resolved.
+//! Not for: the small panel (`tools`).
+
+use super::model::{Row, Traces};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::ids::NodeId;
+use crate::domain::base::time;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::tool::consent::FileChange;
+use crate::domain::tool::mcp::shown;
+use crate::domain::tool::rerun::{AgainState, AgainView};
+use crate::domain::tool::resolution;
+use crate::domain::tool::trace::ToolTrace;
+use crate::tui::chat::view::{composer, tools};
+use crate::tui::model::session::Session;
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::cache::{Cache, Of};
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::rc::Rc;
+
+/// Columns from which the selected call stands beside the list instead of below it.
+const WIDE: u16 = 110;
+/// Bytes of a text that are shown; copying gives all of it.
+const SHOWN: usize = 300_000;
+/// A session's calls of which the screen may not have all.
+const NEWEST: usize = 500;
+/// Lines around a change.
+const AROUND: usize = 3;
+
+/// What is noted of a frame.
+pub(crate) struct Landed {
+    /// Contents that it lacks.
+    pub(crate) wanted: Vec<NodeId>,
+    /// Rows of the call that is shown, and rows there were room for.
+    pub(crate) seen: (usize, usize),
+    /// Rows of the list.
+    pub(crate) page: usize,
+}
+
+impl Landed {
+    /// Notes it with the screen; gives the contents that the frame lacks.
+    pub(crate) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
+        (screen.seen, screen.page) = (self.seen, self.page);
+        screen.scroll = screen.scroll.min(self.seen.0.saturating_sub(self.seen.1));
+        self.wanted
+    }
+}
+
+pub(crate) fn draw(look: &Look<'_>, screen: &Traces, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
+    paint::wipe(area, buf);
+    let mut landed = Landed { wanted: Vec::new(), seen: (0, 0), page: 0 };
+    let inside = look.frame(title(look, screen), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
+    }
+    let Some(session) = look.model.session.as_ref().filter(|_| !inside.is_empty()) else { return landed };
+    let said = look.model.status.shown().is_some() && inside.height > 4;
+    let inside = Rect { height: inside.height - u16::from(said), ..inside };
+    if said {
+        composer::notice(look, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
+    }
+    if session.traces.is_empty() {
+        tools::nothing(look, inside, buf);
+        return landed;
+    }
+    let (list, detail) = places(screen, inside);
+    if let Some(list) = list {
+        landed.page = rows(look, screen, session, list, buf);
+    }
+    let trace = screen.selected(session).zip(screen.place());
+    if let (Some(detail), Some((trace, place))) = (detail, trace) {
+        match list {
+            Some(list) if list.y == detail.y => paint::beside(look.theme, detail, buf),
+            Some(list) => {
+                let rule = look.theme.glyphs.rule.repeat(usize::from(list.width));
+                let place = Rect { y: list.bottom(), height: 1, ..list };
+                paint::line(look.theme, &Line::of(Ink::Border, &rule), place, buf);
+            }
+            None => {}
+        }
+        landed.wanted = trace.node.into_iter().collect();
+        let parts = Whole { look, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
+        let count: usize = parts.iter().map(|part| part.len()).sum();
+        let page = usize::from(detail.height);
+        let from = screen.scroll.min(count.saturating_sub(page));
+        paint::lines(look.theme, parts.iter().flat_map(|part| part.iter()).skip(from), detail, buf);
+        let number = |n: usize| u64::try_from(n).unwrap_or(0);
+        paint::thumb(look.theme, number(from), number(count), number(page), detail, buf);
+        landed.seen = (count, page);
+    }
+    landed
+}
+
+/// Where the list and the call stand.
+fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
+    if screen.opened {
+        return (None, Some(inside));
+    }
+    if inside.width >= WIDE {
+        let left = inside.width * 9 / 20;
+        let right = Rect { x: inside.x + left + 3, width: inside.width - left - 3, ..inside };
+        return (Some(Rect { width: left, ..inside }), Some(right));
+    }
+    if inside.height < 9 {
+        return (Some(inside), None);
+    }
+    let top = inside.height * 2 / 5;
+    let below = Rect { y: inside.y + top + 1, height: inside.height - top - 1, ..inside };
+    (Some(Rect { height: top, ..inside }), Some(below))
+}
+
+fn title(look: &Look<'_>, screen: &Traces) -> Line {
+    let branch = look.model.branch().map_or_else(String::new, |branch| format!(" of {}", branch.name));
+    let of = if screen.whole { " of the whole session".to_owned() } else { branch };
+    let mut line = Line::of(Ink::Heading, &format!("Tool calls{of}"));
+    let (all, failed) = screen.counts;
+    let fixed = screen.links.len();
+    let dot = look.theme.glyphs.dot;
+    if all > 0 {
+        line.push(Ink::Dim, &format!(" {all}"));
+    }
+    if screen.whole && look.model.session.as_ref().is_some_and(|session| session.traces.len() >= NEWEST) {
+        line.push(Ink::Dim, " (the newest; pleach traces lists all)");
+    }
+    if failed > 0 {
+        let fixed = if fixed > 0 { format!(", {fixed} of them fixed later") } else { String::new() };
+        line.push(Ink::Dim, &format!(" {dot} {failed} failed{fixed}"));
+    }
+    if screen.filtering || !screen.filter.is_empty() {
+        line.push(Ink::Accent, &format!(" {dot} / {}", screen.filter));
+        if screen.filtering {
+            line.push(Ink::Accent, "_");
+        }
+    }
+    line.with(Ink::Dim, &format!(" {dot} tok est"))
+}
+
+fn hints(look: &Look<'_>, screen: &Traces, width: usize) -> Line {
+    if screen.filtering {
+        let words = "words, tool:run, state:failed, state:unfixed, file:src; Enter keeps it, Esc takes it off";
+        return Line::of(Ink::Dim, &text::fit(words, width.saturating_sub(4), look.theme.glyphs.ellipsis));
+    }
+    let whole = if screen.whole { "this branch" } else { "whole session" };
+    let group = if screen.grouped { "all calls" } else { "failures" };
+    let enter = if screen.opened { "the list" } else { "whole" };
+    let runs = look.model.again.as_ref().is_some_and(|again| again.state != AgainState::Ended);
+    let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
+    words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
+    words.extend([
+        (Action::FollowLink, "what fixed it"),
+        (Action::Pin, "pin"),
+        (Action::Exclude, "leave out"),
+        (Action::WholeSession, whole),
+        (Action::Copy, "copy"),
+        (Action::ToMessage, "message"),
+        (Action::Leave, "leave"),
+    ]);
+    view_accepted::hint_line(look, When::Tools, &words, width)
+}
+
+/// The list; gives the rows there are room for.
+fn rows(look: &Look<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
+    let page = usize::from(area.height);
+    if screen.rows.is_empty() {
+        let words = match (screen.counts, screen.grouped, screen.filter.is_empty()) {
+            ((0, _), ..) => "No tool was called on this branch; a shows those of the whole session.",
+            (_, true, true) => "Nothing failed; t lists all calls.",
+            _ => "No call fits the filter; Esc takes it off.",
+        };
+        paint::lines(look.theme, &Flow::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
+        return page;
+    }
+    let from = screen.cursor.saturating_sub(page / 2).min(screen.rows.len().saturating_sub(page));
+    let bar = u16::from(screen.rows.len() > page);
+    for ((at, row), place) in screen.rows.iter().enumerate().skip(from).zip(area.rows()) {
+        let place = Rect { width: place.width.saturating_sub(bar), ..place };
+        match row {
+            Row::Kind(tool, kind, count, fixed) => {
+                let tool = shown(tool);
+                let fixed = if *fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
+                let value = Line::of(Ink::Dim, &format!("{}{fixed}", text::counted(*count as u64, "time")));
+                let room = usize::from(place.width).saturating_sub(text::width(&tool) + value.width() + 3);
+                let kind = text::fit(kind, room, look.theme.glyphs.ellipsis);
+                let label = Line::of(Ink::Tool, &tool).with(Ink::Heading, &format!(" {kind}"));
+                paint::pair(look.theme, &label, &value, place, buf);
+            }
+            Row::Call(number) => {
+                if let Some(trace) = session.traces.get(*number) {
+                    one(look, screen, trace, *number, place, buf);
+                }
+            }
+        }
+        look.item(place, at);
+        if at == screen.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(screen.rows.len()), count(page), area, buf);
+    page
+}
+
+fn one(look: &Look<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area: Rect, buf: &mut Buffer) {
+    let glyphs = &look.theme.glyphs;
+    let (ink, sign) = tools::sign(look.theme, trace.status);
+    let mut label = Line::of(ink, &format!("{}{sign} ", if screen.grouped { "  " } else { "" }));
+    match marked(look, trace) {
+        Some(kind) if kind.excludes() => label.push(Ink::Excluded, &format!("{} ", glyphs.out)),
+        Some(kind) if kind.pins() => label.push(Ink::Pinned, &format!("{} ", glyphs.pin)),
+        _ => {}
+    }
+    if trace.more.again.is_some() {
+        label.push(Ink::Dim, "again ");
+    }
+    label.push(Ink::Tool, &trace.title());
+    let mut value = Line::new();
+    if screen.fix(number).is_some() {
+        value.push(Ink::Good, "fixed ");
+    } else if screen.fixes(number).next().is_some() {
+        value.push(Ink::Good, "fixes ");
+    }
+    if area.width >= 50 {
+        if trace.truncated_from.is_some() {
+            value.push(Ink::Warn, "cut ");
+        }
+        if let Some(exit) = trace.exit.filter(|exit| *exit != 0) {
+            value.push(Ink::Danger, &format!("exit {exit} "));
+        }
+        let by = trace.word.as_deref().map_or("", |word| word.split(' ').next().unwrap_or_default());
+        value.push(Ink::Dim, &format!("{by:>4} "));
+    }
+    let time = tools::lasted(look.model, trace);
+    value.push(Ink::Dim, &format!("{time:>7} {:>6}", text::number(u64::from(trace.est_tokens))));
+    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
+    label.push(Ink::Dim, &format!(" {}", text::fit(&resolution::argument(&trace.args), room, glyphs.ellipsis)));
+    paint::pair(look.theme, &label, &value, area, buf);
+}
+
+/// The mark on a call's result.
+fn marked(look: &Look<'_>, trace: &ToolTrace) -> Option<MarkKind> {
+    let key = look.model.session.as_ref()?.tree.get(trace.node?)?.key;
+    let marks = &look.model.branch()?.marks;
+    marks.iter().find(|mark| mark.target == Atom::Message { node: key }).map(|mark| mark.kind)
+}
+
+/// A call with all that is known of it, as rows.
+struct Whole<'a> {
+    look: &'a Look<'a>,
+    screen: &'a Traces,
+    session: &'a Session,
+    trace: &'a ToolTrace,
+    place: usize,
+}
+
+type Part = Rc<Vec<Line>>;
+
+impl Whole<'_> {
+    fn rows(&self, width: u16, cache: &mut Cache) -> Vec<Part> {
+        let room = usize::from(width);
+        let texts = self.screen.texts.get(&self.trace.id());
+        let mut parts = vec![Rc::new(self.head(room))];
+        if let Some(again) = self.look.model.again.as_ref().filter(|again| again.of == self.trace.id()) {
+            parts.push(Rc::new(self.again(again, room)));
+        }
+        parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));
+        for change in texts.into_iter().flat_map(|texts| &texts.files) {
+            let key = Fields::new("trace file").text(&self.trace.id()).text(&change.path).finish();
+            parts.push(cache.rows(Of::Text(key, true), width, || {
+                let mut rows = heading(&format!("changed {}", change.path));
+                rows.extend(difference(change, room));
+                rows
+            }));
+        }
+        let body = self.trace.node.and_then(|node| self.look.model.bodies.get(node)).map(|node| node.content.words());
+        let kept = texts.and_then(|texts| texts.result.as_ref());
+        parts.push(match (&body, kept) {
+            (Some(body), _) => self.text("result, as the model got it", body, width, cache),
+            (None, Some((hash, text))) => self.held("result", *hash, text, width, cache),
+            (None, None) => self.text("result, first line", &self.trace.preview, width, cache),
+        });
+        if let Some((hash, text)) = texts.and_then(|texts| texts.full.as_ref()).filter(|_| self.trace.node.is_some()) {
+            parts.push(self.held("the full result, as it is kept", *hash, text, width, cache));
+        }
+        if !self.trace.more.protection.is_empty() {
+            let mut rows = heading("protection that was on");
+            rows.extend(self.trace.more.protection.iter().flat_map(|line| Flow::plain(line, room, Ink::Dim)));
+            parts.push(Rc::new(rows));
+        }
+        parts
+    }
+
+    /// What stands above: what was asked, what it came to, who allowed it, what belongs to it.
+    fn head(&self, room: usize) -> Vec<Line> {
+        let trace = self.trace;
+        let dot = format!(" {} ", self.look.theme.glyphs.dot);
+        let (ink, sign) = tools::sign(self.look.theme, trace.status);
+        let first = format!("{} {}", trace.title(), resolution::argument(&trace.args));
+        let mut rows = vec![
+            Line::of(ink, &format!("{sign} "))
+                .with(Ink::Tool, &text::fit(&first, room - 2.min(room), self.look.theme.glyphs.ellipsis)),
+        ];
+        let mut facts = vec![resolution::state(trace).to_owned()];
+        facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
+        facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
+        facts.push(format!("{} bytes", text::number(trace.bytes)));
+        facts.push(format!("{} tok est", text::number(u64::from(trace.est_tokens))));
+        facts.push(time::clock(trace.at, self.look.model.facts.offset));
+        facts.push(trace.id());
+        rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
+        let allowed = match trace.word.as_deref() {
+            None if trace.status.is_none() => None,
+            None => Some("Nobody had to be asked.".to_owned()),
+            Some("you") if trace.more.again.is_some() => {
+                Some("You ran it again; no message of the conversation holds it.".to_owned())
+            }
+            Some("you") => Some("Decided by you.".to_owned()),
+            Some("nobody") => Some("Nobody could be asked, so it was refused.".to_owned()),
+            Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
+        };
+        rows.extend(allowed.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+        if let Some(kind) = marked(self.look, trace) {
+            rows.extend(Flow::plain(&format!("Marked on this branch: {}.", sort(kind)), room, Ink::Accent));
+        }
+        if let Some(full) = trace.truncated_from {
+            let back = trace.more.back.as_ref();
+            let back = back.map_or_else(String::new, |back| format!(" How the model gets at the rest: {back}."));
+            let kept = trace.more.kept.map_or_else(String::new, |_| " All of it stands below.".to_owned());
+            let words = format!("Cut from {} bytes.{back}{kept}", text::number(full));
+            rows.extend(Flow::plain(&words, room, Ink::Warn));
+        }
+        rows.extend(trace.more.error.iter().flat_map(|line| Flow::exact(line, room, Ink::Danger)));
+        rows.extend(self.linked(room));
+        rows
+    }
+
+    /// What fixed it, or what it fixed.
+    fn linked(&self, room: usize) -> Vec<Line> {
+        let name = |place: usize| {
+            self.session.traces.get(place).map_or_else(String::new, |trace| {
+                let clock = time::clock(trace.at, self.look.model.facts.offset);
+                format!("{} {} ({clock})", trace.title(), resolution::argument(&trace.args))
+            })
+        };
+        let key = self.look.key_in(Action::FollowLink, When::Tools);
+        let mut rows = Vec::new();
+        if let Some(link) = self.screen.fix(self.place) {
+            let since = match link.between.as_slice() {
+                [] => String::new(),
+                files => format!(", after {} changed", files.join(", ")),
+            };
+            let words = format!("Fixed by {}{since}. {key} goes there.", name(link.fixed));
+            rows.extend(Flow::plain(&words, room, Ink::Good));
+        }
+        for link in self.screen.fixes(self.place).take(5) {
+            rows.extend(Flow::plain(&format!("Resolves {}. {key} goes there.", name(link.failed)), room, Ink::Good));
+        }
+        rows
+    }
+
+    /// The call that is run again, its result beside the one of then.
+    fn again(&self, again: &AgainView, room: usize) -> Vec<Line> {
+        let mut rows = heading("run again");
+        let words = match (&again.state, &again.change) {
+            (AgainState::Asks(_), _) => format!("It waits for your word: {}.", self.look.key(Action::AnswerTool)),
+            (AgainState::Runs, _) => "It runs.".to_owned(),
+            (AgainState::Ended, change) => {
+                let key = self.look.key_in(Action::AddResult, When::Tools);
+                let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
+                let differs = if same { "The result is the same as then." } else { "Then (-) and now (+):" };
+                let time = text::duration(again.trace.duration_ms);
+                let exit = again.trace.exit.map_or_else(String::new, |exit| format!(", exit {exit}"));
+                let state = resolution::state(&again.trace);
+                format!(
+                    "{state}{exit}, {time}. No message holds it; {key} puts it into the message you write. {differs}"
+                )
+            }
+        };
+        rows.extend(Flow::plain(&words, room, Ink::Text));
+        rows.extend(again.change.iter().flat_map(|change| difference(change, room)));
+        rows
+    }
+
+    fn text(&self, title: &str, text: &str, width: u16, cache: &mut Cache) -> Part {
+        self.held(title, Hash::of(text.as_bytes()), text, width, cache)
+    }
+
+    fn held(&self, title: &str, hash: Hash, text: &str, width: u16, cache: &mut Cache) -> Part {
+        let key = Fields::new("trace text").text(title).hash(hash).finish();
+        cache.rows(Of::Text(key, true), width, || {
+            let mut rows = heading(title);
+            let end = (0..=text.len().min(SHOWN)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            rows.extend(Flow::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
+            if end < text.len() {
+                let key = self.look.key(Action::Copy);
+                let words = format!(
+                    "Only the first {} of {} bytes are shown; {key} copies all of it.",
+                    text::number(end as u64),
+                    text::number(text.len() as u64)
+                );
+                rows.extend(Flow::plain(&words, usize::from(width), Ink::Warn));
+            }
+            rows
+        })
+    }
+}
+
+fn heading(title: &str) -> Vec<Line> {
+    vec![Line::new(), Line::of(Ink::Heading, title)]
+}
+
+/// Arguments as JSON over several lines, where they are JSON.
+fn pretty(args: &str) -> String {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(args) else { return args.to_owned() };
+    serde_json::to_string_pretty(&value).unwrap_or_else(|_| args.to_owned())
+}
+
+/// A difference in its colours, without the lines that name the files.
+pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    for line in change.unified(AROUND).lines().skip(2) {
+        let ink = match line.chars().next() {
+            Some('+') => Ink::Good,
+            Some('-') => Ink::Danger,
+            Some('@') => Ink::Accent,
+            _ => Ink::Dim,
+        };
+        rows.extend(Flow::exact(line, room, ink));
+    }
+    rows
+}
+
+fn sort(kind: MarkKind) -> String {
+    match kind {
+        MarkKind::Sticky => "pinned".into(),
+        MarkKind::Leased { turns } => format!("leased for {turns} turns"),
+        MarkKind::Exclude => "left out".into(),
+        MarkKind::ExcludeOnce => "left out of the next call".into(),
+        MarkKind::IncludeOnce | MarkKind::Ephemeral => "in the next call".into(),
+    }
+}

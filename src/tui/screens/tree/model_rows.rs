@@ -1,0 +1,308 @@
+//! The stretches of a session's tree, worked out once and grown with it: what comes at the end of a stretch lengthens it; only
+//! where branches turn off anew, or another one is stood on, everything is worked out again.
+//! Not for: what is shown of it, folded or filtered (`model`).
+//!
+//! A stretch ends where the tree parts, where a branch stands, or at a leaf. What goes on along the branch stood on stays at
+//! its indentation; the other ways stand before it, one step further in. So depth counts turnings and not messages.
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::tree::{Slot, Tree};
+use crate::tui::model::session::Session;
+use std::collections::{BTreeMap, HashSet};
+
+/// A stretch of messages with nothing turning off inside it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Its first message.
+    pub first: Slot,
+    /// Its last message.
+    pub last: Slot,
+    /// Turnings above it.
+    pub depth: u32,
+    /// Messages in it.
+    pub messages: u32,
+    /// Messages that follow below it, on all ways.
+    pub below: u32,
+    /// Stretches above it.
+    pub(crate) level: u32,
+    /// The place after all that is below it.
+    pub(crate) end: u32,
+    /// It turns off here.
+    pub side: bool,
+    /// On the path of the branch stood on.
+    pub on_path: bool,
+}
+
+/// Where branches stand: what the stretches were worked out from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Basis {
+    nodes: usize,
+    heads: BTreeMap<Slot, Vec<BranchId>>,
+    tip: Option<Slot>,
+}
+
+impl Basis {
+    fn of(tree: &Tree, branches: &[Branch], current: BranchId) -> Self {
+        let mut heads: BTreeMap<Slot, Vec<BranchId>> = BTreeMap::new();
+        let mut tip = None;
+        for branch in branches.iter().filter(|branch| !branch.archived || branch.id == current) {
+            let Some(slot) = branch.head.and_then(|id| tree.slot(id)) else { continue };
+            heads.entry(slot).or_default().push(branch.id);
+            tip = tip.or((branch.id == current).then_some(slot));
+        }
+        Self { nodes: tree.len(), heads, tip }
+    }
+}
+
+/// All stretches, in the order in which they are read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Forest {
+    /// They.
+    pub rows: Vec<Row>,
+    /// The place of the stretch that holds a message, by slot.
+    places: Vec<u32>,
+    basis: Basis,
+    /// Counts how often places changed: what was worked out from them is to be worked out again.
+    pub version: u64,
+}
+
+impl Forest {
+    /// Takes in what changed in the tree and where branches stand.
+    pub fn sync(&mut self, tree: &Tree, branches: &[Branch], current: BranchId) {
+        let basis = Basis::of(tree, branches, current);
+        if basis == self.basis {
+            return;
+        }
+        if !self.grow(tree, &basis) {
+            self.build(tree, &basis);
+            self.version += 1;
+        }
+        self.basis = basis;
+    }
+
+    /// The branches that stand at a stretch's end.
+    #[must_use]
+    pub fn branches(&self, row: &Row) -> &[BranchId] {
+        self.basis.heads.get(&row.last).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The place of the stretch that holds a message.
+    #[must_use]
+    pub fn place(&self, slot: Slot) -> Option<usize> {
+        self.places.get(slot as usize).map(|at| *at as usize)
+    }
+
+    /// The places of stretches that hold a message that is pinned on some branch.
+    #[must_use]
+    pub fn pinned(&self, session: &Session) -> HashSet<usize> {
+        let marks = session.branches.iter().flat_map(|branch| &branch.marks);
+        let sticky = marks.filter(|mark| matches!(mark.kind, MarkKind::Sticky));
+        let slots = sticky.filter_map(|mark| session.tree.by_key(mark.target.ends()?.0));
+        slots.filter_map(|slot| self.place(slot)).collect()
+    }
+
+    fn build(&mut self, tree: &Tree, basis: &Basis) {
+        let mut on_path = vec![false; tree.len()];
+        for slot in basis.tip.map(|tip| tree.path(tip)).unwrap_or_default() {
+            on_path[slot as usize] = true;
+        }
+        let mut stands = vec![false; tree.len()];
+        for slot in basis.heads.keys() {
+            stands[*slot as usize] = true;
+        }
+        let main = |ways: &[Slot]| ways.iter().find(|slot| on_path[**slot as usize]).or(ways.last()).copied();
+        self.rows.clear();
+        self.places.clear();
+        self.places.resize(tree.len(), 0);
+        let mut todo: Vec<(Slot, u32, u32, bool)> =
+            tree.children(None).iter().rev().map(|root| (*root, 0, 0, false)).collect();
+        while let Some((first, depth, level, side)) = todo.pop() {
+            let place = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+            let (mut last, mut messages) = (first, 1);
+            self.places[first as usize] = place;
+            while let [only] = tree.children(Some(last))
+                && !stands[last as usize]
+            {
+                last = *only;
+                messages += 1;
+                self.places[last as usize] = place;
+            }
+            let ways = tree.children(Some(last));
+            let on = main(ways);
+            todo.extend(on.map(|slot| (slot, depth, level + 1, false)));
+            let others = ways.iter().rev().filter(|slot| Some(**slot) != on);
+            todo.extend(others.map(|slot| (*slot, depth + 1, level + 1, true)));
+            let on_path = on_path[first as usize];
+            self.rows.push(Row { first, last, depth, messages, below: 0, level, end: 0, side, on_path });
+        }
+        measure(&mut self.rows);
+    }
+
+    /// Lengthens stretches by what came at their ends. False where that is not all that happened.
+    fn grow(&mut self, tree: &Tree, basis: &Basis) -> bool {
+        let old = &self.basis;
+        if self.rows.is_empty() || basis.nodes < old.nodes {
+            return false;
+        }
+        let fresh = old.nodes..basis.nodes;
+        let slots = || fresh.clone().filter_map(|slot| Slot::try_from(slot).ok());
+        // Looked at before anything is changed: a new message must be the only one below the end of a stretch.
+        let follows = |slot: Slot| {
+            let Some(above) = tree.parent(slot) else { return false };
+            let ends = |place: &u32| self.rows[*place as usize].last == above;
+            let known = self.places.get(above as usize).is_none_or(ends);
+            known && tree.children(Some(above)).len() == 1 && !basis.heads.contains_key(&above)
+        };
+        // Whoever stood at an end that goes on now has moved; nobody else may have left an end, or stand inside a stretch.
+        let ended =
+            |slot: &Slot| tree.children(Some(*slot)).len() != 1 || tree.children(Some(*slot))[0] as usize >= old.nodes;
+        let left = old.heads.keys().filter(|slot| !basis.heads.contains_key(slot));
+        let at_end = |slot: &Slot| {
+            let known = self.places.get(*slot as usize);
+            known.is_none_or(|place| self.rows[*place as usize].last == *slot)
+        };
+        if !slots().all(follows) || !left.into_iter().all(ended) || !basis.heads.keys().all(at_end) {
+            return false;
+        }
+        let on = |tip: Option<Slot>| tip.map(|tip| std::iter::successors(Some(tip), |at| tree.parent(*at)));
+        let same = on(basis.tip).and_then(|mut up| up.find(|slot| (*slot as usize) < old.nodes));
+        if same != old.tip
+            || basis.heads.keys().any(|slot| *slot as usize >= old.nodes && tree.children(Some(*slot)).len() == 1)
+        {
+            return false;
+        }
+        let mut grown: BTreeMap<u32, u32> = BTreeMap::new();
+        for slot in slots() {
+            let Some(place) = tree.parent(slot).and_then(|above| self.places.get(above as usize).copied()) else {
+                return false;
+            };
+            self.places.push(place);
+            let row = &mut self.rows[place as usize];
+            (row.last, row.messages) = (slot, row.messages + 1);
+            *grown.entry(place).or_default() += 1;
+        }
+        for (place, count) in grown {
+            let mut level = self.rows[place as usize].level;
+            for row in self.rows[..place as usize].iter_mut().rev() {
+                if row.level < level {
+                    (level, row.below) = (row.level, row.below + count);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Works out where what is below each stretch ends, and how many messages that is.
+fn measure(all: &mut [Row]) {
+    let mut sums = vec![0_u32; all.len() + 1];
+    let mut open: Vec<usize> = Vec::new();
+    let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    for at in 0..all.len() {
+        sums[at + 1] = sums[at] + all[at].messages;
+        while let Some(before) = open.last().copied().filter(|before| all[*before].level >= all[at].level) {
+            all[before].end = place(at);
+            open.pop();
+        }
+        open.push(at);
+    }
+    for at in open {
+        all[at].end = place(all.len());
+    }
+    for at in 0..all.len() {
+        all[at].below = sums[all[at].end as usize] - sums[at + 1];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::{NodeId, SessionId};
+    use crate::domain::conversation::branch::Overrides;
+    use crate::domain::conversation::message::{End, NodeHead, Role, node_key};
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    fn head(n: u128, parent: Option<u128>) -> NodeHead {
+        NodeHead {
+            id: NodeId(Uuid::from_u128(n)),
+            key: node_key(None, Role::User, None, u32::try_from(n).unwrap(), None),
+            parent: parent.map(|p| NodeId(Uuid::from_u128(p))),
+            ord: u32::try_from(n).unwrap(),
+            role: Role::User,
+            end: End::Complete,
+            at: 0,
+            bytes: 0,
+            calls: 0,
+            hidden: false,
+            imported: false,
+            content: None,
+            preview: String::new(),
+            model: None,
+            name: None,
+            lane: String::new(),
+            external_id: None,
+        }
+    }
+
+    fn branch(n: u128, head: Option<u128>) -> Branch {
+        Branch {
+            id: BranchId(Uuid::from_u128(n)),
+            session: SessionId(Uuid::nil()),
+            name: String::new(),
+            head: head.map(|n| NodeId(Uuid::from_u128(n))),
+            parent: None,
+            fork: None,
+            archived: false,
+            created_at: 0,
+            seq: 0,
+            overrides: Overrides::default(),
+            anchor: None,
+            marks: Vec::new(),
+            state: None,
+            offered: None,
+            reply: None,
+            capsules: Vec::new(),
+        }
+    }
+
+    proptest! {
+        /// However a tree grows and branches move, what was grown is what would be built; and every message is in its stretch.
+        #[test]
+        fn grown_is_built(steps in prop::collection::vec((0_u8..8, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..60)) {
+            let mut tree = Tree::default();
+            let mut branches = vec![branch(1, None), branch(2, None), branch(3, None)];
+            let mut current = branches[0].id;
+            let mut forest = Forest::default();
+            for (n, (what, which, whose)) in (10_u128..).zip(steps) {
+                let at = whose.index(branches.len());
+                match what {
+                    // A branch goes on: its node comes, and it stands there.
+                    0..=3 => {
+                        let above = branches[at].head.map(|id| id.0.as_u128());
+                        tree.insert(head(n, above));
+                        branches[at].head = Some(NodeId(Uuid::from_u128(n)));
+                    }
+                    4 if !tree.is_empty() => {
+                        let above = tree.heads().nth(which.index(tree.len())).unwrap().id.0.as_u128();
+                        tree.insert(head(n, Some(above)));
+                    }
+                    5 if !tree.is_empty() => {
+                        branches[at].head = Some(tree.heads().nth(which.index(tree.len())).unwrap().id);
+                    }
+                    6 => current = branches[at].id,
+                    7 => branches[at].archived = !branches[at].archived,
+                    _ => {}
+                }
+                forest.sync(&tree, &branches, current);
+                let mut fresh = Forest::default();
+                fresh.sync(&tree, &branches, current);
+                prop_assert_eq!(&forest.rows, &fresh.rows);
+                prop_assert_eq!(&forest.places, &fresh.places);
+                prop_assert_eq!(forest.rows.iter().map(|row| row.messages as usize).sum::<usize>(), tree.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The whole tree of the session: opening it, folding, filtering, going to a place of it.
+//! Not for: the rows (`model::tree`), or the branches panel.
+
+use super::model::{Grove, Row};
+use crate::domain::base::ids::NodeId;
+use crate::engine::api::Request;
+use crate::tui::chat::update::branches;
+use crate::tui::model::layer::Layer;
+use crate::tui::model::session::Session;
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens;
+use crate::tui::update::send;
+
+/// Opens the tree at the selected message; the same key closes it.
+pub(crate) fn open(model: &mut Model) {
+    if matches!(model.layers.last(), Some(Layer::Tree(_))) {
+        model.layers.pop();
+        return;
+    }
+    let here = model.focus == crate::tui::model::Focus::Conversation;
+    let slot = model.conversation.selected().filter(|_| here);
+    let node = model.session.as_ref().zip(slot).map(|(session, slot)| session.tree.head(slot).id);
+    open_at(model, node);
+}
+
+/// Opens the tree at a message.
+pub(crate) fn open_at(model: &mut Model, node: Option<NodeId>) {
+    let Some(session) = &mut model.session else { return };
+    session.sync_forest();
+    let grove = Grove::new(session, node);
+    model.layers.push(Layer::Tree(Box::new(grove)));
+}
+
+/// Opens the tree at a message that no branch holds.
+pub(crate) fn open_for(model: &mut Model, node: NodeId) {
+    open_at(model, Some(node));
+    if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
+        grove.wanted = model.session.as_ref().and_then(|s| grove.selected(s)).map(|row| (node, row.first));
+    }
+}
+
+/// Folding and unfolding.
+pub(crate) fn action(model: &mut Model, run: Action) {
+    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
+    match run {
+        Action::Fold => grove.fold(session),
+        Action::Unfold => grove.unfold(session),
+        _ => {}
+    }
+}
+
+/// The filter changed.
+pub(crate) fn filtered(model: &mut Model) {
+    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
+    grove.refilter(session);
+}
+
+/// A filter that has not looked at everything goes on.
+pub(crate) fn sift(model: &mut Model) {
+    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
+    if grove.looking() {
+        grove.step_filter(session);
+    }
+}
+
+/// Leaves the filter. False when there is none.
+pub(crate) fn leave_filter(model: &mut Model) -> bool {
+    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return false };
+    if !grove.filtering && grove.filter.is_empty() {
+        return false;
+    }
+    let slot = grove.message(session);
+    grove.filtering = false;
+    grove.filter.clear();
+    grove.list(session);
+    if let Some(slot) = slot {
+        grove.select(session, slot);
+    }
+    true
+}
+
+/// The branch that leads to a stretch: the one stood on, one that stands at its end, or any.
+fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::BranchId> {
+    if row.on_path {
+        return Some(session.current);
+    }
+    session.forest.branches(row).first().copied().or_else(|| session.holding(session.tree.head(row.last).id))
+}
+
+/// Goes to the selected stretch. Where no branch leads there, one is made.
+pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Layer::Tree(grove)) = model.layers.last_mut() else { return };
+    if grove.filtering {
+        grove.filtering = false;
+        return;
+    }
+    let Some(session) = &model.session else { return };
+    let (Some(row), Some(message)) = (grove.selected(session), grove.message(session)) else { return };
+    let (first, last) = (session.tree.head(message).id, session.tree.head(row.last).id);
+    let wanted = grove.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
+    let (leading, current) = (leading(session, row), session.current);
+    screens::search::update::leave_here(model);
+    if let Some(branch) = leading {
+        branches::switch(model, branch, out);
+        screens::search::update::land(model, first);
+        return;
+    }
+    model.land_on = Some(wanted.unwrap_or(first));
+    let request = Request::Fork { branch: current, at: Some(last), name: None, switch: true };
+    send(model, request, Pending::Fork(None), out);
+}

@@ -1,0 +1,220 @@
+//! The whole tree of the session, full screen. Only the rows in view are made.
+//!
+//! ```text
+//! ┌ Tree of Bees and wasps ──────────────────────────────────┐
+//! │ ● How do bees dance?                      2 messages      │
+//! │ ├─○ And in the dark?              try-2   4 messages      │
+//! │ ● And wasps?                      main ◀  6 messages      │
+//! └ keys ────────────────────────────────────────────────────┘
+//! ```
+//! Not for: what is a row (`model::tree`).
+
+use super::model::{Grove, Row, title};
+use crate::domain::base::hash::Hash;
+use crate::domain::base::plain_text;
+use crate::domain::base::time;
+use crate::domain::conversation::tag::Tag;
+use crate::domain::conversation::tree::Slot;
+use crate::tui::model::session::Session;
+use crate::tui::model::{Action, When};
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// From this width on the day stands at the right.
+const DATED: u16 = 100;
+
+/// Draws it. Returns how many rows there is room for.
+pub(crate) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer) -> usize {
+    paint::wipe(area, buf);
+    let Some(session) = &look.model.session else { return 1 };
+    let room = usize::from(area.width.saturating_sub(6));
+    let heading = format!("Tree of {}", session.card.title);
+    let inside = look.frame(paint::cut(look.theme, Ink::Heading, &heading, room), true, area, buf);
+    if area.height >= 2 {
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        paint::caption(look.theme, hints(look, grove, usize::from(area.width)), edge, buf);
+    }
+    if inside.height < 3 {
+        return 1;
+    }
+    paint::pair(look.theme, &filter(session, grove), &facts(session, grove), Rect { height: 1, ..inside }, buf);
+    let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
+    let page = usize::from(list.height).max(1);
+    if grove.shown.is_empty() {
+        let words = match (grove.filter.is_empty(), grove.looking()) {
+            (true, _) => " Nothing is here yet.",
+            (false, true) => " Looking.",
+            (false, false) => " Nothing here fits: words, label:NAME, fav.",
+        };
+        paint::line(look.theme, &Line::of(Ink::Dim, words), list, buf);
+    }
+    let most = grove.shown.len().saturating_sub(page);
+    let from = grove.cursor.saturating_sub(page / 2).min(most);
+    let pinned = session.forest.pinned(session);
+    for ((nth, line), place) in grove.shown.iter().enumerate().skip(from).zip(list.rows()) {
+        let Some(row) = session.forest.rows.get(line.row) else { continue };
+        one(look, session, grove, (row, line.hit, pinned.contains(&line.row)), place, buf);
+        look.item(place, nth);
+        if nth == grove.cursor {
+            paint::select(look.theme, place, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(grove.shown.len()), count(page), list, buf);
+    page
+}
+
+fn hints(look: &Look<'_>, grove: &Grove, width: usize) -> Line {
+    if grove.filtering {
+        let words = "words, label:NAME, fav   Enter keeps the filter   Esc takes it off";
+        return paint::cut(look.theme, Ink::Dim, words, width.saturating_sub(4));
+    }
+    let key = |action, when| look.key_in(action, when);
+    let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
+    let words = [
+        ("Enter".to_owned(), "goes there"),
+        (fold, "fold"),
+        (key(Action::Filter, When::Panel), "filter"),
+        (key(Action::Label, When::Tree), "name"),
+        (key(Action::Favourite, When::Tree), "star"),
+        ("Esc".to_owned(), "leaves"),
+        (key(Action::Fork, When::Panel), "fork"),
+        (key(Action::Rename, When::Tree), "rename branch"),
+    ];
+    let mut line = Line::new();
+    for (key, word) in words {
+        if line.width() + text::width(&key) + word.len() + 7 > width {
+            continue;
+        }
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
+}
+
+fn filter(session: &Session, grove: &Grove) -> Line {
+    let here = grove.selected(session).map(|row| row.first);
+    if grove.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !grove.filtering {
+        return Line::of(Ink::Warn, " No branch holds that message; Enter makes one here.");
+    }
+    if !grove.filtering && grove.filter.is_empty() {
+        return Line::of(Ink::Dim, " A line is a stretch of messages; ways that turn off stand in.");
+    }
+    let line = Line::of(Ink::Accent, " / ").with(Ink::Text, &grove.filter);
+    if grove.filtering { line.with(Ink::Accent, "_") } else { line }
+}
+
+fn facts(session: &Session, grove: &Grove) -> Line {
+    let messages = text::counted(session.tree.len() as u64, "message");
+    let words = if grove.filter.is_empty() {
+        format!("{messages} ")
+    } else {
+        let all = session.forest.rows.len() as u64;
+        let words = format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(all));
+        if grove.looking() { format!("{} % looked through, {words}", grove.looked(session)) } else { words }
+    };
+    Line::of(Ink::Dim, &words)
+}
+
+fn one(
+    look: &Look<'_>,
+    session: &Session,
+    grove: &Grove,
+    (row, hit, pinned): (&Row, Option<Slot>, bool),
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let glyphs = &look.theme.glyphs;
+    let folded = grove.is_folded(&session.tree, row);
+    let sign = if session.forest.branches(row).iter().any(|id| look.model.live.contains_key(id)) {
+        (Ink::Accent, glyphs.running)
+    } else if folded {
+        (Ink::Accent, glyphs.folded)
+    } else if row.on_path {
+        (Ink::Good, glyphs.branch)
+    } else {
+        (Ink::Dim, glyphs.other)
+    };
+    let ink = if row.on_path { Ink::Text } else { Ink::Dim };
+    let value = value(look, session, row, folded, area.width);
+    let lead = guides(look, row, usize::from(area.width) / 3);
+    let mut label = Line::of(Ink::Border, &lead).with(sign.0, sign.1).with(Ink::Text, " ");
+    if pinned {
+        label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
+    }
+    let tags = tags(session, row, hit);
+    let star = Tag { favourite: tags.iter().any(|tag| tag.favourite), ..Tag::new(Hash::default()) };
+    paint::tag(look.theme, &mut label, &star);
+    for tag in tags {
+        paint::tag(look.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
+    }
+    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
+    let shown = hit.map_or_else(|| title(&session.tree, row), |slot| plain_text::beginning(session.tree.head(slot)));
+    let words = text::fit(&shown, room, glyphs.ellipsis);
+    paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
+}
+
+/// The names and stars of a line: of the message that fits the filter, else of the first three of the stretch.
+fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> {
+    if session.tags.is_empty() {
+        return Vec::new();
+    }
+    if let Some(slot) = hit {
+        return session.tag(session.tree.head(slot)).into_iter().collect();
+    }
+    let place = session.forest.place(row.first);
+    let slots = session.tags.values().filter_map(|tag| Some((session.tree.by_key(tag.node)?, tag)));
+    let mut here: Vec<(Slot, &Tag)> = slots.filter(|(slot, _)| session.forest.place(*slot) == place).collect();
+    here.sort_by_key(|(slot, _)| session.tree.depth(*slot));
+    here.into_iter().take(3).map(|(_, tag)| tag).collect()
+}
+
+/// The lines before a row; of many only the last ones.
+fn guides(look: &Look<'_>, row: &Row, room: usize) -> String {
+    let glyphs = &look.theme.glyphs;
+    let depth = usize::try_from(row.depth).unwrap_or(usize::MAX);
+    let past = depth - usize::from(row.side && depth > 0);
+    let most = (room / 2).max(1);
+    let mut lead = String::from(" ");
+    if past > most {
+        lead.push_str(glyphs.ellipsis);
+    }
+    lead.push_str(&glyphs.pipe.repeat(past.min(most)));
+    if row.side {
+        lead.push_str(glyphs.tee);
+    }
+    lead
+}
+
+/// What stands at the right: branches, what came unseen, how much there is, when.
+fn value(look: &Look<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
+    let glyphs = &look.theme.glyphs;
+    let mut line = Line::new();
+    let branches = session.forest.branches(row);
+    for branch in branches.iter().take(3).filter_map(|id| session.find(*id)) {
+        let here = branch.id == session.current;
+        if session.unread.contains(&branch.id) {
+            line.push(Ink::Warn, &format!("{} ", glyphs.unread));
+        }
+        let name = text::fit(&branch.name, usize::from(width) / 4, glyphs.ellipsis);
+        line.push(if here { Ink::Heading } else { Ink::Accent }, &name);
+        if here {
+            line.push(Ink::Accent, &format!(" {}", glyphs.here));
+        }
+        line.push(Ink::Text, "  ");
+    }
+    if branches.len() > 3 {
+        line.push(Ink::Dim, &format!("and {} more  ", branches.len() - 3));
+    }
+    let below = if folded { format!("+{} folded  ", text::number(u64::from(row.below))) } else { String::new() };
+    line.push(Ink::Accent, &below);
+    line.push(Ink::Dim, &format!("{:>5} ", text::number(u64::from(row.messages))));
+    if width >= DATED {
+        let (at, offset) = (session.tree.head(row.last).at, look.model.facts.offset);
+        line.push(Ink::Dim, &format!("  {} {} ", time::date(at, offset), time::clock(at, offset)));
+    }
+    line
+}

@@ -1,0 +1,335 @@
+//! What the calls came to, call by call: five charts over the same columns, and the selected call's figures.
+//!
+//! ```text
+//! ┌ What calls came to: main ────────────────────────────────┐
+//! │ tokens in    sum 45,231  mean 3,015  highest 5,213  4,980 │
+//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are told by the server, ░ is our estimate
+//! │ tokens out …                                              │
+//! │ ──────────────^────────────────────────────────────────── │
+//! │ call 15 of 16, turn 12 …                                  │
+//! └ keys ────────────────────────────────────────────────────┘
+//! ```
+//! Not for: the figures themselves (`domain::call::ledger`).
+
+use super::model::Sheet;
+use crate::domain::base::chart::{NOTHING, UNKNOWN, cell, eighths};
+use crate::domain::base::time;
+use crate::domain::call::ledger::{Ledger, Spent, Sum, Totals, percent, signed_percent};
+use crate::domain::call::run::RunStatus;
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Rows of the selected call's figures, with the rule above.
+const DETAIL: u16 = 5;
+/// Rows of a chart at the least and at the most: its title and its columns.
+const ROWS: (u16, u16) = (3, 9);
+
+/// Cells of a column at the most.
+const WIDEST: usize = 7;
+
+/// What a chart shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Input,
+    Output,
+    Cost,
+    Cached,
+    Error,
+}
+
+const ALL: [Of; 5] = [Of::Input, Of::Output, Of::Cost, Of::Cached, Of::Error];
+
+impl Of {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Input => "tokens in",
+            Self::Output => "tokens out",
+            Self::Cost => "cost",
+            Self::Cached => "cached",
+            Self::Error => "estimate off",
+        }
+    }
+
+    fn ink(self) -> Ink {
+        match self {
+            Self::Input => Ink::MeterLow,
+            Self::Output => Ink::Model,
+            Self::Cost => Ink::Leased,
+            Self::Cached => Ink::Good,
+            Self::Error => Ink::Tool,
+        }
+    }
+
+    fn value(self, call: &Spent) -> Option<u64> {
+        match self {
+            Self::Input => call.input.map(u64::from),
+            Self::Output => call.output.map(u64::from),
+            Self::Cost => call.cost_micro,
+            Self::Cached => call.cached_milli(),
+            Self::Error => call.error_milli.map(i64::unsigned_abs),
+        }
+    }
+
+    fn words(self, call: &Spent) -> String {
+        let number = |n: Option<u32>| n.map(|n| text::number(u64::from(n)));
+        let known = match self {
+            Self::Input => {
+                return number(call.input).unwrap_or_else(|| format!("{} est", text::number(u64::from(call.est))));
+            }
+            Self::Output => number(call.output),
+            Self::Cost => call.cost_micro.map(text::money),
+            Self::Cached => call.cached_milli().map(percent),
+            Self::Error => call.error_milli.map(signed_percent),
+        };
+        known.unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    /// The height of a full column.
+    fn most(self, ledger: &Ledger) -> u64 {
+        let sums = &ledger.totals;
+        match self {
+            // Estimates stand in the same chart.
+            Self::Input => sums.input.most.max(sums.est.most),
+            Self::Output => sums.output.most,
+            Self::Cost => sums.cost.most,
+            Self::Cached => 1_000,
+            Self::Error => sums.error.most.max(10),
+        }
+    }
+
+    /// Totals and means, the weightiest first.
+    fn sums(self, sums: &Totals) -> Vec<String> {
+        let three = |sum: &Sum, words: fn(u64) -> String| {
+            let Some(mean) = sum.mean() else { return vec!["unknown".to_owned()] };
+            let missing = sums.calls - sum.known;
+            let unknown = (missing > 0).then(|| format!("{} unknown", text::number(u64::from(missing))));
+            let all = [format!("sum {}", words(sum.total)), format!("mean {}", words(mean))];
+            let most = format!("highest {}", words(sum.most));
+            all.into_iter().chain(unknown).chain([most]).collect()
+        };
+        match self {
+            Self::Input => three(&sums.input, text::number),
+            Self::Output => three(&sums.output, text::number),
+            Self::Cost => three(&sums.cost, text::money),
+            Self::Cached => match sums.cached_milli() {
+                None => vec!["unknown".to_owned()],
+                Some(share) => {
+                    let missing = sums.calls - sums.cached.known;
+                    let unknown = (missing > 0).then(|| format!("{} unknown", text::number(u64::from(missing))));
+                    let part = format!("{} of {}", text::number(sums.cached.total), text::number(sums.cached_of));
+                    [format!("{} of all", percent(share))].into_iter().chain(unknown).chain([part]).collect()
+                }
+            },
+            Self::Error => match (sums.error.mean(), sums.mean_lean()) {
+                (Some(mean), Some(lean)) => {
+                    vec![
+                        format!("mean {}", percent(mean)),
+                        format!("leaning {}", signed_percent(lean)),
+                        format!("highest {}", percent(sums.error.most)),
+                    ]
+                }
+                _ => vec!["unknown".to_owned()],
+            },
+        }
+    }
+}
+
+/// Columns: their width and the gap behind each, and how many there is room for.
+fn columns(count: usize, width: u16) -> (u16, u16, usize) {
+    let each = usize::from(width) / count.max(1);
+    let (wide, gap) = if each < 2 { (1, 0) } else { (u16::try_from((each - 1).min(WIDEST)).unwrap_or(1), 1) };
+    (wide, gap, usize::from((width + gap) / (wide + gap)))
+}
+
+/// How many calls are seen at once.
+pub(crate) fn page(sheet: &Sheet, area: Rect) -> usize {
+    columns(sheet.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
+}
+
+pub(crate) fn draw(look: &Look<'_>, sheet: &Sheet, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let session = look.model.session.as_ref();
+    let name = session.and_then(|session| session.find(sheet.branch)).map_or("?", |branch| &branch.name);
+    let of = if sheet.whole { "the whole session".to_owned() } else { format!("branch {name}") };
+    let title = format!("What calls came to: {of}");
+    let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
+    let inside = look.frame(title, true, area, buf);
+    if area.height >= 2 {
+        let other = if sheet.whole { "this branch only" } else { "whole session" };
+        let words = [
+            (Action::CallBefore, "call before"),
+            (Action::CallAfter, "after"),
+            (Action::Open, "open it"),
+            (Action::WholeSession, other),
+            (Action::Leave, "leave"),
+        ];
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let line = view_accepted::hint_line(look, When::Stats, &words, usize::from(area.width));
+        paint::caption(look.theme, line, edge, buf);
+    }
+    let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    match &sheet.ledger {
+        None => paint::line(look.theme, &Line::of(Ink::Dim, "The calls are being read."), room, buf),
+        Some(ledger) if ledger.calls.is_empty() => nothing(look, sheet.whole, room, buf),
+        Some(ledger) => charts(look, sheet, ledger, room, buf),
+    }
+}
+
+fn nothing(look: &Look<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
+    let place = if whole { "in this session" } else { "on this branch" };
+    let words = format!(
+        "No call was made {place} yet. What will stand here, a column a call: tokens in and out, what they cost, the share \
+         that the server had cached, and how far our estimate was off. What a server does not report stays unknown."
+    );
+    paint::lines(look.theme, &Flow::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
+}
+
+fn charts(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
+    let detail = if room.height >= ROWS.0 + DETAIL { DETAIL } else { 0 };
+    let above = room.height - detail;
+    let fit = usize::from(above / ROWS.0).clamp(1, ALL.len());
+    let first = sheet.chart.min(ALL.len() - fit);
+    let rows = (above / u16::try_from(fit).unwrap_or(1)).clamp(1, ROWS.1);
+    let mut rest = if rows < ROWS.1 { above.saturating_sub(rows * u16::try_from(fit).unwrap_or(1)) } else { 0 };
+    let mut y = room.y;
+    for of in ALL.into_iter().skip(first).take(fit) {
+        let height = rows + u16::from(rest > 0);
+        rest = rest.saturating_sub(1);
+        chart(look, sheet, ledger, of, Rect { y, height, ..room }, buf);
+        y += height;
+    }
+    if detail > 0 {
+        let below = Rect { y, height: room.bottom() - y, ..room };
+        selected(look, sheet, ledger, below, buf);
+    }
+}
+
+fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, buf: &mut Buffer) {
+    let now = sheet.selected().map(|call| of.words(call)).unwrap_or_default();
+    let mut title = Line::of(Ink::Heading, &format!("{:<13}", of.title()));
+    for part in of.sums(&ledger.totals) {
+        if title.width() + part.len() + now.len() + 4 <= usize::from(area.width) {
+            title.push(Ink::Dim, &format!("{part}  "));
+        }
+    }
+    paint::pair(look.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
+    let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    // The sign of an error stands under its column.
+    let signs = u16::from(of == Of::Error && body.height >= 2);
+    let bars = Rect { height: body.height - signs, ..body };
+    let (wide, gap, page) = columns(ledger.calls.len(), area.width);
+    let shown: Vec<&Spent> = ledger.calls.iter().skip(sheet.from).take(page).collect();
+    let most = of.most(ledger);
+    for (level, row) in (0..bars.height).rev().zip(bars.rows()) {
+        let mut line = Line::new();
+        for call in &shown {
+            let (ink, glyph) = piece(look, of, call, most, (bars.height, level));
+            let full = if glyph == "?" || glyph == look.theme.glyphs.running {
+                format!("{glyph:<0$}", usize::from(wide))
+            } else {
+                glyph.repeat(usize::from(wide))
+            };
+            line.push_safe(ink, &full);
+            line.push_safe(Ink::Text, &" ".repeat(usize::from(gap)));
+        }
+        paint::line(look.theme, &line, row, buf);
+    }
+    if signs > 0 {
+        let row = Rect { y: body.bottom() - 1, height: 1, ..body };
+        let sign = |call: &Spent| match call.error_milli {
+            None => UNKNOWN,
+            Some(0) => '=',
+            Some(1..) => '+',
+            Some(_) => '-',
+        };
+        let one = |call: &&Spent| format!("{:<1$}", sign(call), usize::from(wide)) + &" ".repeat(usize::from(gap));
+        let line: String = shown.iter().map(one).collect();
+        paint::line(look.theme, &Line::of(Ink::Dim, &line), row, buf);
+    }
+    for at in 0..shown.len() {
+        let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
+        look.item(Rect { x, width: wide + gap, ..body }.intersection(area), sheet.from + at);
+    }
+    if let Some(at) = sheet.cursor.checked_sub(sheet.from).filter(|at| *at < shown.len()) {
+        let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
+        paint::select(look.theme, Rect { x, width: wide, ..body }.intersection(area), buf);
+    }
+}
+
+/// A cell of a column: `level` counts from the bottom.
+fn piece(look: &Look<'_>, of: Of, call: &Spent, most: u64, (rows, level): (u16, u16)) -> (Ink, String) {
+    let glyphs = &look.theme.glyphs;
+    let part = |value: u64| eighths(value, most, rows).saturating_sub(u32::from(level) * 8);
+    match of.value(call) {
+        Some(0) if level == 0 => (Ink::Dim, NOTHING.to_string()),
+        Some(value) => (of.ink(), cell(part(value), glyphs.ascii).to_string()),
+        // What the server did not tell is shown by our own estimate, which looks otherwise.
+        None if of == Of::Input && part(u64::from(call.est)) > 0 => (Ink::Dim, glyphs.empty.to_owned()),
+        None if level > 0 || of == Of::Input => (Ink::Dim, " ".to_owned()),
+        None if call.status == RunStatus::Open => (Ink::Accent, glyphs.running.to_owned()),
+        None if of == Of::Error && rows > 1 => (Ink::Dim, " ".to_owned()),
+        None => (Ink::Dim, UNKNOWN.to_string()),
+    }
+}
+
+fn selected(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, area: Rect, buf: &mut Buffer) {
+    let glyphs = &look.theme.glyphs;
+    let (wide, gap, _) = columns(ledger.calls.len(), area.width);
+    let at = u16::try_from(sheet.cursor.saturating_sub(sheet.from)).unwrap_or(0).saturating_mul(wide + gap);
+    paint::line(look.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
+    let mark = Rect { x: area.x.saturating_add(at + wide / 2), width: 1, height: 1, ..area }.intersection(area);
+    paint::line(look.theme, &Line::of(Ink::Accent, "^"), mark, buf);
+    let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    if look.model.status.shown().is_some() {
+        paint::wipe(Rect { height: 1, ..area }, buf);
+        crate::tui::chat::view::composer::notice(look, Rect { height: 1, ..area }, buf);
+    }
+    let Some(call) = sheet.selected() else { return };
+    let dot = format!(" {} ", glyphs.dot);
+    let number = |n: u32| text::number(u64::from(n));
+    let mut place = vec![format!("call {} of {}", text::number(at_in_all(sheet, ledger)), number(ledger.totals.calls))];
+    let round = if call.round > 1 { format!(", round {}", call.round) } else { String::new() };
+    place.extend(call.turn.map(|turn| format!("turn {}{round}", number(turn))));
+    let offset = look.model.facts.offset;
+    place.push(format!("{} {}", time::date(call.at, offset), time::clock(call.at, offset)));
+    let session = look.model.session.as_ref().filter(|_| sheet.whole);
+    place.extend(session.and_then(|session| session.find(call.branch)).map(|branch| branch.name.clone()));
+    place.extend([call.model.clone(), call.status.name().to_owned()]);
+    let width = usize::from(room.width).max(1);
+    let est = number(call.est);
+    let mut figures = vec![match (call.input, call.error_milli) {
+        (Some(input), Some(off)) => format!("in {} actual (est {est}, {})", number(input), signed_percent(off)),
+        (Some(input), None) => format!("in {} actual (est {est})", number(input)),
+        (None, _) => format!("in unknown (est {est})"),
+    }];
+    let or_unknown = |what: &str, known: Option<String>| {
+        known.map_or_else(|| format!("{what} unknown"), |known| format!("{what} {known}"))
+    };
+    let cached = call.cached.map(|cached| {
+        let share = call.cached_milli().map_or_else(String::new, |share| format!(" ({})", percent(share)));
+        format!("{}{share}", number(cached))
+    });
+    figures.push(or_unknown("cached", cached));
+    figures.push(or_unknown("out", call.output.map(number)));
+    figures.push(or_unknown("cost", call.cost_micro.map(text::money)));
+    let mut rows = Flow::plain(&place.join(&dot), width, Ink::Text);
+    rows.extend(Flow::plain(&figures.join(&dot), width, Ink::Text));
+    rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));
+    let est = ledger.calls.iter().skip(sheet.from).take(sheet.page).any(|call| call.input.is_none());
+    if est {
+        let words = format!("{} is our estimate, where the server told nothing; ? is unknown.", glyphs.empty);
+        rows.extend(Flow::plain(&words, width, Ink::Dim));
+    }
+    paint::lines(look.theme, &rows, room, buf);
+}
+
+/// Its place among all calls, from 1.
+fn at_in_all(sheet: &Sheet, ledger: &Ledger) -> u64 {
+    u64::from(ledger.older) + u64::try_from(sheet.cursor).unwrap_or(0) + 1
+}

@@ -1,0 +1,67 @@
+//! The next call under other settings, side by side, as a list to choose from.
+//! Not for: working it out (the engine does).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::planning::what_if::{Figures, WhatIf};
+use crate::tui::chat::model::composer::Draft;
+use std::sync::Arc;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Strip {
+    /// On which branch.
+    pub branch: BranchId,
+    /// For which draft.
+    pub draft: Draft,
+    /// What was worked out, once it is.
+    pub found: Option<Arc<WhatIf>>,
+    /// The selected line: the call as it stands first.
+    pub cursor: usize,
+    /// Rows of its detail that are scrolled past.
+    pub scroll: usize,
+}
+
+impl Strip {
+    /// An empty one, for a branch and a draft.
+    #[must_use]
+    pub fn new(branch: BranchId, draft: Draft) -> Self {
+        Self { branch, draft, found: None, cursor: 0, scroll: 0 }
+    }
+
+    /// How many lines there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.found.as_ref().map_or(0, |found| found.ways.len() + 1)
+    }
+
+    /// Whether nothing was worked out yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_none()
+    }
+
+    /// The title and the figures of a line.
+    #[must_use]
+    pub fn line(&self, at: usize) -> Option<(&str, &Result<Figures, String>)> {
+        let found = self.found.as_ref()?;
+        match at.checked_sub(1) {
+            None => Some(("as it stands", &found.present)),
+            Some(at) => found.ways.get(at).map(|way| (way.title.as_str(), &way.result)),
+        }
+    }
+
+    /// What the selected line changes; nothing for the call as it stands.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Overrides> {
+        Some(&self.found.as_ref()?.ways.get(self.cursor.checked_sub(1)?)?.arm)
+    }
+
+    /// Moves the selection.
+    pub fn step(&mut self, by: i64) {
+        let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+        let to = if by < 0 { self.cursor.saturating_sub(step) } else { self.cursor.saturating_add(step) };
+        self.cursor = to.min(self.len().saturating_sub(1));
+        self.scroll = 0;
+    }
+}

@@ -1,0 +1,221 @@
+//! The next call under other settings, side by side, and what the selected one gains and loses.
+//!
+//! ```text
+//! ┌ What if ─────────────────────────────────────────────────┐
+//! │                    tok est    change     cost  in  out    │
+//! │ as it stands         5,213              $0.0009           │
+//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens leave columns out
+//! │ mode Off: loses 4 items ───────────────────────────────── │
+//! │ - turn 12  Why does login fail …                      312 │
+//! └ Enter takes it  Esc leaves ──────────────────────────────┘
+//! ```
+//! Not for: working it out (the engine) or taking one (`update`).
+
+use super::model::Strip;
+use crate::domain::planning::what_if::{Figures, Moved};
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Wider than this the figures would stand too far from what they belong to.
+const WIDTH: u16 = 118;
+
+/// Columns of figures that there is room for.
+#[derive(Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
+struct Columns {
+    change: bool,
+    room: bool,
+    cost: bool,
+    cached: bool,
+}
+
+impl Columns {
+    fn of(width: u16, priced: bool) -> Self {
+        Self { change: width >= 52, cost: priced && width >= 64, cached: width >= 76, room: width >= 100 }
+    }
+}
+
+pub(crate) fn draw(look: &Look<'_>, strip: &Strip, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "What if: the next call under other settings"), true, area, buf);
+    let inside = Rect { width: inside.width.min(WIDTH), ..inside };
+    if area.height >= 2 {
+        let words =
+            [(Action::Open, "takes it for this branch"), (Action::DetailDown, "more"), (Action::Leave, "leave")];
+        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let line = view_accepted::hint_line(look, When::Trials, &words, usize::from(area.width));
+        paint::caption(look.theme, line, edge, buf);
+    }
+    let Some(present) = strip.line(0).map(|(_, result)| result) else {
+        let words =
+            "Plans under other modes, policies, models and budgets are being worked out. Looking changes nothing.";
+        let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
+        return paint::lines(look.theme, &rows, inside, buf);
+    };
+    let costs = |at| matches!(strip.line(at), Some((_, Ok(Figures { cost: Some(cost), .. }))) if cost.micro > 0);
+    let priced = (0..strip.len()).any(costs);
+    let columns = Columns::of(inside.width, priced);
+    let est = present.as_ref().ok().map(|known| known.est);
+    let label = present.as_ref().map_or("est", |known| known.certainty.label());
+    paint::right(look.theme, &header(columns, label), inside, buf);
+    let most = (inside.height.saturating_sub(1) * 3 / 5).max(3);
+    let wanted = u16::try_from(strip.len()).unwrap_or(u16::MAX);
+    let height = wanted.min(most).min(inside.height.saturating_sub(1));
+    let list = Rect { y: inside.y + 1, height, ..inside };
+    let page = usize::from(list.height);
+    let from = strip.cursor.saturating_sub(page / 2).min(strip.len().saturating_sub(page));
+    for (at, row) in (from..strip.len()).zip(list.rows()) {
+        let Some((title, result)) = strip.line(at) else { continue };
+        one(look, columns, (title, result, est.filter(|_| at > 0)), row, buf);
+        look.item(row, at);
+        if at == strip.cursor {
+            paint::select(look.theme, row, buf);
+        }
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(strip.len()), count(page), list, buf);
+    let below = Rect { y: list.bottom(), height: inside.bottom() - list.bottom(), ..inside };
+    if let (Some((title, result)), false) = (strip.line(strip.cursor), below.is_empty()) {
+        detail(look, strip, (title, result), below, buf);
+    }
+}
+
+fn header(columns: Columns, label: &str) -> Line {
+    let mut words = format!("{:>9}", format!("tok {label}"));
+    for (shown, title, width) in [
+        (columns.change, "change", 9),
+        (columns.room, "room", 9),
+        (columns.cost, "cost est", 10),
+        (columns.cached, "cached", 8),
+    ] {
+        if shown {
+            words = format!("{words}{title:>width$}");
+        }
+    }
+    words.push_str("   in  out ");
+    Line::of(Ink::Dim, &words)
+}
+
+fn one(
+    look: &Look<'_>,
+    columns: Columns,
+    (title, result, present): (&str, &Result<Figures, String>, Option<u32>),
+    row: Rect,
+    buf: &mut Buffer,
+) {
+    let label = Line::of(Ink::Text, " ").with(Ink::Text, title);
+    let known = match result {
+        Ok(known) => known,
+        Err(why) => {
+            let room = usize::from(row.width).saturating_sub(label.width() + 3);
+            let value = paint::cut(look.theme, Ink::Warn, why, room).with(Ink::Text, " ");
+            return paint::pair(look.theme, &label, &value, row, buf);
+        }
+    };
+    let mut value = Line::of(Ink::Text, &format!("{:>9}", text::number(u64::from(known.est))));
+    if columns.change {
+        let change = present.map_or_else(String::new, |before| signed(before, known.est));
+        value.push(Ink::Dim, &format!("{change:>9}"));
+    }
+    if columns.room {
+        value.push(Ink::Dim, &format!("{:>9}", text::number(u64::from(known.room))));
+    }
+    if columns.cost {
+        let cost = known.cost.map_or_else(|| "?".to_owned(), |cost| text::money(cost.micro));
+        value.push(Ink::Text, &format!("{cost:>10}"));
+    }
+    if columns.cached {
+        value.push(Ink::Dim, &format!("{:>8}", known.same_words()));
+    }
+    let [gained, lost] = known.sums.map(|(count, _)| count);
+    let side = |sign: &str, count: u32| if count == 0 { "0".to_owned() } else { format!("{sign}{count}") };
+    let ink = |count: u32, ink: Ink| if count == 0 { Ink::Dim } else { ink };
+    let (more, less) = if present.is_some() { (side("+", gained), side("-", lost)) } else { Default::default() };
+    value.push(ink(gained, Ink::Good), &format!("{more:>5}"));
+    value.push(ink(lost, Ink::Excluded), &format!("{less:>5}"));
+    value.push(Ink::Text, " ");
+    paint::pair(look.theme, &label, &value, row, buf);
+}
+
+/// `+1,204`, `-88`, `0`
+fn signed(before: u32, now: u32) -> String {
+    let apart = text::number(u64::from(before.abs_diff(now)));
+    match now.cmp(&before) {
+        std::cmp::Ordering::Greater => format!("+{apart}"),
+        std::cmp::Ordering::Less => format!("-{apart}"),
+        std::cmp::Ordering::Equal => "0".to_owned(),
+    }
+}
+
+fn detail(
+    look: &Look<'_>,
+    strip: &Strip,
+    (title, result): (&str, &Result<Figures, String>),
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let rule = look.theme.glyphs.rule.repeat(usize::from(area.width));
+    paint::line(look.theme, &Line::of(Ink::Border, &rule), area, buf);
+    let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    let width = usize::from(room.width).max(1);
+    let known = match result {
+        Ok(known) => known,
+        Err(why) => return paint::lines(look.theme, &Flow::plain(why, width, Ink::Warn), room, buf),
+    };
+    let words = if strip.cursor == 0 { standing(known) } else { difference(title, known) };
+    let mut head = Flow::plain(&words, width, Ink::Heading);
+    head.truncate(usize::from(room.height));
+    paint::lines(look.theme, &head, room, buf);
+    let used = u16::try_from(head.len()).unwrap_or(room.height);
+    let rest = Rect { y: room.y + used, height: room.height - used, ..room };
+    let gained = known.gained.iter().map(|item| (item, "+", Ink::Good));
+    let lost = known.lost.iter().map(|item| (item, "-", Ink::Excluded));
+    let items: Vec<_> = gained.chain(lost).filter(|_| strip.cursor > 0).collect();
+    let page = usize::from(rest.height);
+    let from = strip.scroll.min(items.len().saturating_sub(page));
+    for ((item, sign, ink), row) in items.iter().skip(from).zip(rest.rows()) {
+        paint::pair(look.theme, &named(item, sign, *ink), &tokens(item), row, buf);
+    }
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(items.len()), count(page), rest, buf);
+}
+
+fn tokens(item: &Moved) -> Line {
+    Line::of(Ink::Dim, &format!("{} ", text::number(u64::from(item.tokens))))
+}
+
+fn named(item: &Moved, sign: &str, ink: Ink) -> Line {
+    let place = item.turn.map_or_else(|| item.kind.name().to_owned(), |turn| format!("turn {turn}"));
+    Line::of(ink, sign).with(Ink::Dim, &format!(" {place:<9} ")).with(Ink::Text, &item.title)
+}
+
+/// `As it stands: 14 items, 5,213 of 8,000 tok est.`
+fn standing(known: &Figures) -> String {
+    let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
+    let items = text::counted(u64::from(known.items), "item");
+    format!(
+        "As it stands: {items}, {est} of {room} tok {}. Nothing changes until a way is taken.",
+        known.certainty.label()
+    )
+}
+
+/// `mode Off: gains nothing, loses 4 items of 2,212 tok est; 2 go in another form.`
+fn difference(title: &str, known: &Figures) -> String {
+    let side = |(count, tokens): (u32, u32)| match count {
+        0 => "nothing".to_owned(),
+        _ => format!("{} of {} tok", text::counted(u64::from(count), "item"), text::number(u64::from(tokens))),
+    };
+    let [gained, lost] = known.sums.map(side);
+    let other = match known.changed {
+        0 => String::new(),
+        1 => "; 1 goes in another form".to_owned(),
+        n => format!("; {n} go in another form"),
+    };
+    format!("{title}: gains {gained}, loses {lost}{other}.")
+}

@@ -1,0 +1,153 @@
+//! Copying: by a program of this machine where one is there, else by the terminal, else into a file; and it says which.
+//! Not for: what is copied.
+
+use super::terminal;
+use crate::domain::base::safe_text::Safe;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a program may take to have copied.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A program that copies what it reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Tool {
+    name: &'static str,
+    args: &'static [&'static str],
+    /// It wants UTF-16.
+    wide: bool,
+}
+
+const fn tool(name: &'static str, args: &'static [&'static str]) -> Tool {
+    Tool { name, args, wide: false }
+}
+
+const PBCOPY: Tool = tool("pbcopy", &[]);
+const WL_COPY: Tool = tool("wl-copy", &[]);
+const XCLIP: Tool = tool("xclip", &["-selection", "clipboard", "-in"]);
+const XSEL: Tool = tool("xsel", &["--clipboard", "--input"]);
+const CLIP: Tool = Tool { name: "clip.exe", args: &[], wide: true };
+
+/// Copies a text without what a terminal would act on or nobody would see, and says how. May take a while: not for the
+/// screen's thread where [`native`] is something.
+pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
+    let (text, left) = Safe::copied(text);
+    let by = native.filter(|native| give(native, &text).is_ok());
+    let said = by.map_or_else(
+        || terminal::copy(&text),
+        |native| format!("Copied {} bytes by {}.", text.len(), native.tool.name),
+    );
+    match left {
+        0 => said,
+        1 => format!("{said} A character that nobody sees was left out."),
+        left => format!("{said} {left} characters of escape sequences, or that nobody sees, were left out."),
+    }
+}
+
+/// A program that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Native {
+    tool: Tool,
+    path: PathBuf,
+}
+
+/// The program that reaches the clipboard of the screen at which the person sits, if there is one. Over SSH that is the
+/// terminal's alone.
+pub(crate) fn native() -> Option<Native> {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let path = std::env::var_os("PATH")?;
+    let there = |tool: Tool| {
+        let found = std::env::split_paths(&path).map(|folder| folder.join(tool.name)).find(|path| path.is_file());
+        found.map(|path| Native { tool, path })
+    };
+    tools(&set).into_iter().find_map(there)
+}
+
+/// The programs that may be asked, best first, by what the environment says.
+fn tools(set: &dyn Fn(&str) -> bool) -> Vec<Tool> {
+    if set("SSH_CONNECTION") || set("SSH_TTY") {
+        return Vec::new();
+    }
+    if cfg!(target_os = "macos") {
+        return vec![PBCOPY];
+    }
+    if cfg!(windows) {
+        return vec![CLIP];
+    }
+    let mut tools = Vec::new();
+    if set("WAYLAND_DISPLAY") {
+        tools.push(WL_COPY);
+    }
+    if set("DISPLAY") {
+        tools.extend([XCLIP, XSEL]);
+    }
+    if set("WSL_DISTRO_NAME") {
+        tools.push(CLIP);
+    }
+    tools
+}
+
+fn give(native: &Native, text: &str) -> std::io::Result<()> {
+    let mut command = Command::new(&native.path);
+    command.args(native.tool.args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let bytes = if native.tool.wide {
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    } else {
+        text.as_bytes().to_vec()
+    };
+    let pipe = child.stdin.take();
+    // A program that reads nothing must not hold us for ever.
+    let writer = thread::Builder::new().name("copy".to_owned()).spawn(move || match pipe {
+        Some(mut pipe) => pipe.write_all(&bytes),
+        None => Ok(()),
+    })?;
+    let result = wait(&mut child);
+    if result.is_err() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("it could not be written to")));
+    result.and(written)
+}
+
+fn wait(child: &mut Child) -> std::io::Result<()> {
+    let began = Instant::now();
+    loop {
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(std::io::Error::other(format!("it ended with {status}"))),
+            None if began.elapsed() > PATIENCE => return Err(std::io::Error::other("it did not end")),
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_screens_own_clipboard_is_asked_first() {
+        let names =
+            |vars: &[&str]| tools(&|name| vars.contains(&name)).iter().map(|tool| tool.name).collect::<Vec<_>>();
+        if cfg!(target_os = "linux") {
+            assert_eq!(names(&["WAYLAND_DISPLAY", "DISPLAY"]), ["wl-copy", "xclip", "xsel"]);
+            assert_eq!(names(&[]), [""; 0]);
+        }
+        assert_eq!(names(&["DISPLAY", "SSH_CONNECTION"]), [""; 0], "the clipboard there is not the person's");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_gets_the_whole_text_and_a_failing_one_is_said() {
+        let native = |path: &str, args| Native { tool: tool("t", args), path: path.into() };
+        let long = "words ".repeat(100_000);
+        assert!(give(&native("/bin/sh", &["-c", "test $(wc -c) = 600000"]), &long).is_ok());
+        assert!(give(&native("/bin/sh", &["-c", "exit 3"]), "x").is_err());
+        assert!(give(&native("/no/such/program", &[]), "x").is_err());
+    }
+}

@@ -1,0 +1,186 @@
+//! The configuration as the workbench reads it: at the start, and again when a file of it was written or a person asks.
+//! Not for: the engine's part of it (`ProgramRequest::Reload`), or noticing that a file was written (`watch`).
+
+use crate::config::folder::FOLDER_FILE;
+use crate::config::keys::keymap::Keymap;
+use crate::config::load::{self, Config};
+use crate::config::themes;
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::folder_settings::FolderSettings;
+use crate::tui::msg::Fresh;
+use crate::tui::theme::{Theme, Themes};
+use std::path::{Path, PathBuf};
+
+/// The key table and the themes of a configuration, with sentences about what is wrong in the themes.
+pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec<String>) {
+    let own = std::fs::read_to_string(config.paths.keymap_file()).ok();
+    let (texts, mut problems) = themes::load(&config.paths.themes_dir());
+    let ascii = config.settings.screen.ascii;
+    let faults = texts.iter().filter(|theme| theme.own).filter_map(|theme| {
+        let why = Theme::read(&theme.name, &theme.text, ascii).err()?;
+        Some(format!("{why}; another theme is shown in its place."))
+    });
+    problems.extend(faults.collect::<Vec<_>>());
+    let few = !config.env.get("COLORTERM").is_some_and(|said| said == "truecolor" || said == "24bit");
+    (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
+}
+
+/// Whether the ground is light, by the variable that some terminals set: `foreground;background` as numbers of colours.
+pub(crate) fn ground_by_env(config: &Config) -> Option<bool> {
+    let value = config.env.get("COLORFGBG")?;
+    let number: u8 = value.rsplit(';').next()?.trim().parse().ok()?;
+    (number < 16).then_some(matches!(number, 7 | 9..=15))
+}
+
+/// Whether the terminal can be asked: some show the question.
+pub(crate) fn may_ask(config: &Config) -> bool {
+    let term = config.env.get("TERM").unwrap_or_default();
+    config.env.get("NO_COLOR").is_none() && !matches!(term.as_str(), "" | "dumb" | "linux")
+}
+
+/// The configuration, read again when its files are others than they were.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    config: Config,
+    digest: Hash,
+}
+
+impl Reading {
+    pub(crate) fn new(config: Config) -> Self {
+        let digest = digest(&config);
+        Self { config, digest }
+    }
+
+    /// The folders with the names of files that matter there.
+    pub(crate) fn folders(&self) -> Vec<(PathBuf, Vec<String>)> {
+        let paths = &self.config.paths;
+        let named = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let own = [paths.user_file(), paths.keymap_file()].into_iter().filter_map(named).collect();
+        vec![
+            (paths.config_dir.clone(), own),
+            (paths.themes_dir(), Vec::new()),
+            (paths.policies_dir(), Vec::new()),
+            (self.config.workspace.clone(), vec![FOLDER_FILE.to_owned()]),
+        ]
+    }
+
+    /// Reads again. Nothing where no file is another than before and nobody `asked`; an error is a sentence with the place
+    /// of the fault.
+    pub(crate) fn again(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
+        let now = digest(&self.config);
+        if now == self.digest && !asked {
+            return None;
+        }
+        self.digest = now;
+        let mut config = match load::load(self.config.sources()) {
+            Ok(config) => config,
+            Err(why) => return Some(Err(format!("{why} {}", why.hint()).trim_end().to_owned())),
+        };
+        // The store stays the one that is open.
+        config.paths.store.clone_from(&self.config.paths.store);
+        let (keys, all, mut notes) = look(&config, light);
+        if config.folder != self.config.folder {
+            notes.extend(config.folder.as_ref().and_then(FolderSettings::notice));
+        }
+        let fresh = Fresh {
+            keys,
+            screen: config.settings.screen.clone(),
+            themes: all.list(),
+            policies: config.policies.keys().cloned().collect(),
+            notes,
+            asked,
+        };
+        self.config = config;
+        Some(Ok((fresh, all)))
+    }
+
+    /// Writes a theme into the person's file, and says where.
+    pub(crate) fn keep_theme(&mut self, name: &str) -> Result<String, String> {
+        self.config.save_theme(name).map_err(|why| format!("{why} The theme holds until the program ends."))?;
+        self.digest = digest(&self.config);
+        let file = self.config.paths.user_file().display().to_string();
+        let but =
+            if self.config.env.get("NO_COLOR").is_some() { " NO_COLOR stands above it at the next start." } else { "" };
+        Ok(format!("Theme {name}, written into {file}.{but}"))
+    }
+
+    /// Where it is remembered how the screen was arranged.
+    pub(crate) fn screen_file(&self) -> PathBuf {
+        self.config.paths.screen_file()
+    }
+}
+
+/// A digest of all files that the configuration is read from.
+fn digest(config: &Config) -> Hash {
+    let paths = &config.paths;
+    let mut files =
+        vec![paths.user_file(), paths.keymap_file(), config.workspace.join(FOLDER_FILE), config.folder_record()];
+    for folder in [paths.themes_dir(), paths.policies_dir()] {
+        let mut inside: Vec<PathBuf> =
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        inside.sort();
+        files.extend(inside);
+    }
+    let mut all = Vec::new();
+    for file in &files {
+        all.extend(file.to_string_lossy().as_bytes());
+        all.extend(contents(file));
+        all.push(0);
+    }
+    Hash::of(&all)
+}
+
+fn contents(file: &Path) -> Vec<u8> {
+    let small = std::fs::metadata(file).is_ok_and(|about| about.is_file() && about.len() <= 4 << 20);
+    if small { std::fs::read(file).unwrap_or_default() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load::{Environment, Sources};
+    use crate::config::settings::CallOverrides;
+
+    fn config(home: &Path, more: (&str, &str)) -> Config {
+        let text = home.display().to_string();
+        let env = Environment::of([("HOME", text.as_str()), more]);
+        let sources = Sources { env, workspace: home.join("work"), store: None, overrides: CallOverrides::default() };
+        load::load(sources).unwrap()
+    }
+
+    #[test]
+    fn what_changed_is_read_once_and_faults_have_a_place() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join(".config/pleach");
+        std::fs::create_dir_all(&dir).unwrap();
+        let mut reading = Reading::new(config(home.path(), ("X", "y")));
+        assert!(reading.again(false, None).is_none());
+        std::fs::write(dir.join("config.toml"), "# mine\n[screen]\nhints_after = 50 # soon\n").unwrap();
+        let (fresh, _) = reading.again(false, None).unwrap().unwrap();
+        assert!(fresh.screen.hints_after == 50 && !fresh.asked);
+        assert!(reading.again(false, None).is_none(), "once");
+        std::fs::write(dir.join("config.toml"), "[screen]\nhints_after = \"x\"\n").unwrap();
+        let why = reading.again(false, None).unwrap().unwrap_err();
+        assert!(why.contains("line 2, column 15"), "{why}");
+        assert!(reading.again(false, None).is_none(), "a fault is said once");
+        std::fs::write(dir.join("config.toml"), "# mine\n[screen]\nhints_after = 50 # soon\n").unwrap();
+        reading.again(false, None).unwrap().unwrap();
+        reading.keep_theme("sepia").unwrap();
+        let text = std::fs::read_to_string(dir.join("config.toml")).unwrap();
+        assert_eq!(text, "# mine\n[screen]\nhints_after = 50 # soon\ntheme = \"sepia\"\n");
+        assert!(reading.again(false, None).is_none(), "what is written here is no news");
+        let (fresh, _) = reading.again(true, None).unwrap().unwrap();
+        assert_eq!((fresh.screen.theme.as_str(), fresh.asked), ("sepia", true));
+    }
+
+    #[test]
+    fn the_ground_by_the_environment() {
+        let home = tempfile::tempdir().unwrap();
+        for (value, wanted) in
+            [("15;0", Some(false)), ("0;15", Some(true)), ("0;default;7", Some(true)), ("x", None), ("0;99", None)]
+        {
+            assert_eq!(ground_by_env(&config(home.path(), ("COLORFGBG", value))), wanted, "{value}");
+        }
+        assert!(!may_ask(&config(home.path(), ("TERM", "linux"))) && may_ask(&config(home.path(), ("TERM", "xterm"))));
+    }
+}

@@ -1,0 +1,236 @@
+//! Colours of code, worked out beside the screen: which words of a line are keywords, strings, comments and so on.
+//! Not for: what a keyword looks like (`theme`), or keeping what was worked out (`text::code`).
+
+use crate::tui::msg::Msg;
+use crate::tui::text::code::{Job, Tints};
+use crate::tui::theme::Ink;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+
+/// Lines after which the state of a block is kept, so that going on there does not begin at its first line.
+const STEP: usize = 200;
+/// States that are kept.
+const STATES: usize = 64;
+/// Jobs that wait at most; the oldest go first, since nobody looks at them any more.
+const WAITING: usize = 16;
+
+/// What scopes mean, the first that fits a scope counts.
+const MEANINGS: &[(&str, Ink)] = &[
+    ("comment", Ink::Comment),
+    ("string", Ink::Literal),
+    ("constant.numeric", Ink::Number),
+    ("constant.language", Ink::Number),
+    ("constant.character", Ink::Number),
+    ("constant.other", Ink::Number),
+    ("keyword.operator", Ink::Text),
+    ("keyword", Ink::Keyword),
+    ("storage.modifier.lifetime", Ink::Name),
+    ("storage", Ink::Keyword),
+    ("entity.name", Ink::Name),
+    ("entity.other.attribute-name", Ink::Name),
+    ("support", Ink::Name),
+    ("variable.function", Ink::Name),
+    ("markup.inserted", Ink::Good),
+    ("markup.deleted", Ink::Danger),
+    ("markup.heading", Ink::Heading),
+    ("meta.diff.range", Ink::Accent),
+];
+
+/// Starts the thread that colours code. What comes of a job reaches the workbench as [`Msg::Coloured`].
+pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
+    let (jobs, waiting) = channel();
+    thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;
+    Ok(jobs)
+}
+
+fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
+    let mut painter = None;
+    let mut queue = VecDeque::new();
+    loop {
+        if queue.is_empty() {
+            match waiting.recv() {
+                Ok(job) => queue.push_back(job),
+                Err(_) => return,
+            }
+        }
+        queue.extend(waiting.try_iter());
+        let surplus = queue.len().saturating_sub(WAITING);
+        queue.drain(..surplus);
+        let Some(job) = queue.pop_back() else { continue };
+        let mut gone = false;
+        let mut tell = |part| gone |= to.send(Msg::Coloured(part)).is_err();
+        painter.get_or_insert_with(Painter::default).paint(&job, &mut tell);
+        if gone {
+            return;
+        }
+    }
+}
+
+/// Reads code of many languages.
+pub struct Painter {
+    languages: SyntaxSet,
+    meanings: Vec<(Scope, Ink)>,
+    states: VecDeque<(u64, ParseState, ScopeStack)>,
+}
+
+impl Default for Painter {
+    fn default() -> Self {
+        let scope = |(name, ink): &(&str, Ink)| Scope::new(name).ok().map(|scope| (scope, *ink));
+        let meanings = MEANINGS.iter().filter_map(scope).collect();
+        Self { languages: two_face::syntax::extra_newlines(), meanings, states: VecDeque::new() }
+    }
+}
+
+impl Painter {
+    /// Works out the colours of a job's lines from its first unknown one on, and tells them by parts. A language that
+    /// nobody knows has no colours.
+    pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, Tints)>)) {
+        let Some(language) = self.language(&job.language) else {
+            tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, Tints::from([]))).collect());
+            return;
+        };
+        let fresh = || (0, ParseState::new(language), ScopeStack::new());
+        let before = job.lines.get(..job.from).unwrap_or_default().iter().enumerate().rev();
+        let known = before.take(STEP * 2).find_map(|(at, (key, _))| {
+            let state = self.states.iter().find(|(of, ..)| of == key)?;
+            Some((at + 1, state.1.clone(), state.2.clone()))
+        });
+        let (start, mut state, mut stack) = known.unwrap_or_else(fresh);
+        let (mut part, mut keep) = (Vec::new(), Vec::new());
+        for (at, (key, line)) in job.lines.iter().enumerate().skip(start) {
+            let tints = self.line(line, &mut state, &mut stack);
+            if at >= job.from {
+                part.push((*key, tints));
+            }
+            let last = at + 1 == job.lines.len();
+            if last || (at + 1) % STEP == 0 {
+                keep.push((*key, state.clone(), stack.clone()));
+                tell(std::mem::take(&mut part));
+            }
+        }
+        self.states.extend(keep);
+        let surplus = self.states.len().saturating_sub(STATES);
+        self.states.drain(..surplus);
+    }
+
+    fn language(&self, name: &str) -> Option<&SyntaxReference> {
+        let name = match name {
+            "" | "text" | "txt" | "plain" | "plaintext" | "none" => return None,
+            "shell" | "console" | "zsh" | "shellsession" | "shell-session" => "sh",
+            "golang" => "go",
+            "py3" | "python3" => "py",
+            "jsonc" | "json5" | "jsonl" => "json",
+            "c#" | "csharp" => "cs",
+            "docker" => "dockerfile",
+            "postgres" | "postgresql" | "sqlite" | "mysql" => "sql",
+            "patch" => "diff",
+            "node" => "js",
+            name => name,
+        };
+        self.languages.find_syntax_by_token(name)
+    }
+
+    /// The pieces of one line. A line that cannot be read has none.
+    fn line(&self, line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> Tints {
+        let whole = format!("{line}\n");
+        let Ok(ops) = state.parse_line(&whole, &self.languages) else { return Tints::from([]) };
+        let mut pieces: Vec<(u32, Ink)> = Vec::new();
+        let mut put = |to: usize, ink: Ink| {
+            let to = u32::try_from(to.min(line.len())).unwrap_or(u32::MAX);
+            match pieces.last_mut() {
+                Some((end, _)) if *end >= to => {}
+                Some((end, last)) if *last == ink => *end = to,
+                None if to == 0 => {}
+                _ => pieces.push((to, ink)),
+            }
+        };
+        for (at, op) in &ops {
+            put(*at, self.ink(stack));
+            if stack.apply(op).is_err() {
+                return Tints::from([]);
+            }
+        }
+        put(line.len(), self.ink(stack));
+        Arc::from(pieces)
+    }
+
+    fn ink(&self, stack: &ScopeStack) -> Ink {
+        let meaning = |scope: &Scope| self.meanings.iter().find(|(of, _)| of.is_prefix_of(*scope)).map(|(_, ink)| *ink);
+        stack.as_slice().iter().rev().find_map(meaning).unwrap_or(Ink::Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::text::code::{Colours, Fence};
+    use crate::tui::text::markdown::Flow;
+    use std::rc::Rc;
+
+    fn colours(painter: &mut Painter, job: &Job) -> Vec<(u64, Tints)> {
+        let mut all = Vec::new();
+        painter.paint(job, &mut |part| all.extend(part));
+        all
+    }
+
+    #[test]
+    fn words_of_many_languages_have_their_inks() {
+        let mut painter = Painter::default();
+        let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
+                    ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
+        let rows = Flow::all(text, 80, Ink::Text);
+        let mut found = Colours::default();
+        for row in &rows {
+            found.tinted(row);
+        }
+        for job in found.jobs() {
+            let part = colours(&mut painter, &job);
+            assert_eq!(part.len(), job.lines.len() - job.from);
+            found.put(part);
+        }
+        let inks = |start: &str, word: &str| {
+            let row = rows.iter().find(|row| row.plain().starts_with(start)).unwrap();
+            let tinted = found_tinted(&found, row);
+            tinted.pieces.iter().find(|p| p.text.contains(word)).map(|p| p.ink)
+        };
+        assert_eq!(inks("// why", "why"), Some(Ink::Comment));
+        assert_eq!(inks("fn main", "fn"), Some(Ink::Keyword));
+        assert_eq!(inks("fn main", "main"), Some(Ink::Name));
+        assert_eq!(inks("fn main", "a"), Some(Ink::Name), "the first piece with an a");
+        assert_eq!(inks("fn main", "\"a\""), Some(Ink::Literal));
+        assert_eq!(inks("fn main", "42"), Some(Ink::Number));
+        assert_eq!(inks("lines */ x", "lines"), Some(Ink::Comment), "over a line's end");
+        assert_eq!(inks("lines */ x", "x"), Some(Ink::Text));
+        assert_eq!(inks("def f", "def"), Some(Ink::Keyword));
+        assert_eq!(inks("const a", "const"), Some(Ink::Keyword));
+        assert_eq!(inks("echo", "HOME"), Some(Ink::Literal));
+        assert_eq!(inks("fn x", "fn"), Some(Ink::Code), "an unknown language stays plain");
+    }
+
+    fn found_tinted(colours: &Colours, row: &crate::tui::text::Line) -> crate::tui::text::Line {
+        let mut copy = Colours::default();
+        copy.put(colours.all());
+        copy.tinted(row).unwrap()
+    }
+
+    #[test]
+    fn going_on_gives_the_same_as_at_once() {
+        let lines: Vec<String> = (0..700).map(|n| format!("let x{n} = /* {n}\n */ \"{n}\";")).collect();
+        let fence = Rc::new(Fence::new("rust"));
+        lines.iter().flat_map(|line| line.split('\n')).for_each(|line| {
+            fence.push(line);
+        });
+        let whole = fence.job_for_tests(0, 1_400);
+        let at_once = colours(&mut Painter::default(), &whole);
+        let mut painter = Painter::default();
+        let mut by_parts = Vec::new();
+        for (from, to) in [(0, 300), (300, 301), (301, 900), (900, 1_400)] {
+            by_parts.extend(colours(&mut painter, &fence.job_for_tests(from, to)));
+        }
+        assert_eq!(at_once, by_parts);
+    }
+}

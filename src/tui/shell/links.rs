@@ -1,0 +1,174 @@
+//! Between frames and terminal: cells that stand for an address are given with it (OSC 8), where the terminal knows that.
+//! Not for: which cells those are (`text::links`), or which addresses may be given at all (`text::rich`).
+
+use crate::tui::text::links::Links;
+use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
+use ratatui::buffer::Cell;
+use ratatui::layout::{Position, Size};
+use ratatui::style::Color;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// Cells of one frame, all of the same address or of none.
+type Run = (Option<Rc<str>>, Vec<(u16, u16, Cell)>);
+
+/// Draws to a terminal, links and all.
+pub(crate) struct Linking<W: Write> {
+    inner: CrosstermBackend<W>,
+    links: Option<Links>,
+}
+
+impl<W: Write> Linking<W> {
+    /// Without a table of links nothing is ever given.
+    pub(crate) fn new(out: W, links: Option<Links>) -> Self {
+        Self { inner: CrosstermBackend::new(out), links }
+    }
+}
+
+/// Whether the terminal is known to handle OSC 8, by what it says of itself. A multiplexer may pass it on or not.
+pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
+    let said = |name: &str| env(name).unwrap_or_default();
+    let term = said("TERM");
+    if env("TMUX").is_some()
+        || env("STY").is_some()
+        || ["screen", "tmux", "dumb", "linux"].iter().any(|t| term.starts_with(t))
+    {
+        return false;
+    }
+    let programs = ["iTerm.app", "WezTerm", "ghostty", "vscode", "Hyper", "rio", "Tabby"];
+    let terms = ["xterm-kitty", "xterm-ghostty", "foot", "alacritty", "wezterm", "contour"];
+    programs.contains(&said("TERM_PROGRAM").as_str())
+        || terms.iter().any(|known| term.starts_with(known))
+        || ["KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM"].iter().any(|name| env(name).is_some())
+        || said("VTE_VERSION").parse::<u32>().is_ok_and(|version| version >= 5_000)
+}
+
+/// Cells by the address that they stand for; the number of it is taken out of them.
+fn runs<'a>(links: &Links, content: impl Iterator<Item = (u16, u16, &'a Cell)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (x, y, cell) in content {
+        let mut cell = cell.clone();
+        let address = match cell.underline_color {
+            Color::Rgb(a, b, c) => links.address([a, b, c]),
+            _ => None,
+        };
+        cell.underline_color = Color::Reset;
+        match runs.last_mut() {
+            Some((last, cells)) if *last == address => cells.push((x, y, cell)),
+            _ => runs.push((address, vec![(x, y, cell)])),
+        }
+    }
+    runs
+}
+
+impl<W: Write> Backend for Linking<W> {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        let Some(links) = self.links.clone() else { return self.inner.draw(content) };
+        for (address, cells) in runs(&links, content) {
+            let cells = cells.iter().map(|(x, y, cell)| (*x, *y, cell));
+            match address {
+                Some(address) => {
+                    write!(self.inner, "\x1b]8;;{address}\x1b\\")?;
+                    self.inner.draw(cells)?;
+                    write!(self.inner, "\x1b]8;;\x1b\\")?;
+                }
+                None => self.inner.draw(cells)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn append_lines(&mut self, n: u16) -> io::Result<()> {
+        self.inner.append_lines(n)
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        self.inner.hide_cursor()
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        self.inner.show_cursor()
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        self.inner.get_cursor_position()
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        self.inner.set_cursor_position(position)
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.inner.clear()
+    }
+
+    fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
+        self.inner.clear_region(clear_type)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        self.inner.size()
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        self.inner.window_size()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Backend::flush(&mut self.inner)
+    }
+}
+
+impl<W: Write> Write for Linking<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Write::flush(&mut self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+
+    #[test]
+    fn cells_of_an_address_stand_between_its_marks() {
+        let links = Links::default();
+        let [a, b, c] = links.number(&Rc::from("https://a.example")).unwrap();
+        let mut buf = Buffer::empty(Rect::new(0, 0, 5, 1));
+        buf.set_string(0, 0, "a bc", ratatui::style::Style::default());
+        buf[(2, 0)].underline_color = Color::Rgb(a, b, c);
+        let mut out = Vec::new();
+        let cells = |buf: &Buffer| (0..4_u16).map(|x| (x, 0, buf[(x, 0)].clone())).collect::<Vec<_>>();
+        let cells = cells(&buf);
+        let mut backend = Linking::new(&mut out, Some(links));
+        backend.draw(cells.iter().map(|(x, y, cell)| (*x, *y, cell))).unwrap();
+        let said = String::from_utf8(out).unwrap();
+        let start = said.find("\x1b]8;;https://a.example\x1b\\").unwrap();
+        let end = said.find("\x1b]8;;\x1b\\").unwrap();
+        assert!(said[start..end].contains('b') && !said[..start].contains('b'), "{said:?}");
+        assert!(said[end..].contains('c'));
+        assert!(!said.contains("58;2") && !said.contains("58:2"), "the number is no colour: {said:?}");
+    }
+
+    #[test]
+    fn only_terminals_that_say_so_get_links() {
+        let env = |pairs: &[(&str, &str)]| {
+            let pairs: Vec<(String, String)> = pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            known(&move |name: &str| pairs.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))
+        };
+        assert!(env(&[("TERM", "xterm-kitty")]) && env(&[("VTE_VERSION", "7600"), ("TERM", "xterm-256color")]));
+        assert!(!env(&[("TERM", "xterm-256color")]) && !env(&[]));
+        assert!(!env(&[("TERM", "tmux-256color"), ("VTE_VERSION", "7600")]));
+        assert!(!env(&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")]));
+    }
+}

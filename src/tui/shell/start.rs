@@ -1,0 +1,91 @@
+//! What the workbench is started with, from the configuration.
+//! And the one question that may come before the screen does.
+//! Not for: anything that changes while it runs.
+
+use super::{configuration, links};
+use crate::config::load::Config;
+use crate::config::panes::Arrangements;
+use crate::config::settings::LinksWish;
+use crate::domain::base::damage::{Damage, StartWith};
+use crate::domain::base::safe_text::Safe;
+use crate::tui::Setup;
+use std::io::{self, IsTerminal as _, Write as _};
+
+impl Setup {
+    /// The setup for a configuration and the command line's choices.
+    #[must_use]
+    pub fn new(config: &Config, session: Option<String>, branch: Option<String>, demo: bool) -> Self {
+        let light = configuration::ground_by_env(config);
+        let (keymap, themes, problems) = configuration::look(config, light);
+        Self {
+            keymap,
+            themes,
+            screen: config.settings.screen.clone(),
+            arrangements: if demo { Arrangements::default() } else { Arrangements::load(&config.paths.screen_file()) },
+            may_ask: configuration::may_ask(config),
+            session,
+            branch,
+            first_start: config.start_profile().is_none() && !demo,
+            demo,
+            policies: config.policies.keys().cloned().collect(),
+            links: match config.settings.screen.links {
+                LinksWish::Auto => links::known(&|name| config.env.get(name)),
+                LinksWish::On => true,
+                LinksWish::Off => false,
+            },
+            notices: config.notes.iter().cloned().chain(problems).collect(),
+            config: Some(config.clone()),
+        }
+    }
+}
+
+/// Asks, before the screen is taken, what becomes of a damaged store. Nothing when it is to stay as it is, or when there
+/// is no terminal to ask on.
+#[must_use]
+pub fn ask_about(damage: &Damage) -> Option<StartWith> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return None;
+    }
+    let mut err = io::stderr();
+    write!(err, "{}", Safe::text(&question(damage))).and_then(|()| err.flush()).ok()?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).ok()?;
+    chosen(&line, damage)
+}
+
+fn question(damage: &Damage) -> String {
+    let mut text = format!("{}\n{}\n", damage.what(), damage.backups_sentence());
+    if !damage.backups.is_empty() {
+        text.push_str("  [b] move it aside, as it is, and start from the newest backup\n");
+    }
+    text.push_str("  [n] move it aside, as it is, and start empty\n  [q] leave everything as it is and quit\n? [q] ");
+    text
+}
+
+fn chosen(line: &str, damage: &Damage) -> Option<StartWith> {
+    match line.trim().to_lowercase().as_str() {
+        "b" if !damage.backups.is_empty() => Some(StartWith::Backup),
+        "n" => Some(StartWith::Empty),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::damage::BackupCard;
+
+    #[test]
+    fn only_a_clear_word_moves_anything() {
+        let mut damage = Damage { path: "/p".into(), why: "bad\u{1b}[31m".into(), backups: Vec::new() };
+        assert!(!question(&damage).contains("[b]") && question(&damage).contains("no backup"));
+        assert_eq!(chosen("b\n", &damage), None);
+        damage.backups.push(BackupCard { path: "/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 1 });
+        assert!(question(&damage).contains("[b]") && question(&damage).contains("2026-01-01"));
+        assert_eq!(chosen(" B \n", &damage), Some(StartWith::Backup));
+        assert_eq!(chosen("n", &damage), Some(StartWith::Empty));
+        for nothing in ["", "\n", "q\n", "y\n", "nb"] {
+            assert_eq!(chosen(nothing, &damage), None, "{nothing:?}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What the workbench looks like beside its frames: theme, title, and what of it is kept in the person's files.
+//! Not for: themes themselves (`theme`) or reading the configuration (`configuration`).
+
+use super::terminal;
+use crate::config::settings::AUTO;
+use crate::tui::Bench;
+use crate::tui::model::title::title;
+use crate::tui::msg::{Cmd, Msg};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+impl Bench {
+    /// What touches the person's files. The demo leaves none behind.
+    pub(crate) fn perform_on_files(&mut self, cmd: Cmd) -> io::Result<()> {
+        if let Cmd::SaveUnsaved(path, text) = cmd {
+            let result = save(&path, &text).map_err(|error| error.to_string());
+            return self.take(Msg::Unsaved(path, result));
+        }
+        let Some(reading) = &mut self.reading else { return Ok(()) };
+        let news = match cmd {
+            Cmd::KeepTheme(name) => Some(Msg::Written(reading.keep_theme(&name))),
+            Cmd::KeepPanes if !self.model.facts.demo => {
+                let kept = self.model.arrangements.save(&reading.screen_file());
+                let why = |why| format!("How the screen is arranged could not be kept for the next start: {why}.");
+                kept.err().map(|error| Msg::Written(Err(why(error))))
+            }
+            Cmd::Reload(asked) => reading.again(asked, self.themes.light).map(|read| {
+                Msg::Reloaded(read.map(|(fresh, themes)| {
+                    (self.themes, self.painted) = (themes, None);
+                    Box::new(fresh)
+                }))
+            }),
+            _ => None,
+        };
+        match news {
+            Some(msg) => self.take(msg),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes up the theme that is to be shown, and the title.
+    pub(crate) fn dress(&mut self) -> io::Result<()> {
+        let wanted = self.model.shown_theme();
+        if self.painted.as_deref() != Some(wanted) {
+            let wanted = wanted.to_owned();
+            self.theme = self.themes.get(&wanted).0;
+            if wanted == AUTO {
+                self.ask_ground()?;
+            }
+            self.painted = Some(wanted);
+        }
+        if !self.model.screen.title {
+            return if self.titled.take().is_some() { terminal::untitle() } else { Ok(()) };
+        }
+        let now = title(&self.model, self.themes.ascii);
+        if self.titled.as_deref() != Some(now.as_str()) {
+            terminal::title(&now)?;
+            self.titled = Some(now);
+        }
+        Ok(())
+    }
+}
+
+/// The file that is offered for what the store could not take.
+pub(crate) fn save_to() -> String {
+    let name = format!("pleach-unsaved-{}.jsonl", jiff::Zoned::now().strftime("%Y-%m-%dT%H%M%S"));
+    std::env::temp_dir().join(name).display().to_string()
+}
+
+/// A new file that only its owner can read; one that is there is not overwritten, and one that is not whole does not stay.
+fn save(path: &str, text: &str) -> io::Result<()> {
+    let home = path.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
+    let path = home.unwrap_or_else(|| path.into());
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.inspect_err(|_| drop(std::fs::remove_file(&path)))
+}

@@ -1,0 +1,227 @@
+//! What the operating system has to say, outside the input thread: signals, job control, a terminal that is gone.
+//! Not for: modes of the terminal (`terminal`). Everything here is of Unix; elsewhere it does nothing.
+
+#[cfg(unix)]
+pub(crate) use unix::{gone, lend, suspend, wake_reader, watch};
+
+#[cfg(not(unix))]
+pub(crate) fn watch(_to: std::sync::mpsc::Sender<crate::tui::msg::Msg>) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn suspend() -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn gone() -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+pub(crate) fn lend() {}
+
+#[cfg(not(unix))]
+pub(crate) fn wake_reader() {}
+
+#[cfg(unix)]
+mod unix {
+    use crate::tui::msg::Msg;
+    use crate::tui::shell::terminal;
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::process::{Pid, Signal, getpgrp, getpid, kill_current_process_group, kill_process};
+    use rustix::termios::tcgetpgrp;
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::Sender;
+    use std::task::Poll;
+    use std::thread;
+    use std::time::Duration;
+    use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
+
+    /// How long the program may take to end by itself once its terminal is gone.
+    const GRACE: Duration = Duration::from_millis(700);
+    /// How long it may take when it was only asked to end.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    /// The exit code of a program whose terminal is gone.
+    const GONE: i32 = 129;
+
+    /// Watches signals and the terminal from two threads.
+    pub(crate) fn watch(to: Sender<Msg>) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let gone = to.clone();
+        // Listening begins here and not in the thread: a signal that came before would leave the terminal as it is.
+        let heard = {
+            let _inside = runtime.enter();
+            Heard::listen()?
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(heard, to)))?;
+        thread::Builder::new().name("watchdog".to_owned()).spawn(move || watchdog(&gone))?;
+        Ok(())
+    }
+
+    /// The signals that are listened to.
+    struct Heard {
+        hup: Listener,
+        int: Listener,
+        term: Listener,
+        cont: Listener,
+        tstp: Listener,
+        others: Vec<(i32, Listener)>,
+    }
+
+    /// Signals that end a program which does not listen; a terminal would be left as the workbench had it.
+    const OTHERS: [Signal; 8] = [
+        Signal::QUIT,
+        Signal::USR1,
+        Signal::USR2,
+        Signal::ALARM,
+        Signal::VTALARM,
+        Signal::PROF,
+        Signal::XCPU,
+        Signal::TRAP,
+    ];
+
+    impl Heard {
+        fn listen() -> io::Result<Self> {
+            let other = |it: Signal| Some((it.as_raw(), signal(SignalKind::from_raw(it.as_raw())).ok()?));
+            Ok(Self {
+                hup: signal(SignalKind::hangup())?,
+                int: signal(SignalKind::interrupt())?,
+                term: signal(SignalKind::terminate())?,
+                cont: signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
+                tstp: signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?,
+                others: OTHERS.into_iter().filter_map(other).collect(),
+            })
+        }
+    }
+
+    /// The number of the next of the other signals.
+    async fn other(listeners: &mut [(i32, Listener)]) -> i32 {
+        std::future::poll_fn(|context| {
+            let mut each = listeners.iter_mut();
+            let came = each.find_map(|(number, it)| it.poll_recv(context).is_ready().then_some(*number));
+            came.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    async fn signals(mut heard: Heard, to: Sender<Msg>) {
+        loop {
+            let msg = tokio::select! {
+                _ = heard.hup.recv() => Msg::Signal(1),
+                _ = heard.int.recv() => {
+                    if LENT.load(Ordering::SeqCst) {
+                        continue;
+                    }
+                    Msg::Signal(2)
+                }
+                _ = heard.term.recv() => Msg::Signal(15),
+                number = other(&mut heard.others) => {
+                    // Ctrl+\ in another program that has the terminal is that program's.
+                    if number == Signal::QUIT.as_raw() && LENT.load(Ordering::SeqCst) {
+                        continue;
+                    }
+                    Msg::Signal(number)
+                }
+                _ = heard.cont.recv() => {
+                    if LENT.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
+                        continue;
+                    }
+                    Msg::Resumed
+                }
+                _ = heard.tstp.recv() => {
+                    if LENT.load(Ordering::SeqCst) {
+                        let _ = kill_current_process_group(Signal::STOP);
+                        continue;
+                    }
+                    Msg::Suspend
+                }
+            };
+            let number = if let Msg::Signal(number) = msg { Some(number) } else { None };
+            if to.send(msg).is_err() {
+                return;
+            }
+            if let Some(number) = number {
+                thread::spawn(move || {
+                    thread::sleep(if number == 1 { GRACE } else { PATIENCE });
+                    leave(128 + number);
+                });
+            }
+        }
+    }
+
+    /// The library that reads keys waits for ever, or spins, when the terminal is gone; so somebody else must look.
+    fn watchdog(to: &Sender<Msg>) {
+        let tty = io::stdin();
+        loop {
+            let mut fds = [PollFd::new(&tty, PollFlags::empty())];
+            match poll(&mut fds, None) {
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => return,
+            }
+            if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+                let _ = to.send(Msg::Signal(1));
+                thread::sleep(GRACE);
+                leave(GONE);
+            }
+            if fds[0].revents().contains(PollFlags::NVAL) {
+                return;
+            }
+        }
+    }
+
+    /// While the terminal is lent to another program, its keys' signals are that program's.
+    static LENT: AtomicBool = AtomicBool::new(false);
+
+    /// The terminal is lent until this is dropped.
+    pub(crate) struct Lent;
+
+    impl Drop for Lent {
+        fn drop(&mut self) {
+            LENT.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Lends the terminal: an interrupt is not ours, a stop stops both.
+    pub(crate) fn lend() -> Lent {
+        LENT.store(true, Ordering::SeqCst);
+        Lent
+    }
+
+    /// Wakes the thread that reads keys, as a change of the terminal's size does.
+    pub(crate) fn wake_reader() {
+        let _ = kill_process(getpid(), Signal::WINCH);
+    }
+
+    /// Whether the terminal is gone.
+    pub(crate) fn gone() -> bool {
+        let tty = io::stdin();
+        let mut fds = [PollFd::new(&tty, PollFlags::empty())];
+        let at_once = rustix::event::Timespec::default();
+        poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    }
+
+    fn leave(code: i32) -> ! {
+        terminal::switch_off();
+        std::process::exit(code)
+    }
+
+    /// Whether the shell has this job in the foreground; an error when the terminal is gone.
+    fn foreground() -> io::Result<bool> {
+        let group: Pid = tcgetpgrp(io::stdin())?;
+        Ok(group == getpgrp())
+    }
+
+    /// Gives the terminal back and stops the whole job, until the shell brings it to the foreground again.
+    pub(crate) fn suspend() -> io::Result<()> {
+        terminal::switch_off();
+        kill_current_process_group(Signal::STOP)?;
+        while !foreground()? {
+            kill_current_process_group(Signal::STOP)?;
+        }
+        terminal::switch_on()
+    }
+}

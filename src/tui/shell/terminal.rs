@@ -1,0 +1,267 @@
+//! The terminal as a guest has it: what is switched on when entering is switched off on every way out.
+//! Not for: signals and job control (`system`) or what is drawn (`view`).
+
+use super::links::Linking;
+use crate::config::settings::Notify;
+use crate::tui::text::links::Links;
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
+};
+use crossterm::{Command, QueueableCommand};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use std::io::{self, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that a terminal surely takes as one OSC 52.
+const CLIPBOARD: usize = 74_000;
+
+static INSIDE: AtomicBool = AtomicBool::new(false);
+static MOUSE: AtomicBool = AtomicBool::new(false);
+/// Whether the title is ours: the one before it lies on the terminal's own stack.
+static TITLE: AtomicBool = AtomicBool::new(false);
+
+/// Presses, drags and the wheel, in the form without limits; not every movement, which would wake us all the time.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
+static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
+
+/// The screen that frames are drawn to.
+pub(crate) struct Screen {
+    terminal: Terminal<Linking<Pen>>,
+    area: Rect,
+    failed: Arc<Mutex<Option<io::Error>>>,
+}
+
+/// Collects a frame and hands it over in one write. A failure is kept for `draw` and not returned: the library that
+/// draws would print it when it is dropped, and where the terminal is gone printing is a panic.
+struct Pen {
+    out: Stdout,
+    held: Vec<u8>,
+    failed: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl Write for Pen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Half a frame that a panic left must not follow the terminal's own modes onto the main screen.
+        if !INSIDE.load(Ordering::SeqCst) {
+            self.held.clear();
+            return Ok(());
+        }
+        let result = self.out.write_all(&self.held).and_then(|()| self.out.flush());
+        self.held.clear();
+        if let Err(why) = result {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        }
+        Ok(())
+    }
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    pub(crate) fn enter(links: Option<Links>) -> io::Result<Self> {
+        switch_on()?;
+        let (width, height) = crossterm::terminal::size()?;
+        let area = Rect { x: 0, y: 0, width, height };
+        let failed = Arc::default();
+        let pen = Pen { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
+        let backend = Linking::new(pen, links);
+        let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
+        Ok(Self { terminal, area, failed })
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> (u16, u16) {
+        (self.area.width, self.area.height)
+    }
+
+    /// The terminal has another size; the next frame is drawn whole.
+    pub(crate) fn resize(&mut self, width: u16, height: u16) -> io::Result<()> {
+        if (width, height) != self.size() {
+            self.area = Rect { x: 0, y: 0, width, height };
+            self.terminal.resize(self.area)?;
+        }
+        Ok(())
+    }
+
+    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor is and wait for the
+    /// answer, which the input thread takes.)
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        self.terminal.resize(self.area)
+    }
+
+    /// Draws a frame; terminals that can show it at once.
+    pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+        self.terminal.backend_mut().queue(BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
+        self.terminal.backend_mut().queue(EndSynchronizedUpdate)?;
+        Write::flush(self.terminal.backend_mut())?;
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+fn ansi(out: &mut String, command: impl Command) {
+    let _ = command.write_ansi(out);
+}
+
+/// Raw mode, the other screen, bracketed paste, distinct keys; the cursor is drawn by the text area.
+pub(crate) fn switch_on() -> io::Result<()> {
+    enable_raw_mode()?;
+    INSIDE.store(true, Ordering::SeqCst);
+    let mut out = String::new();
+    ansi(&mut out, EnterAlternateScreen);
+    ansi(&mut out, EnableBracketedPaste);
+    ansi(&mut out, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES));
+    ansi(&mut out, EnableFocusChange);
+    ansi(&mut out, Hide);
+    if MOUSE.load(Ordering::SeqCst) {
+        out.push_str(MOUSE_ON);
+    }
+    write(&out)
+}
+
+/// Gives the terminal back. Safe to call from anywhere, as often as one likes; only the first call does something.
+pub(crate) fn switch_off() {
+    if !INSIDE.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = String::new();
+    ansi(&mut out, EndSynchronizedUpdate);
+    if MOUSE.load(Ordering::SeqCst) {
+        out.push_str(MOUSE_OFF);
+    }
+    if TITLE.swap(false, Ordering::SeqCst) {
+        // Where there is no stack of titles, an empty one makes the terminal show its own.
+        out.push_str("\x1b]2;\x1b\\\x1b[23;2t");
+    }
+    ansi(&mut out, DisableFocusChange);
+    ansi(&mut out, PopKeyboardEnhancementFlags);
+    ansi(&mut out, DisableBracketedPaste);
+    ansi(&mut out, LeaveAlternateScreen);
+    ansi(&mut out, Show);
+    let _ = write(&out);
+    let _ = disable_raw_mode();
+}
+
+/// Takes the mouse, or leaves it to the terminal.
+pub(crate) fn mouse(on: bool) -> io::Result<()> {
+    if MOUSE.swap(on, Ordering::SeqCst) == on {
+        return Ok(());
+    }
+    write(if on { MOUSE_ON } else { MOUSE_OFF })
+}
+
+/// Gives the terminal's window a title; the one before it comes back with [`switch_off`]. The text is sanitised already.
+pub(crate) fn title(text: &str) -> io::Result<()> {
+    if !INSIDE.load(Ordering::SeqCst) {
+        return Ok(());
+    }
+    let save = if TITLE.swap(true, Ordering::SeqCst) { "" } else { "\x1b[22;2t" };
+    write(&format!("{save}\x1b]2;{}\x1b\\", quiet(text)))
+}
+
+/// Gives the title back while the screen stays.
+pub(crate) fn untitle() -> io::Result<()> {
+    if TITLE.swap(false, Ordering::SeqCst) { write("\x1b]2;\x1b\\\x1b[23;2t") } else { Ok(()) }
+}
+
+/// Tells a person who looks elsewhere. The text is sanitised already.
+pub(crate) fn notify(how: Notify, text: &str) -> io::Result<()> {
+    match how {
+        Notify::Off => Ok(()),
+        Notify::Bell => write("\x07"),
+        Notify::Osc9 => write(&format!("\x1b]9;{}\x1b\\", quiet(text))),
+        Notify::Osc777 => write(&format!("\x1b]777;notify;pleach;{}\x1b\\", quiet(text).replace(';', ","))),
+    }
+}
+
+/// Asks the terminal for its ground. The answer comes as keys, if one comes (see `input`).
+pub(crate) fn ask_ground() -> io::Result<()> {
+    write("\x1b]11;?\x1b\\")
+}
+
+/// A last net: nothing can end the sequence that a text stands in.
+fn quiet(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// A panic of this thread gives the terminal back before its words are printed. A panic elsewhere must not touch the
+/// screen; whoever waits for that thread says what became of it, and the log has the words.
+pub(crate) fn guard_panics() {
+    let before = std::panic::take_hook();
+    let mine = std::thread::current().id();
+    std::panic::set_hook(Box::new(move |panic| {
+        let here = std::thread::current();
+        if here.id() == mine {
+            switch_off();
+            tracing::error!("{panic}");
+        } else if INSIDE.load(Ordering::SeqCst) {
+            let words = format!("thread {}: {panic}", here.name().unwrap_or("without a name"));
+            tracing::error!("{words}");
+            *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = words;
+            return;
+        }
+        before(panic);
+    }));
+}
+
+/// The words of the last panic of another thread.
+pub(crate) fn last_panic() -> String {
+    ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Copies a text: by the terminal where it is short enough, else into a file. Says which.
+pub(crate) fn copy(text: &str) -> String {
+    if text.len() <= CLIPBOARD && INSIDE.load(Ordering::SeqCst) {
+        let mut out = String::new();
+        ansi(&mut out, CopyToClipboard::to_clipboard_from(text));
+        if write(&out).is_ok() {
+            return format!("Copied {} bytes by the terminal (OSC 52).", text.len());
+        }
+    }
+    match into_file(text) {
+        Ok(path) => format!("Too long for the terminal's clipboard; it is in {path}."),
+        Err(why) => format!("It could not be copied: {why}."),
+    }
+}
+
+fn into_file(text: &str) -> io::Result<String> {
+    let dir = std::env::temp_dir();
+    for n in 0..1_000 {
+        let path = dir.join(format!("pleach-copy-{}-{n}.txt", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Ok(mut file) => {
+                file.write_all(text.as_bytes())?;
+                return Ok(path.display().to_string());
+            }
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Err(io::Error::other("no free file name"))
+}
