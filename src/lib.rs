@@ -40,7 +40,7 @@
 //! | [`cli`] | the command line | domain, config, `engine::api` |
 //!
 //! `tests/architecture.rs` holds this table and fails the build on any other edge, on a file without a header, on a file
-//! over 500 lines, and on guests in the wrong room (SQLite only in the store, the terminal only in the workbench, the
+//! over 500 lines, on a folder of more than 22 files, and on guests in the wrong room (SQLite only in the store, the terminal only in the workbench, the
 //! network only in `llm`, no clock or file in the planner, the screen's update or its views).
 //!
 //! # A turn's journey
@@ -85,7 +85,8 @@
 //! * a source of context: a [`Section`](domain::planning::policy::Section), a block in `engine::plans::input_builder`
 //! * an action or key: `config/keymap.toml` and the table of actions; help, palette and conflicts follow
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
-//! * a panel: one file each in `tui::model`, `tui::update`, `tui::view`
+//! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, and one line in `tui::screens`
+//! * a panel beside the chat: `tui::chat`
 //! * a server's peculiarity: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records
 //! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`, its table in `code::parse::spec`

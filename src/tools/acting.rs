@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// What the tools that act may do.
 #[derive(Clone, Debug)]
 pub struct Acting {
-    /// The program that [`crate::tools::sandbox::main`](crate::tools::sandbox::main) is reached by; this program where it is missing.
+    /// The program that [`crate::tools::sandbox::main`] is reached by; this program where it is missing.
     pub program: Option<PathBuf>,
     /// Commands may use the network.
     pub network: bool,
