@@ -29,7 +29,7 @@ use pleach::domain::call::retrieval_set::SkipWhy;
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason};
-use pleach::engine::api::{Answer, Event, Planned, Request};
+use pleach::engine::api::{Answer, BranchRequest, Event, PlanRequest, Planned, Request, SessionRequest};
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::{OpenOptions, Store};
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ fn start(store: &Path) -> (Bench, Client) {
 /// Opens a session; gives its branch.
 fn open(client: &mut Client, title: &str) -> BranchId {
     let session = Some(title.to_owned());
-    match client.must(Request::OpenSession { session, branch: None, create: false }) {
+    match client.must(Request::Session(SessionRequest::Open { session, branch: None, create: false })) {
         Answer::Opened(view) => view.current,
         other => panic!("{other:?}"),
     }
@@ -119,7 +119,7 @@ fn open(client: &mut Client, title: &str) -> BranchId {
 
 fn mode(client: &mut Client, branch: BranchId, mode: Mode) {
     let overrides = pleach::domain::conversation::branch::Overrides { mode: Some(mode), ..Default::default() };
-    client.must(Request::Override { branch, overrides });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
 }
 
 /// The first plan with a look: every message is indexed.
@@ -187,14 +187,14 @@ fn looked(client: &mut Client, stops: bool, dice: &mut Dice) -> (Vec<Duration>, 
     for _ in 0..SAMPLES {
         let query = fill::question(dice, stops);
         let since = Instant::now();
-        let wish = Request::Retrieve {
+        let wish = Request::Plan(PlanRequest::Retrieve {
             session: Some(fill::LONG.to_owned()),
             branch: None,
             query,
             at: None,
             budget: Some(4_000),
             anyway: true,
-        };
+        });
         let Answer::Retrieved(found) = client.must(wish) else { panic!("no answer") };
         whole.push(since.elapsed());
         alone.push(Duration::from_micros(found.set.elapsed_us));

@@ -21,7 +21,7 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::summary::accepted::CapsuleKind;
 use pleach::domain::summary::draft::{AnchorKind, By, CapsuleDraft, SALIENT, SourceTurn};
-use pleach::engine::api::{Act, Answer, Condense, Item, Request};
+use pleach::engine::api::{Act, Answer, BranchRequest, Condense, Item, PlanRequest, Request};
 use std::sync::Arc;
 use support::bench::{Bench, Client, Model, message};
 
@@ -112,7 +112,7 @@ fn talk() -> Vec<(String, String)> {
 }
 
 fn add(client: &mut Client, branch: BranchId, role: Role, text: &str) -> NodeId {
-    match client.must(Request::AddMessage { branch, role, text: text.to_owned() }) {
+    match client.must(Request::Branch(BranchRequest::AddMessage { branch, role, text: text.to_owned() })) {
         Answer::Added(head) => head.id,
         other => panic!("{other:?}"),
     }
@@ -122,7 +122,7 @@ fn add(client: &mut Client, branch: BranchId, role: Role, text: &str) -> NodeId 
 fn request(client: &mut Client, branch: BranchId) -> String {
     let plan = client.whole_plan(branch, &message("and now?"));
     assert!(plan.est_total <= plan.budget.prompt);
-    let Answer::Text(body) = client.must(Request::WireText { branch }) else { panic!("no text") };
+    let Answer::Text(body) = client.must(Request::Plan(PlanRequest::WireText { branch })) else { panic!("no text") };
     let body: serde_json::Value = serde_json::from_str(&body).unwrap();
     let said = body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str());
     said.collect::<Vec<_>>().join("\n")
@@ -186,7 +186,7 @@ fn main() {
         add(&mut client, branch, Role::Assistant, answered);
         if index % (each * 2) == each / 2 && pinned.len() < 8 {
             let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
-            client.must(Request::Mark { branch, items: vec![Item::TurnOf(user)], act });
+            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(user)], act }));
             pinned.push((asked.clone(), answered.clone()));
         }
         if index < 8 || (index - 8) % each != each - 1 || done == COMPACTIONS {

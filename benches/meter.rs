@@ -34,7 +34,7 @@ impl<'a> Server<'a> {
 
 /// Words of a kind: prose, Rust, JSON, Chinese, Japanese and Korean, a table with signs, and a mixture.
 fn content(turn: usize) -> String {
-    const RUST: &str = include_str!("../src/domain/meter.rs");
+    const RUST: &str = include_str!("../src/domain/call/meter.rs");
     const PROSE: &str = include_str!("../README.md");
     let piece = |text: &str, from: usize, chars: usize| text.chars().skip(from).take(chars).collect::<String>();
     let json = |count: usize| {

@@ -23,7 +23,7 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::branch::Overrides;
-use pleach::engine::api::Request;
+use pleach::engine::api::{BranchRequest, Request};
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
@@ -69,7 +69,10 @@ fn talk(budget: u32, turns: usize) {
         });
     });
     let branch = client.session();
-    client.must(Request::Override { branch, overrides: Overrides { budget: Some(budget), ..Overrides::default() } });
+    client.must(Request::Branch(BranchRequest::Override {
+        branch,
+        overrides: Overrides { budget: Some(budget), ..Overrides::default() },
+    }));
     let mut before = (Figures::default(), cpu());
     for turn in 1..=turns {
         client.say(branch, &words(turn * 2 + 1, 60));

@@ -10,7 +10,9 @@ use pleach::config::load::{Environment, Sources, load};
 use pleach::config::settings::CallOverrides;
 use pleach::domain::base::ids::BranchId;
 use pleach::engine::Engine;
-use pleach::engine::api::{Answer, Draft, DraftKind, Event, Events, Request, Ticket};
+use pleach::engine::api::{
+    Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionRequest, Ticket, TurnRequest,
+};
 use pleach::engine::startup::wiring;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -100,7 +102,7 @@ impl Screen {
     }
 
     fn session(&mut self) -> BranchId {
-        let mine = self.send(Request::NewSession { title: "soak".into() });
+        let mine = self.send(Request::Session(SessionRequest::New { title: "soak".into() }));
         loop {
             match self.events.recv_timeout(PATIENCE).expect("a session") {
                 Event::Answer { ticket, result } if ticket == mine => match result.unwrap() {
@@ -115,8 +117,8 @@ impl Screen {
     /// One turn as the workbench does it: a plan is drawn, then it is sent.
     fn turn(&mut self, branch: BranchId, words: &str) {
         let draft = Draft { text: words.into(), kind: DraftKind::Message, ..Draft::default() };
-        self.send(Request::Replan { branch, generation: self.next + 1, draft: draft.clone() });
-        self.send(Request::Ask { branch, draft, plan: None });
+        self.send(Request::Plan(PlanRequest::Replan { branch, generation: self.next + 1, draft: draft.clone() }));
+        self.send(Request::Turn(TurnRequest::Ask { branch, draft, plan: None }));
         loop {
             match self.events.recv_timeout(PATIENCE).expect("the end of a turn") {
                 Event::TurnClosed { branch: whose, failure, .. } if whose == branch => {

@@ -35,7 +35,7 @@ use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::message::Node;
 use pleach::domain::planning::plan::ContextPlan;
-use pleach::engine::api::{Answer, Event, Planned, Request, Ticket};
+use pleach::engine::api::{Answer, Event, Planned, Request, SessionRequest, Ticket};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
 use pleach::tui::theme::Theme;
@@ -121,11 +121,11 @@ impl Bench {
     fn take(&mut self, cmds: Vec<Cmd>) {
         for cmd in cmds {
             match cmd {
-                Cmd::Send(ticket, Request::Bodies { nodes }) => {
+                Cmd::Send(ticket, Request::Session(SessionRequest::Bodies { nodes })) => {
                     let found = nodes.iter().filter_map(|id| self.bodies.get(id).cloned()).collect();
                     self.event(Event::Answer { ticket, result: Ok(Answer::Bodies(found)) });
                 }
-                Cmd::Send(ticket, Request::OpenSession { .. }) => self.open = Some(ticket),
+                Cmd::Send(ticket, Request::Session(SessionRequest::Open { .. })) => self.open = Some(ticket),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use crate::support::live::Live;
 use pleach::config::policies;
 use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::tokens::Encoding;
-use pleach::engine::api::{Answer, Request};
+use pleach::engine::api::{Answer, Request, SessionRequest};
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::{OpenOptions, Store};
 use std::path::Path;
@@ -120,7 +120,7 @@ pub(crate) fn search(messages: usize, kept: Option<&Path>) {
         let line = question(&mut Dice(seed + 7), seed % 2 == 0);
         let line: String = line.split(' ').take(3).collect::<Vec<_>>().join(" ");
         let ends: Vec<usize> = line.char_indices().map(|(at, c)| at + c.len_utf8()).skip(1).collect();
-        let find = |end: usize| Request::Find { line: line[..end].to_owned(), limit: 100 };
+        let find = |end: usize| Request::Session(SessionRequest::Find { line: line[..end].to_owned(), limit: 100 });
         for end in &ends {
             let since = Instant::now();
             match client.must(find(*end)) {

@@ -7,7 +7,10 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::planning::plan::Blocked;
 use crate::domain::tool::consent::Rule;
 use crate::domain::tool::rerun::AgainState;
-use crate::engine::api::{Answer, Door, Draft, Event, Events, Named, Planned, Request, SessionView, Ticket, TraceAct};
+use crate::engine::api::{
+    Answer, Door, Draft, Event, Events, Named, PlanRequest, Planned, Request, SessionRequest, SessionView, Ticket,
+    ToolRequest, TraceAct, TurnRequest,
+};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -141,14 +144,19 @@ impl<'a> Client<'a> {
             }
             Event::Asks { branch, asking: Some(asking) } => {
                 if let Some(consent) = super::consent::word(io, &self.rules, asking) {
-                    self.send(Request::Consent { branch: *branch, index: asking.index, consent, always: None });
+                    self.send(Request::Turn(TurnRequest::Consent {
+                        branch: *branch,
+                        index: asking.index,
+                        consent,
+                        always: None,
+                    }));
                 }
             }
             Event::Again(view) => {
                 if let AgainState::Asks(asking) = &view.state
                     && let Some(consent) = super::consent::word(io, &self.rules, asking)
                 {
-                    self.send(Request::Traces(TraceAct::Word { consent, always: None }));
+                    self.send(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always: None })));
                 }
             }
             Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
@@ -173,7 +181,8 @@ impl<'a> Client<'a> {
         create: bool,
         io: &mut Io<'_>,
     ) -> Result<Arc<SessionView>, Stop> {
-        let request = Request::OpenSession { session: session.clone(), branch: branch.clone(), create };
+        let request =
+            Request::Session(SessionRequest::Open { session: session.clone(), branch: branch.clone(), create });
         match self.call(request, io)? {
             Answer::Opened(view) => {
                 for line in &view.recovered {
@@ -187,7 +196,7 @@ impl<'a> Client<'a> {
 
     /// Solves a draft's plan on the open branch.
     pub(super) fn plan(&mut self, view: &SessionView, draft: Draft, io: &mut Io<'_>) -> Result<Planned, Stop> {
-        let request = Request::Replan { branch: view.current, generation: 1, draft };
+        let request = Request::Plan(PlanRequest::Replan { branch: view.current, generation: 1, draft });
         match self.call(request, io)? {
             Answer::Planned(Planned::Blocked(blocked)) => Err(Stop::Blocked(blocked)),
             Answer::Planned(planned) => Ok(planned),
@@ -197,7 +206,7 @@ impl<'a> Client<'a> {
 
     /// The exact body of the plan last solved on the open branch.
     pub(super) fn wire(&mut self, view: &SessionView, io: &mut Io<'_>) -> Result<String, Stop> {
-        match self.call(Request::WireText { branch: view.current }, io)? {
+        match self.call(Request::Plan(PlanRequest::WireText { branch: view.current }), io)? {
             Answer::Text(body) => Ok(body),
             other => Err(unexpected(&other)),
         }

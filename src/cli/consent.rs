@@ -9,7 +9,7 @@ use super::stop::Stop;
 use crate::domain::tool::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::OUTSIDE;
-use crate::engine::api::{Answer, Request, RuleAct};
+use crate::engine::api::{Answer, Request, RuleAct, ToolRequest};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -89,11 +89,14 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
         Some(RulesCommand::Deny(args)) => (args, Verdict::Deny, true),
         Some(RulesCommand::Remove { verdict, rule }) => (rule, *verdict, false),
     };
-    run.done(Request::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on }), "Done.")
+    run.done(
+        Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on })),
+        "Done.",
+    )
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let all = match run.client.call(Request::Rule(RuleAct::List), &mut run.io)? {
+    let all = match run.client.call(Request::Tool(ToolRequest::Rule(RuleAct::List)), &mut run.io)? {
         Answer::Rules(all) => all,
         other => return Err(unexpected(&other)),
     };

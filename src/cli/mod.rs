@@ -18,7 +18,7 @@ use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::record::{Incoming, Transcript};
-use crate::engine::api::{Answer, Door, Events, Request, SessionView};
+use crate::engine::api::{Answer, Door, Events, Request, SessionRequest, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
 use output::{Io, Outlet, in_commands, sentence};
@@ -222,8 +222,12 @@ impl Run<'_, '_> {
             Some(Command::Capsules(command)) => context::summaries::capsules(self, command),
             Some(Command::Stats { whole_session }) => context::stats::stats(self, *whole_session),
             Some(Command::Traces(wish)) => system::traces::traces(self, wish),
-            Some(Command::Undo) => conversation::messages::again(self, Request::Undo, "Undone."),
-            Some(Command::Redo) => conversation::messages::again(self, Request::Redo, "Done again."),
+            Some(Command::Undo) => {
+                conversation::messages::again(self, Request::Session(SessionRequest::Undo), "Undone.")
+            }
+            Some(Command::Redo) => {
+                conversation::messages::again(self, Request::Session(SessionRequest::Redo), "Done again.")
+            }
             Some(Command::Mode { to }) => conversation::sessions::mode(self, *to),
             Some(Command::Focus { names }) => conversation::sessions::focus(self, names),
             Some(Command::Lane { name }) => conversation::sessions::lane(self, name.as_deref()),

@@ -20,7 +20,10 @@ use crate::domain::planning::plan::{
     Warning,
 };
 use crate::domain::planning::policy::{Layout, Section};
-use crate::engine::api::{Act, Draft, DraftKind, Event, Exact, Item, Planned, ProgramRequest, Ticket};
+use crate::engine::api::{
+    Act, BranchRequest, Draft, DraftKind, Event, Exact, Item, PlanRequest, Planned, ProgramRequest, Ticket,
+    ToolRequest, TurnRequest,
+};
 use clap::Parser as _;
 use serde_json::Value;
 use std::sync::Mutex;
@@ -38,7 +41,7 @@ struct FakeDoor {
 impl Door for FakeDoor {
     fn send(&self, ticket: Ticket, request: Request) {
         let events = match &request {
-            Request::OpenSession { .. } => vec![answer(ticket, Answer::Opened(Arc::new(view())))],
+            Request::Session(SessionRequest::Open { .. }) => vec![answer(ticket, Answer::Opened(Arc::new(view())))],
             other => (self.script)(ticket, other),
         };
         self.seen.lock().unwrap().push(request);
@@ -319,8 +322,8 @@ fn say(line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + '
 
 fn plans(ticket: Ticket, request: &Request) -> Vec<Event> {
     match request {
-        Request::Replan { .. } => vec![answer(ticket, Answer::Planned(planned()))],
-        Request::WireText { .. } => vec![answer(ticket, Answer::Text(BODY.into()))],
+        Request::Plan(PlanRequest::Replan { .. }) => vec![answer(ticket, Answer::Planned(planned()))],
+        Request::Plan(PlanRequest::WireText { .. }) => vec![answer(ticket, Answer::Text(BODY.into()))],
         other => panic!("{other:?}"),
     }
 }
@@ -329,7 +332,7 @@ fn plans(ticket: Ticket, request: &Request) -> Vec<Event> {
 fn the_shape_of_a_plan() {
     let said = say(&["plan", "--json", "hello", "there"], plans);
     assert_eq!(said.code, 0, "{}", said.err);
-    let Some(Request::Replan { draft, .. }) = said.seen.last() else { panic!() };
+    let Some(Request::Plan(PlanRequest::Replan { draft, .. })) = said.seen.last() else { panic!() };
     assert_eq!(&*draft.text, "hello there");
     insta::assert_snapshot!(serde_json::to_string_pretty(&said.json()).unwrap());
 }
@@ -378,7 +381,7 @@ fn a_blocked_plan_exits_with_3() {
 fn answers(text: &'static [&'static str], status: RunStatus) -> impl Fn(Ticket, &Request) -> Vec<Event> + Send {
     move |ticket, request| {
         let branch = BranchId(id(91));
-        let Request::Ask { .. } = request else { return vec![] };
+        let Request::Turn(TurnRequest::Ask { .. }) = request else { return vec![] };
         let mut events = vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })];
         events.push(Event::Run(Box::new(card(RunStatus::Open))));
         events.extend(text.iter().map(|text| Event::Stream {
@@ -431,7 +434,7 @@ fn ask_reads_standard_input() {
     for line in [&["ask", "-"][..], &["ask"][..]] {
         let stage = Stage { input: "two\nlines\n", ..Stage::default() };
         let said = stage.say(line, answers(&["ok"], RunStatus::Complete));
-        let Some(Request::Ask { draft, plan: None, .. }) = said.seen.last() else { panic!() };
+        let Some(Request::Turn(TurnRequest::Ask { draft, plan: None, .. })) = said.seen.last() else { panic!() };
         assert_eq!(*draft, Draft { text: "two\nlines".into(), kind: DraftKind::Message, ..Draft::default() });
     }
     assert_eq!(Stage { input: "\n", ..Stage::default() }.say(&["ask", "-"], |_, _| vec![]).code, 2);
@@ -447,11 +450,14 @@ fn ask_sends_a_body_byte_for_byte() {
     for line in [&["ask", "--request", &path][..], &["ask", "--request", "-", "my", "words"][..]] {
         let stage = Stage { input: body, ..Stage::default() };
         let said = stage.say(line, |ticket, request| {
-            let Request::Exact { .. } = request else { return vec![] };
+            let Request::Plan(PlanRequest::Exact { .. }) = request else { return vec![] };
             vec![Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "9 too many")) }]
         });
         assert_eq!(said.code, 3, "{}", said.err);
-        let Some(Request::Exact { act: Exact::Send { draft, body: sent }, .. }) = said.seen.last() else { panic!() };
+        let Some(Request::Plan(PlanRequest::Exact { act: Exact::Send { draft, body: sent }, .. })) = said.seen.last()
+        else {
+            panic!()
+        };
         assert_eq!((&**sent, &*draft.text), (body, line.get(3..).unwrap_or_default().join(" ").as_str()));
     }
     assert_eq!(say(&["ask", "--request", "/no/such/file"], |_, _| vec![]).code, 1);
@@ -487,21 +493,21 @@ fn exit_codes_say_whose_matter_it_is() {
 fn ctrl_c_cancels_and_keeps_waiting() {
     let stage = Stage { presses: 1, ..Stage::default() };
     let said = stage.say(&["ask", "x"], |ticket, request| match request {
-        Request::Ask { .. } => vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })],
-        Request::Cancel { branch } => vec![
+        Request::Turn(TurnRequest::Ask { .. }) => vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })],
+        Request::Turn(TurnRequest::Cancel { branch }) => vec![
             answer(ticket, Answer::Done(String::new())),
             Event::TurnClosed { branch: *branch, draft: None, failure: None },
         ],
         other => panic!("{other:?}"),
     });
     assert_eq!(said.code, 130);
-    assert!(matches!(said.seen.last(), Some(Request::Cancel { .. })));
+    assert!(matches!(said.seen.last(), Some(Request::Turn(TurnRequest::Cancel { .. }))));
     let stage = Stage { presses: 2, ..Stage::default() };
     assert_eq!(stage.say(&["ask", "x"], |_, _| vec![]).code, 130);
 }
 
 fn bodies(ticket: Ticket, request: &Request) -> Vec<Event> {
-    let Request::Bodies { nodes } = request else { panic!("{request:?}") };
+    let Request::Session(SessionRequest::Bodies { nodes }) = request else { panic!("{request:?}") };
     let node = |id: &NodeId| {
         let head = view().nodes.into_iter().find(|head| head.id == *id).unwrap();
         Arc::new(Node { content: Content::text(format!("body\u{9b} of {}", head.role)), head })
@@ -552,12 +558,12 @@ fn acts_become_requests() {
         (&["include", "ext-1"], named(false), set(MarkKind::IncludeOnce)),
     ] {
         let said = say(line, done);
-        assert_eq!(said.seen.last(), Some(&Request::Mark { branch, items, act }), "{line:?}");
+        assert_eq!(said.seen.last(), Some(&Request::Branch(BranchRequest::Mark { branch, items, act })), "{line:?}");
     }
     let overrides = |change: fn(&mut Overrides)| {
         let mut overrides = Overrides { budget: Some(7), ..Overrides::default() };
         change(&mut overrides);
-        Request::Override { branch, overrides }
+        Request::Branch(BranchRequest::Override { branch, overrides })
     };
     let said = say(&["mode", "off"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.mode = Some(Mode::Off))));
@@ -568,27 +574,34 @@ fn acts_become_requests() {
     let said = say(&["context", "window", "4"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.window = Some(4))));
     let said = say(&["branch", "rename", "alt", "new"], done);
-    assert_eq!(said.seen.last(), Some(&Request::RenameBranch { branch: BranchId(id(92)), name: "new".into() }));
+    assert_eq!(
+        said.seen.last(),
+        Some(&Request::Branch(BranchRequest::Rename { branch: BranchId(id(92)), name: "new".into() }))
+    );
     let said = say(&["session", "rename", "-s", "work", "t"], done);
     assert_eq!(
         said.seen.last(),
-        Some(&Request::RenameSession { session: Some("work".into()), title: Some("t".into()) })
+        Some(&Request::Session(SessionRequest::Rename { session: Some("work".into()), title: Some("t".into()) }))
     );
     let said = say(&["state", "edit", "Goal: y"], done);
-    assert_eq!(said.seen.last(), Some(&Request::EditState { branch, text: "Goal: y".into() }));
+    assert_eq!(said.seen.last(), Some(&Request::Branch(BranchRequest::EditState { branch, text: "Goal: y".into() })));
     let said = say(&["undo", "--json"], done);
-    assert_eq!((said.seen.last(), said.json()["message"].as_str()), (Some(&Request::Undo), Some("Undone.")));
+    assert_eq!(
+        (said.seen.last(), said.json()["message"].as_str()),
+        (Some(&Request::Session(SessionRequest::Undo)), Some("Undone."))
+    );
     let said = say(&["regenerate"], answers(&["x"], RunStatus::Complete));
-    let Some(Request::Ask { draft, .. }) = said.seen.last() else { panic!() };
+    let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = said.seen.last() else { panic!() };
     assert_eq!(draft.kind, DraftKind::Regenerate(NodeId(id(3))));
     let said = say(&["edit", "ext-1", "better", "words"], answers(&["x"], RunStatus::Complete));
-    let Some(Request::Ask { draft, .. }) = said.seen.last() else { panic!() };
+    let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = said.seen.last() else { panic!() };
     assert_eq!(*draft, Draft { text: "better words".into(), kind: DraftKind::Edit(NodeId(id(1))), ..Draft::default() });
 }
 
 #[test]
 fn a_folder_is_trusted_by_a_word_of_its_own() {
-    let trusts = |said: &Said| said.seen.iter().any(|seen| matches!(seen, Request::Trust { trusted: true }));
+    let trusts =
+        |said: &Said| said.seen.iter().any(|seen| matches!(seen, Request::Tool(ToolRequest::Trust { trusted: true })));
     let said = say(&["trust"], done);
     assert!(said.code == 1 && said.err.contains("trust --yes") && !trusts(&said), "{}", said.err);
     let asked = |input| Stage { input, tty: true, ..Stage::default() }.say(&["trust"], done);
@@ -608,8 +621,13 @@ fn what_cannot_be_undone_is_asked() {
         let no = Stage { input: "n\n", tty: true, ..Stage::default() }.say(line, done);
         assert_eq!((no.code, no.err.contains("for good?")), (1, true));
         let sends = |said: &Said| {
-            let removes =
-                |seen: &Request| matches!(seen, Request::RemoveMessage { .. } | Request::DeleteSession { .. });
+            let removes = |seen: &Request| {
+                matches!(
+                    seen,
+                    Request::Branch(BranchRequest::RemoveMessage { .. })
+                        | Request::Session(SessionRequest::Delete { .. })
+                )
+            };
             said.seen.iter().any(removes)
         };
         assert!(!sends(&no));
@@ -671,7 +689,10 @@ fn lists_and_files() {
     assert!(said.err.contains("looks like a secret"));
     assert_eq!(say(&["export", "--mask"], transcript).out, "masked\n");
     let said = say(&["export", "--all", "--format", "markdown"], transcript);
-    assert!(matches!(said.seen.last(), Some(Request::Transcript { branch: None, session: Some(_) })));
+    assert!(matches!(
+        said.seen.last(),
+        Some(Request::Session(SessionRequest::Transcript { branch: None, session: Some(_) }))
+    ));
 }
 
 #[test]

@@ -1,7 +1,13 @@
 //! Which request is done where, one line each.
 //! Not for: doing any of it.
+//!
+//! Every family of requests is matched whole: one that nobody handles does not compile.
+#![deny(clippy::wildcard_enum_match_arm)]
 
-use super::api::{Answer, Condense, Exact, FileAct, ProgramRequest, Request, RuleAct, ThingAct, Ticket};
+use super::api::{
+    Answer, BranchRequest, CallRequest, Condense, Exact, FileAct, MemoryRequest, PlanRequest, ProgramRequest, Request,
+    RuleAct, SessionRequest, ThingAct, Ticket, ToolRequest, TurnRequest,
+};
 use super::core::Core;
 use super::indexing::retrieve::Wish;
 use super::plans::queries;
@@ -25,59 +31,197 @@ impl Core {
         }
     }
 
-    /// Requests that are answered later, when another thread is done.
     fn begin(&mut self, ticket: Ticket, request: Request) -> Result<(), Failure> {
         match request {
-            Request::Replan { branch, generation, draft } => self.replan(Some(ticket), branch, generation, draft),
-            Request::WhatIf { branch, draft, arms } => self.what_if(ticket, branch, draft, &arms, true),
-            Request::Thing(ThingAct::TryPolicy { branch, draft, policy }) => {
-                self.try_policy(ticket, branch, draft, policy)
+            Request::Session(request) => self.on_session(ticket, request),
+            Request::Branch(request) => self.on_branch(ticket, request),
+            Request::Turn(request) => self.on_turn(ticket, request),
+            Request::Plan(request) => self.on_plan(ticket, request),
+            Request::Call(request) => self.on_call(ticket, request),
+            Request::Memory(request) => {
+                let result = self.on_memory(request);
+                self.answer_now(ticket, result)
             }
-            Request::Thing(ThingAct::Things { branch, kind }) => self.things(ticket, branch, kind),
-            Request::Foresee { branch, draft, items, act } => self.foresee(ticket, branch, &draft, &items, act),
-            Request::Exact { branch, act: Exact::Weigh { draft, body } } => {
-                self.by_hand(ticket, branch, draft, body, false)
-            }
-            Request::Exact { branch, act: Exact::Send { draft, body } } => {
-                self.by_hand(ticket, branch, draft, body, true)
-            }
-            Request::Ask { branch, draft, plan } => self.ask(ticket, branch, draft, plan),
-            Request::Turn(branch, true) => self.await_claim(ticket, branch),
-            Request::Aside { branch, text } => self.aside(ticket, branch, text),
-            Request::Retrieve { session, branch, query, at, budget, anyway } => {
-                let wish = Wish { query, at, budget, anyway };
-                self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish)
-            }
+            Request::Tool(request) => self.on_tool(ticket, request),
+            Request::Thing(request) => self.on_thing(ticket, request),
             Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
                 self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
-            Request::RenameSession { session, title: None } => self.title_by_model(ticket, session.as_deref()),
-            Request::Find { line, limit } => {
-                self.seeker.look(ticket, line, limit);
-                Ok(())
+            Request::Condense { branch, act } => {
+                let result = self.condense(branch, act);
+                self.answer_now(ticket, result)
             }
-            Request::DiffPlans { before, after } => self.look_at_diff(ticket, before, after),
-            Request::Compare { a, b } => self.look_at_both(ticket, a, b),
-            Request::Why { branch, item, most } => self.look_at_item(ticket, branch, &item, most),
-            Request::Files(FileAct::Find { query, limit }) => {
-                self.files(ticket, query, limit);
-                Ok(())
-            }
-            Request::Files(FileAct::Read { path }) => self.attach(ticket, path),
-            Request::Code { root, act } => self.ask_code(ticket, act, root),
-            Request::Project(act) => self.project_act(ticket, act),
             Request::Program(request) => self.on_program(ticket, request),
-            other => {
-                let result = self.on_session(other);
-                let opened = matches!(result, Ok(Answer::Opened(_)));
-                self.answer(ticket, result);
-                // Settings of a branch mean something only once its session is known.
-                if let Some(branch) = self.session().ok().filter(|_| opened).map(|session| session.current) {
-                    self.show_settings(&self.branch(branch)?);
-                }
-                Ok(())
-            }
         }
+    }
+
+    /// Answers at once.
+    #[expect(clippy::unnecessary_wraps, reason = "the last step of handlers that can fail")]
+    fn answer_now(&self, ticket: Ticket, result: Result<Answer, Failure>) -> Result<(), Failure> {
+        self.answer(ticket, result);
+        Ok(())
+    }
+
+    /// Requests about sessions.
+    fn on_session(&mut self, ticket: Ticket, request: SessionRequest) -> Result<(), Failure> {
+        let result = match request {
+            SessionRequest::List => self.store.sessions().map(Answer::Sessions).map_err(Failure::from),
+            SessionRequest::New { title } => self.new_session(&title),
+            SessionRequest::Open { session, branch, create } => {
+                self.open_session(session.as_deref(), branch.as_deref(), create)
+            }
+            SessionRequest::OpenAt { session, node } => self.open_at(session, node),
+            SessionRequest::Rename { session, title: None } => return self.title_by_model(ticket, session.as_deref()),
+            SessionRequest::Rename { session, title: Some(title) } => self.rename_session(session.as_deref(), &title),
+            SessionRequest::Delete { session } => self.delete_session(session.as_deref()),
+            SessionRequest::Search { words } => self.search_sessions(&words),
+            SessionRequest::Find { line, limit } => {
+                self.seeker.look(ticket, line, limit);
+                return Ok(());
+            }
+            SessionRequest::Import { reading } => self.import(&reading),
+            SessionRequest::Markdown { branch } => self.markdown(branch),
+            SessionRequest::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
+            SessionRequest::Bodies { nodes } => queries::bodies(self, &nodes),
+            SessionRequest::Undo => self.undo(),
+            SessionRequest::Redo => self.redo(),
+        };
+        let opened = matches!(result, Ok(Answer::Opened(_)));
+        self.answer(ticket, result);
+        // Settings of a branch mean something only once its session is known.
+        if let Some(branch) = self.session().ok().filter(|_| opened).map(|session| session.current) {
+            self.show_settings(&self.branch(branch)?);
+        }
+        Ok(())
+    }
+
+    /// Requests about one branch.
+    fn on_branch(&mut self, ticket: Ticket, request: BranchRequest) -> Result<(), Failure> {
+        let result = match request {
+            BranchRequest::Compare { a, b } => return self.look_at_both(ticket, a, b),
+            BranchRequest::Switch { branch } => self.switch(branch),
+            BranchRequest::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
+            BranchRequest::Rename { branch, name } => self.rename(branch, &name),
+            BranchRequest::Archive { branch, archived } => self.archive(branch, archived),
+            BranchRequest::PutAway { branches } => self.put_away(&branches),
+            BranchRequest::MoveHead { branch, node, exact } => self.move_head(branch, node, exact),
+            BranchRequest::Sibling { branch, node, step } => self.sibling(branch, node, step),
+            BranchRequest::Mark { branch, items, act } => self.mark(branch, &items, act),
+            BranchRequest::Dismiss { branch, item } => self.dismiss(branch, &item),
+            BranchRequest::Tag { branch, item, act } => self.tag(branch, &item, &act),
+            BranchRequest::Override { branch, overrides } => self.set_overrides(branch, overrides),
+            BranchRequest::KeepDraft { branch, text } => self.keep_draft(branch, &text),
+            BranchRequest::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
+            BranchRequest::RebuildState(branch) => self.rebuild_state(branch),
+            BranchRequest::AdoptState(branch) => self.adopt_state(branch),
+            BranchRequest::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
+            BranchRequest::RemoveMessage { branch, item } => self.remove_message(branch, &item),
+            BranchRequest::Task { branch, act } => self.task(branch, &act),
+            BranchRequest::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
+            BranchRequest::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
+            BranchRequest::BringBack { from, onto } => self.bring_back(from, onto),
+        };
+        self.answer_now(ticket, result)
+    }
+
+    /// Requests about a turn under way, and side questions.
+    fn on_turn(&mut self, ticket: Ticket, request: TurnRequest) -> Result<(), Failure> {
+        let result = match request {
+            TurnRequest::Ask { branch, draft, plan } => return self.ask(ticket, branch, draft, plan),
+            TurnRequest::Claim(branch) => return self.await_claim(ticket, branch),
+            TurnRequest::Aside { branch, text } => return self.aside(ticket, branch, text),
+            TurnRequest::GiveBackClaim(branch) => Ok(self.give_back(branch)),
+            TurnRequest::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
+            TurnRequest::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
+            TurnRequest::DropAside { run } => self.drop_aside(run),
+            TurnRequest::KeepAside { run } => self.keep_aside(run),
+        };
+        self.answer_now(ticket, result)
+    }
+
+    /// Requests about the next call.
+    fn on_plan(&mut self, ticket: Ticket, request: PlanRequest) -> Result<(), Failure> {
+        let result = match request {
+            PlanRequest::Replan { branch, generation, draft } => {
+                return self.replan(Some(ticket), branch, generation, draft);
+            }
+            PlanRequest::WhatIf { branch, draft, arms } => return self.what_if(ticket, branch, draft, &arms, true),
+            PlanRequest::Preview { branch, draft, items, act } => {
+                return self.foresee(ticket, branch, &draft, &items, act);
+            }
+            PlanRequest::Exact { branch, act: Exact::Weigh { draft, body } } => {
+                return self.by_hand(ticket, branch, draft, body, false);
+            }
+            PlanRequest::Exact { branch, act: Exact::Send { draft, body } } => {
+                return self.by_hand(ticket, branch, draft, body, true);
+            }
+            PlanRequest::Exact { branch, act: Exact::Show } => self.raw_request(branch),
+            PlanRequest::Why { branch, item, most } => return self.look_at_item(ticket, branch, &item, most),
+            PlanRequest::Retrieve { session, branch, query, at, budget, anyway } => {
+                let wish = Wish { query, at, budget, anyway };
+                return self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish);
+            }
+            PlanRequest::RowText { branch, atom } => self.row_text(branch, &atom),
+            PlanRequest::WireText { branch } => self.wire_text(branch),
+        };
+        self.answer_now(ticket, result)
+    }
+
+    /// Requests about calls that were made.
+    fn on_call(&mut self, ticket: Ticket, request: CallRequest) -> Result<(), Failure> {
+        let result = match request {
+            CallRequest::DiffPlans { before, after } => return self.look_at_diff(ticket, before, after),
+            CallRequest::List => self.runs(),
+            CallRequest::Ledger { branch, whole } => self.ledger(branch, whole),
+            CallRequest::StoredPlan { id } => self.stored_plan(&id),
+            CallRequest::ReplayDryRun { run } => self.replay_dry(&run),
+            CallRequest::Replay { run, profile, model, without } => {
+                self.replay(&run, (profile, model), without.as_ref())
+            }
+            CallRequest::Race { branch, arms, limits } => self.race(branch, &arms, limits),
+            CallRequest::KeepOne { branch } => self.keep_one(branch),
+        };
+        self.answer_now(ticket, result)
+    }
+
+    /// Requests about memories.
+    fn on_memory(&mut self, request: MemoryRequest) -> Result<Answer, Failure> {
+        match request {
+            MemoryRequest::List { session, words, scope } => self.memories(session.as_deref(), words.as_deref(), scope),
+            MemoryRequest::Remember { kind, text, scope } => self.remember(kind, &text, scope),
+            MemoryRequest::Change { id, act } => self.act_on_memory(&id, &act),
+        }
+    }
+
+    /// Requests about tools and the workspace.
+    fn on_tool(&mut self, ticket: Ticket, request: ToolRequest) -> Result<(), Failure> {
+        let result = match request {
+            ToolRequest::Files(FileAct::Find { query, limit }) => {
+                self.files(ticket, query, limit);
+                return Ok(());
+            }
+            ToolRequest::Files(FileAct::Read { path }) => return self.attach(ticket, path),
+            ToolRequest::Code { root, act } => return self.ask_code(ticket, act, root),
+            ToolRequest::Project(act) => return self.project_act(ticket, act),
+            ToolRequest::Trust { trusted } => Ok(self.trust(trusted)),
+            ToolRequest::FolderSettings(act) => self.folder_settings(act),
+            ToolRequest::Servers(branch, act) => self.act_on_servers(branch, act),
+            ToolRequest::Traces(act) => self.traces(act),
+            ToolRequest::Rule(RuleAct::List) => self.rules_listed(),
+            ToolRequest::Rule(RuleAct::Set { scope, rule, on }) => self.set_rule(scope, rule, on),
+        };
+        self.answer_now(ticket, result)
+    }
+
+    /// Requests about what a person edits and that has versions.
+    fn on_thing(&mut self, ticket: Ticket, request: ThingAct) -> Result<(), Failure> {
+        let result = match request {
+            ThingAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),
+            ThingAct::Things { branch, kind } => return self.things(ticket, branch, kind),
+            ThingAct::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
+            ThingAct::StepPolicy { name, forward } => self.step_policy(&name, forward),
+        };
+        self.answer_now(ticket, result)
     }
 
     /// Requests about the program itself.
@@ -95,89 +239,12 @@ impl Core {
             }
             ProgramRequest::Backups(act) => self.store.copies(act).map(Answer::Backups).map_err(Failure::from),
         };
-        self.answer(ticket, result);
-        Ok(())
+        self.answer_now(ticket, result)
     }
 
-    /// Requests about sessions as a whole.
-    fn on_session(&mut self, request: Request) -> Result<Answer, Failure> {
-        match request {
-            Request::Sessions => Ok(Answer::Sessions(self.store.sessions()?)),
-            Request::NewSession { title } => self.new_session(&title),
-            Request::OpenSession { session, branch, create } => {
-                self.open_session(session.as_deref(), branch.as_deref(), create)
-            }
-            Request::OpenAt { session, node } => self.open_at(session, node),
-            Request::RenameSession { session, title } => {
-                self.rename_session(session.as_deref(), &title.unwrap_or_default())
-            }
-            Request::DeleteSession { session } => self.delete_session(session.as_deref()),
-            Request::SearchSessions { words } => self.search_sessions(&words),
-            Request::Import { reading } => self.import(&reading),
-            Request::Markdown { branch } => self.markdown(branch),
-            Request::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
-            Request::Bodies { nodes } => queries::bodies(self, &nodes),
-            Request::Memories { session, words, scope } => self.memories(session.as_deref(), words.as_deref(), scope),
-            Request::Remember { kind, text, scope } => self.remember(kind, &text, scope),
-            Request::Memory { id, act } => self.act_on_memory(&id, &act),
-            Request::Undo => self.undo(),
-            Request::Redo => self.redo(),
-            Request::Runs => Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?)),
-            Request::StoredPlan { id } => self.stored_plan(&id),
-            Request::ReplayDryRun { run } => self.replay_dry(&run),
-            Request::Thing(ThingAct::SavePolicy { name, text, preset }) => {
-                self.save_policy(&name, &text, preset.as_deref())
-            }
-            Request::Thing(ThingAct::StepPolicy { name, forward }) => self.step_policy(&name, forward),
-            Request::Trust { trusted } => Ok(self.trust(trusted)),
-            Request::FolderSettings(act) => self.folder_settings(act),
-            Request::Servers(branch, act) => self.act_on_servers(branch, act),
-            Request::Traces(act) => self.traces(act),
-            Request::Rule(RuleAct::List) => self.rules_listed(),
-            Request::Rule(RuleAct::Set { scope, rule, on }) => self.set_rule(scope, rule, on),
-            other => self.on_branch(other),
-        }
-    }
-
-    /// Requests about one branch.
-    fn on_branch(&mut self, request: Request) -> Result<Answer, Failure> {
-        match request {
-            Request::Switch { branch } => self.switch(branch),
-            Request::Replay { run, profile, model, without } => self.replay(&run, (profile, model), without.as_ref()),
-            Request::Race { branch, arms, limits } => self.race(branch, &arms, limits),
-            Request::KeepOne { branch } => self.keep_one(branch),
-            Request::Tag { branch, item, act } => self.tag(branch, &item, &act),
-            Request::DropAside { run } => self.drop_aside(run),
-            Request::KeepAside { run } => self.keep_aside(run),
-            Request::PutAway { branches } => self.put_away(&branches),
-            Request::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
-            Request::RenameBranch { branch, name } => self.rename(branch, &name),
-            Request::ArchiveBranch { branch, archived } => self.archive(branch, archived),
-            Request::MoveHead { branch, node, exact } => self.move_head(branch, node, exact),
-            Request::Sibling { branch, node, step } => self.sibling(branch, node, step),
-            Request::Mark { branch, items, act } => self.mark(branch, &items, act),
-            Request::Override { branch, overrides } => self.set_overrides(branch, overrides),
-            Request::KeepDraft { branch, text } => self.keep_draft(branch, &text),
-            Request::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
-            Request::Turn(branch, false) => Ok(self.give_back(branch)),
-            Request::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
-            Request::RowText { branch, atom } => self.row_text(branch, &atom),
-            Request::Exact { branch, act: Exact::Show } => self.raw_request(branch),
-            Request::WireText { branch } => self.wire_text(branch),
-            Request::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
-            Request::RebuildState(branch) => self.rebuild_state(branch),
-            Request::AdoptState(branch) => self.adopt_state(branch),
-            Request::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
-            Request::Condense { branch, act } => self.condense(branch, act),
-            Request::Task { branch, act } => self.task(branch, &act),
-            Request::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
-            Request::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
-            Request::BringBack { from, onto } => self.bring_back(from, onto),
-            Request::Ledger { branch, whole } => self.ledger(branch, whole),
-            Request::Dismiss { branch, item } => self.dismiss(branch, &item),
-            Request::RemoveMessage { branch, item } => self.remove_message(branch, &item),
-            _ => Err(Failure::user("That cannot be asked here.")),
-        }
+    /// The calls of the open session, newest last.
+    fn runs(&self) -> Result<Answer, Failure> {
+        Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?))
     }
 
     fn switch(&mut self, branch: BranchId) -> Result<Answer, Failure> {

@@ -13,7 +13,9 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
-use pleach::engine::api::{Act, Answer, Event, Item, Request, TaskAct, Told};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, Event, Item, Request, SessionRequest, TaskAct, Told,
+};
 use std::sync::Arc;
 
 /// A window of two turns, leases of two turns, nothing looked up.
@@ -54,7 +56,7 @@ fn row_of(plan: &ContextPlan, turn: u32) -> Option<Row> {
 }
 
 fn steps(client: &mut Client, branch: BranchId) -> Vec<Told> {
-    match client.must(Request::Steps { branch, atom: None }) {
+    match client.must(Request::Branch(BranchRequest::Steps { branch, atom: None })) {
         Answer::Steps(steps) => steps,
         other => panic!("{other:?}"),
     }
@@ -122,7 +124,9 @@ fn spoken_of_kept_leased_sent_and_over() {
     for run in client.runs() {
         assert_eq!(client.replay(&run).unwrap(), run.request_digest);
     }
-    assert!(matches!(client.must(Request::Undo), Answer::Done(said) if said.starts_with("There is nothing")));
+    assert!(
+        matches!(client.must(Request::Session(SessionRequest::Undo)), Answer::Done(said) if said.starts_with("There is nothing"))
+    );
 }
 
 #[test]
@@ -136,11 +140,11 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
     let lease = marks(&mut client, branch);
     assert_eq!((lease.len(), lease[0].by, lease[0].kind), (1, Actor::Engine, MarkKind::Leased { turns: 2 }));
     client.say(branch, "Of juice?");
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(marks(&mut client, branch).is_empty(), "a lease that counted down is still that lease");
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(marks(&mut client, branch).len(), 1);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     client.say(branch, "Once more, turn 1!");
     assert!(marks(&mut client, branch).is_empty(), "a person let go of it");
     let last = steps(&mut client, branch).pop().unwrap();
@@ -162,12 +166,12 @@ fn exclusion_mode_and_switch_win() {
         if way == "excluded" {
             let row = client.open().nodes[0].id;
             let act = Act::Set { kind: MarkKind::Exclude, toggle: true };
-            client.must(Request::Mark { branch, items: vec![Item::TurnOf(row)], act });
+            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(row)], act }));
         }
         if way == "mode" {
             let mut overrides = there.overrides;
             overrides.mode = Some(Mode::Off);
-            client.must(Request::Override { branch, overrides });
+            client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
         }
         for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
             client.say(branch, words);
@@ -196,13 +200,13 @@ fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
         let item = Item::Atom(waiting[0].atom);
         if accept {
             let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
-            client.must(Request::Mark { branch, items: vec![item], act });
+            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![item], act }));
             let made = marks(&mut client, branch);
             assert_eq!((made.len(), made[0].kind, made[0].by), (1, MarkKind::Sticky, Actor::User));
-            client.must(Request::Undo);
+            client.must(Request::Session(SessionRequest::Undo));
             assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::Leased { turns: 9 });
         } else {
-            client.must(Request::Dismiss { branch, item });
+            client.must(Request::Branch(BranchRequest::Dismiss { branch, item }));
             client.say(branch, "And turn 1 again.");
             assert_eq!(marks(&mut client, branch)[0].renewals, 4);
             let last = steps(&mut client, branch);
@@ -221,7 +225,9 @@ fn a_fork_has_the_lease_and_goes_its_own_way() {
     for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
         client.say(branch, words);
     }
-    let Answer::Branch(fork) = client.must(Request::Fork { branch, at: None, name: None, switch: false }) else {
+    let Answer::Branch(fork) =
+        client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: false }))
+    else {
         panic!()
     };
     client.say(branch, "Of juice?");
@@ -279,7 +285,9 @@ fn an_error_that_comes_again_brings_its_resolution() {
         assert_eq!(client.replay(&run).unwrap(), run.request_digest);
     }
     let last = client.runs().pop().unwrap();
-    let Answer::StoredPlan { plan, .. } = client.must(Request::StoredPlan { id: last.plan.to_string() }) else {
+    let Answer::StoredPlan { plan, .. } =
+        client.must(Request::Call(CallRequest::StoredPlan { id: last.plan.to_string() }))
+    else {
         panic!()
     };
     let rows: Vec<(&Reason, Option<u32>)> = plan
@@ -289,7 +297,7 @@ fn an_error_that_comes_again_brings_its_resolution() {
         .collect();
     assert_eq!(rows, [(&Reason::ErrorBefore, Some(1)), (&Reason::ErrorResolved, Some(1))]);
     let first = client.open().nodes[0].id;
-    client.must(Request::RemoveMessage { branch, item: Item::TurnOf(first) });
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(first) }));
     let (_, written) = bench.store().plan_by_prefix(&last.plan.to_string()).unwrap().remove(0);
     assert!(!written.contains("Mounting it"), "a plan holds no message's text");
 }
@@ -313,7 +321,9 @@ fn searches_say_the_subject_that_they_belong_to() {
     assert!(heading.scores.parts.iter().any(|(name, part)| name == "subject" && *part >= 350), "{:?}", heading.scores);
     client.say(branch, "Where does the login service keep the refresh token?");
     let run = client.runs().pop().unwrap();
-    let Answer::StoredPlan { plan, .. } = client.must(Request::StoredPlan { id: run.plan.to_string() }) else {
+    let Answer::StoredPlan { plan, .. } =
+        client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }))
+    else {
         panic!()
     };
     let set = bench.store().retrieval_set(plan.retrieval_set_ids[0]).unwrap().unwrap();
@@ -375,16 +385,16 @@ fn a_task_that_ends_takes_the_programs_leases_with_it() {
     let bench = Bench::new(&Model::new([]));
     let mut client = client(&bench, PolicySpec { lease_turns: 9, ..spec() });
     let branch = begun(&mut client);
-    client.must(Request::Task { branch, act: TaskAct::Start("vault".into()) });
+    client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("vault".into()) }));
     for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
         client.say(branch, words);
     }
     assert_eq!(marks(&mut client, branch).len(), 1);
-    client.must(Request::Task { branch, act: TaskAct::Done(None) });
+    client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }));
     assert!(marks(&mut client, branch).is_empty());
     let last = steps(&mut client, branch).pop().unwrap();
     assert_eq!((last.step.by, last.step.reason.as_str()), (Actor::Engine, "its task ended"));
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(marks(&mut client, branch).len(), 1);
 }
 

@@ -15,7 +15,10 @@ use pleach::domain::conversation::message::Role;
 use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
-use pleach::engine::api::{Act, Answer, Event, Item, Request, SessionView, TagAct};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, Event, Item, PlanRequest, Request, SessionRequest, SessionView, TagAct,
+    TurnRequest,
+};
 use std::sync::Arc;
 
 /// A branch `main` of three turns, and `side`, forked after the second one, with one turn of its own.
@@ -37,7 +40,12 @@ fn two(bench: &Bench) -> Two {
 }
 
 fn fork(client: &mut Client, from: BranchId, name: &str) -> BranchId {
-    match client.must(Request::Fork { branch: from, at: None, name: Some(name.into()), switch: false }) {
+    match client.must(Request::Branch(BranchRequest::Fork {
+        branch: from,
+        at: None,
+        name: Some(name.into()),
+        switch: false,
+    })) {
         Answer::Branch(branch) => branch.id,
         other => panic!("{other:?}"),
     }
@@ -59,7 +67,7 @@ fn plans(client: &mut Client, id: BranchId) -> Vec<Option<(Hash, Hash)>> {
 /// The text of the request that would go.
 fn wire(client: &mut Client, id: BranchId) -> String {
     client.whole_plan(id, &message("so?"));
-    match client.must(Request::WireText { branch: id }) {
+    match client.must(Request::Plan(PlanRequest::WireText { branch: id })) {
         Answer::Text(body) => body,
         other => panic!("{other:?}"),
     }
@@ -70,7 +78,7 @@ fn brought(client: &mut Client, id: BranchId) -> Vec<Mark> {
 }
 
 fn compare(client: &mut Client, a: BranchId, b: BranchId) -> Box<Comparison> {
-    match client.must(Request::Compare { a, b }) {
+    match client.must(Request::Branch(BranchRequest::Compare { a, b })) {
         Answer::Compared(compared) => compared,
         other => panic!("{other:?}"),
     }
@@ -82,7 +90,12 @@ fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
     let Two { mut client, main, side } = two(&bench);
     let (before, aside) = (plans(&mut client, main), plans(&mut client, side));
     let node = head(&mut client, side);
-    let pick = Request::Pick { from: side, items: vec![Item::TurnOf(node)], onto: main, together: false };
+    let pick = Request::Branch(BranchRequest::Pick {
+        from: side,
+        items: vec![Item::TurnOf(node)],
+        onto: main,
+        together: false,
+    });
     client.must(pick);
     let marks = brought(&mut client, main);
     let origin = marks[0].origin.clone().unwrap();
@@ -94,15 +107,15 @@ fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
     assert_ne!(picked, before);
     assert_eq!(plans(&mut client, side), aside, "the source's plans are as they were");
 
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(plans(&mut client, main), before);
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(plans(&mut client, main), picked);
     client.stop();
     let mut client = bench.start();
     client.open();
     assert_eq!(plans(&mut client, main), picked, "a restart changes nothing");
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(plans(&mut client, main), before);
 }
 
@@ -113,17 +126,17 @@ fn what_both_branches_have_is_only_marked_and_pinned_texts_are_copied() {
     let view = client.open();
     let shared = path(&bench.store(), view.card.id, main)[0].head.id;
     let note = Item::Note("never on a Friday".into());
-    client.must(Request::Mark {
+    client.must(Request::Branch(BranchRequest::Mark {
         branch: side,
         items: vec![note],
         act: Act::Set { kind: MarkKind::Sticky, toggle: false },
-    });
+    }));
     let pin = branch(&client.open(), side).marks.iter().find(|mark| mark.note.is_some()).unwrap().target;
     let compared = compare(&mut client, main, side);
     let pins: Vec<_> = compared.sides[1].turns.iter().filter(|turn| turn.pin.is_some()).collect();
     assert_eq!((pins.len(), pins[0].atom, compared.sides[1].count()), (1, pin, 1), "it is told, and is no turn");
     let items = vec![Item::TurnOf(shared), Item::Atom(pin)];
-    client.must(Request::Pick { from: side, items, onto: main, together: false });
+    client.must(Request::Branch(BranchRequest::Pick { from: side, items, onto: main, together: false }));
     let marks = branch(&client.open(), main).marks;
     assert_eq!(marks.len(), 2);
     assert!(marks.iter().all(|mark| mark.inherited_from.as_deref() == Some("side") && mark.origin.is_none()));
@@ -139,11 +152,13 @@ fn a_range_is_one_text_and_must_be_a_range() {
     client.say(side, "and a last one there");
     let nodes = path(&bench.store(), client.open().card.id, side);
     let id = |n: usize| nodes[n].head.id.to_string();
-    let pick = |first, last| Request::Pick {
-        from: side,
-        items: vec![Item::Span { first, last }],
-        onto: main,
-        together: false,
+    let pick = |first, last| {
+        Request::Branch(BranchRequest::Pick {
+            from: side,
+            items: vec![Item::Span { first, last }],
+            onto: main,
+            together: false,
+        })
     };
     client.must(pick(id(4), id(7)));
     let marks = brought(&mut client, main);
@@ -159,7 +174,7 @@ fn a_range_is_one_text_and_must_be_a_range() {
 fn a_result_card_goes_stale_and_is_replaced() {
     let bench = Bench::new(&Model::new([]));
     let Two { mut client, main, side } = two(&bench);
-    client.must(Request::BringBack { from: side, onto: None });
+    client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: None }));
     let first = brought(&mut client, main);
     let key = |client: &mut Client| {
         let view = client.open();
@@ -173,12 +188,12 @@ fn a_result_card_goes_stale_and_is_replaced() {
     assert!(stale(&first[0], key(&mut client)), "the branch went on");
     assert_eq!(plans(&mut client, main), calm, "but nothing of that goes into main's plans by itself");
 
-    client.must(Request::BringBack { from: side, onto: None });
+    client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: None }));
     let second = brought(&mut client, main);
     assert_eq!(second.len(), 1, "the new card stands in the old one's place");
     assert!(!stale(&second[0], key(&mut client)));
     assert!(second[0].note.clone().unwrap().contains("the side goes on"));
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(brought(&mut client, main)[0].origin, digest);
     assert_eq!(plans(&mut client, main), calm);
 }
@@ -188,14 +203,29 @@ fn removing_the_source_takes_the_copy_along() {
     let bench = Bench::new(&Model::new([text("one"), text("two"), text("three"), text("a secret of the side")]));
     let Two { mut client, main, side } = two(&bench);
     let node = head(&mut client, side);
-    client.must(Request::Tag { branch: side, item: Item::Message(node), act: TagAct::Label("here it was".into()) });
-    client.must(Request::Pick { from: side, items: vec![Item::TurnOf(node)], onto: main, together: false });
-    client.must(Request::BringBack { from: side, onto: Some(main) });
+    client.must(Request::Branch(BranchRequest::Tag {
+        branch: side,
+        item: Item::Message(node),
+        act: TagAct::Label("here it was".into()),
+    }));
+    client.must(Request::Branch(BranchRequest::Pick {
+        from: side,
+        items: vec![Item::TurnOf(node)],
+        onto: main,
+        together: false,
+    }));
+    client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: Some(main) }));
     assert!(wire(&mut client, main).contains("a secret of the side"));
-    client.must(Request::RemoveMessage { branch: side, item: Item::TurnOf(node) });
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch: side, item: Item::TurnOf(node) }));
     assert!(!wire(&mut client, main).contains("a secret of the side"));
     assert!(client.open().tags.is_empty(), "what stood on the message went with it");
-    for request in [Request::Undo, Request::Undo, Request::Undo, Request::Redo, Request::Redo] {
+    for request in [
+        Request::Session(SessionRequest::Undo),
+        Request::Session(SessionRequest::Undo),
+        Request::Session(SessionRequest::Undo),
+        Request::Session(SessionRequest::Redo),
+        Request::Session(SessionRequest::Redo),
+    ] {
         let _ = client.ask(request);
         assert!(!wire(&mut client, main).contains("a secret of the side"));
         assert!(client.open().tags.is_empty());
@@ -218,7 +248,7 @@ fn two_branches_are_compared_from_where_they_part() {
     assert_eq!(words(1), ["the question on the side only"]);
     assert_eq!((compared.sides[0].calls, compared.sides[1].calls), (1, 1));
     assert!(compared.plans.is_some());
-    assert!(client.ask(Request::Compare { a: main, b: main }).is_err());
+    assert!(client.ask(Request::Branch(BranchRequest::Compare { a: main, b: main })).is_err());
     let empty = fork(&mut client, main, "empty");
     assert!(compare(&mut client, main, empty).sides[1].turns.is_empty());
 }
@@ -229,7 +259,7 @@ fn raced(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { mode: Some(Mode::Heavy), ..Overrides::default() },
     ];
-    let made = match client.must(Request::Race { branch: on, arms, limits }) {
+    let made = match client.must(Request::Call(CallRequest::Race { branch: on, arms, limits })) {
         Answer::Race(made) => made.iter().map(|branch| branch.id).collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
@@ -261,21 +291,23 @@ fn keeping_one_moves_the_name_and_is_one_step() {
     client.say(main, "a question before");
     let arms = raced(&mut client, main, Limits::default(), "which is better?");
     let before = names(&mut client);
-    client.must(Request::KeepOne { branch: arms[1] });
+    client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
     let view = client.open();
     let [old, lost, kept] = [main, arms[0], arms[1]].map(|id| branch(&view, id));
     assert_eq!((kept.name.as_str(), kept.archived), ("main", false), "the winner has the name");
     assert!(old.archived && old.name == "main-before-1" && lost.archived);
     assert_eq!(view.current, kept.id, "and is stood on");
     assert_eq!(kept.overrides.mode, Some(Mode::Heavy), "with its settings");
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(names(&mut client), before, "undone in one step");
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     client.stop();
     let mut client = bench.start();
     assert_eq!(branch(&client.open(), arms[1]).name, "main");
-    assert!(client.ask(Request::KeepOne { branch: arms[1] }).is_ok_and(|a| matches!(a, Answer::Done(_))));
-    client.must(Request::Undo);
+    assert!(
+        client.ask(Request::Call(CallRequest::KeepOne { branch: arms[1] })).is_ok_and(|a| matches!(a, Answer::Done(_)))
+    );
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(names(&mut client), before);
 }
 
@@ -287,12 +319,12 @@ fn a_branch_that_went_on_keeps_its_name() {
     client.say(main, "a question before");
     let arms = raced(&mut client, main, Limits::default(), "which?");
     client.say(main, "main goes on meanwhile");
-    client.must(Request::KeepOne { branch: arms[0] });
+    client.must(Request::Call(CallRequest::KeepOne { branch: arms[0] }));
     let view = client.open();
     assert_eq!((branch(&view, main).name.as_str(), branch(&view, main).archived), ("main", false));
     assert_eq!(branch(&view, arms[0]).name, "race-1");
     assert!(branch(&view, arms[1]).archived);
-    let failure = client.ask(Request::KeepOne { branch: main }).unwrap_err();
+    let failure = client.ask(Request::Call(CallRequest::KeepOne { branch: main })).unwrap_err();
     assert!(failure.what.contains("no branch of a race"));
 }
 
@@ -372,7 +404,9 @@ fn a_call_that_would_cost_too_much_is_not_made() {
     });
     let main = client.session();
     let arms = vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2];
-    let Answer::Race(made) = client.must(Request::Race { branch: main, arms, limits: Limits::default() }) else {
+    let Answer::Race(made) =
+        client.must(Request::Call(CallRequest::Race { branch: main, arms, limits: Limits::default() }))
+    else {
         panic!()
     };
     let failure = client.send(made[0].id, &message("hello")).unwrap_err();
@@ -383,7 +417,7 @@ fn a_call_that_would_cost_too_much_is_not_made() {
 /// Asks beside a branch and waits for the answer; gives the call and the answer's words.
 fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::base::ids::RunId, String) {
     let from = client.seen.len();
-    let run = match client.must(Request::Aside { branch: on, text: words.into() }) {
+    let run = match client.must(Request::Turn(TurnRequest::Aside { branch: on, text: words.into() })) {
         Answer::Asked { run } => run,
         other => panic!("{other:?}"),
     };
@@ -405,7 +439,7 @@ fn a_side_question_leaves_no_trace_but_its_cost() {
     client.say(main, "a question about cranes");
     let node = head(&mut client, main);
     let once = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
-    client.must(Request::Mark { branch: main, items: vec![Item::TurnOf(node)], act: once });
+    client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![Item::TurnOf(node)], act: once }));
     let (view, before) = (client.open(), plans(&mut client, main));
     let (_, said) = aside(&mut client, main, "what is a xylophone-crane?");
     assert_eq!(said, "an answer beside it");
@@ -423,7 +457,7 @@ fn a_side_question_leaves_no_trace_but_its_cost() {
     let run = runs.last().unwrap();
     assert!(run.aside && run.status == RunStatus::Complete && run.est_total > 0 && runs.len() == 2, "it is counted");
     let last = pleach::engine::api::Which::Last(main);
-    match client.must(Request::DiffPlans { before: Some(last.clone()), after: last }) {
+    match client.must(Request::Call(CallRequest::DiffPlans { before: Some(last.clone()), after: last })) {
         Answer::Diff(diff) => assert_ne!(diff.after.run, Some(run.id), "it is no call of the branch's"),
         other => panic!("{other:?}"),
     }
@@ -443,10 +477,10 @@ fn a_side_question_is_kept_as_a_branch_after_all() {
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question");
-    client.must(Request::EditState { branch: main, text: "Goal: mine".into() });
+    client.must(Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: mine".into() }));
     let before = plans(&mut client, main);
     let (run, _) = aside(&mut client, main, "and beside it?");
-    let Answer::Branch(kept) = client.must(Request::KeepAside { run }) else { panic!() };
+    let Answer::Branch(kept) = client.must(Request::Turn(TurnRequest::KeepAside { run })) else { panic!() };
     let nodes = path(&bench.store(), client.open().card.id, kept.id);
     let words: Vec<String> = nodes.iter().map(|node| node.content.words()).collect();
     assert_eq!(words[2..], ["and beside it?".to_owned(), state.to_owned()]);
@@ -458,7 +492,7 @@ fn a_side_question_is_kept_as_a_branch_after_all() {
     let card = client.runs().pop().unwrap();
     assert_eq!((card.id, card.answer, card.aside), (run, Some(nodes[3].head.id), false));
     assert!(client.say(kept.id, "go on").failure.is_none());
-    assert!(client.ask(Request::KeepAside { run }).is_err(), "only once");
+    assert!(client.ask(Request::Turn(TurnRequest::KeepAside { run })).is_err(), "only once");
 }
 
 #[test]
@@ -470,13 +504,16 @@ fn a_side_question_is_asked_while_an_answer_comes_and_dropped() {
     let from = client.seen.len();
     client.send(main, &message("a long one")).unwrap();
     client.wait(from, |event| matches!(event, Event::Stream { .. }));
-    let Answer::Asked { run } = client.must(Request::Aside { branch: main, text: "quick?".into() }) else { panic!() };
+    let Answer::Asked { run } = client.must(Request::Turn(TurnRequest::Aside { branch: main, text: "quick?".into() }))
+    else {
+        panic!()
+    };
     client.wait(from, |event| matches!(event, Event::Aside(view) if view.text == "be"));
-    client.must(Request::DropAside { run });
+    client.must(Request::Turn(TurnRequest::DropAside { run }));
     let at = client
         .wait(from, |event| matches!(event, Event::Run(card) if card.id == run && card.status != RunStatus::Open));
     assert!(matches!(&client.seen[at], Event::Run(card) if card.status == RunStatus::Cancelled && card.aside));
-    assert!(client.ask(Request::KeepAside { run }).is_err());
+    assert!(client.ask(Request::Turn(TurnRequest::KeepAside { run })).is_err());
     model.release();
     assert!(client.closed(from, main).failure.is_none(), "the branch's own answer came whole");
 }
@@ -487,7 +524,7 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     let Two { mut client, main, side } = two(&bench);
     let (before, aside) = (plans(&mut client, main), plans(&mut client, side));
     let node = head(&mut client, main);
-    let tag = |act| Request::Tag { branch: main, item: Item::Message(node), act };
+    let tag = |act| Request::Branch(BranchRequest::Tag { branch: main, item: Item::Message(node), act });
     let mut other = bench.start();
     other.open();
     let from = other.seen.len();
@@ -500,7 +537,11 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     let same = found.clone();
     other.wait(from, move |event| matches!(event, Event::Tags { tags, .. } if *tags == same));
     // The other window changes it; what this one thinks is there is there no longer.
-    other.must(Request::Tag { branch: side, item: Item::Message(node), act: TagAct::Label("elsewhere".into()) });
+    other.must(Request::Branch(BranchRequest::Tag {
+        branch: side,
+        item: Item::Message(node),
+        act: TagAct::Label("elsewhere".into()),
+    }));
     let stale = client.ask(tag(TagAct::Label("mine".into())));
     if stale.is_err() {
         let there =
@@ -513,11 +554,11 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     let mut client = bench.start();
     let label = |client: &mut Client| client.open().tags.first().map(|tag: &Tag| (tag.label.clone(), tag.favourite));
     let last = label(&mut client);
-    client.must(Request::Undo);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Undo));
     assert_ne!(label(&mut client), last);
-    client.must(Request::Redo);
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
+    client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(label(&mut client), last);
 }
 
@@ -526,14 +567,26 @@ fn names_and_stars_go_out_and_come_back() {
     let bench = Bench::new(&Model::new([]));
     let Two { mut client, main, .. } = two(&bench);
     let node = head(&mut client, main);
-    client.must(Request::Tag { branch: main, item: Item::Message(node), act: TagAct::Label("the place".into()) });
-    client.must(Request::Tag { branch: main, item: Item::TurnOf(node), act: TagAct::Favourite(Some(true)) });
-    let Answer::Transcript(out) = client.must(Request::Transcript { session: None, branch: None }) else { panic!() };
+    client.must(Request::Branch(BranchRequest::Tag {
+        branch: main,
+        item: Item::Message(node),
+        act: TagAct::Label("the place".into()),
+    }));
+    client.must(Request::Branch(BranchRequest::Tag {
+        branch: main,
+        item: Item::TurnOf(node),
+        act: TagAct::Favourite(Some(true)),
+    }));
+    let Answer::Transcript(out) =
+        client.must(Request::Session(SessionRequest::Transcript { session: None, branch: None }))
+    else {
+        panic!()
+    };
     let text = pleach::export::jsonl(&out, false).text;
     let reading = pleach::import::read(text.as_bytes(), "x.jsonl").unwrap();
     let elsewhere = Bench::new(&Model::new([]));
     let mut other = elsewhere.start();
-    other.must(Request::Import { reading: reading.clone().incoming() });
+    other.must(Request::Session(SessionRequest::Import { reading: reading.clone().incoming() }));
     let labels = |view: &SessionView| {
         let of = |tag: &Tag| view.nodes.iter().find(|node| node.key == tag.node).unwrap().preview.clone();
         let mut all: Vec<_> = view.tags.iter().map(|tag| (of(tag), tag.label.clone(), tag.favourite)).collect();
@@ -542,7 +595,7 @@ fn names_and_stars_go_out_and_come_back() {
     };
     assert_eq!(labels(&other.open()), labels(&client.open()));
     assert_eq!(labels(&client.open()).len(), 2);
-    other.must(Request::Import { reading: reading.incoming() });
+    other.must(Request::Session(SessionRequest::Import { reading: reading.incoming() }));
     assert_eq!(labels(&other.open()), labels(&client.open()), "a second import changes nothing");
 }
 
@@ -556,23 +609,29 @@ fn step(client: &mut Client, dice: &mut Dice, only: Option<BranchId>) -> Option<
     let own = path_of(&view, here);
     let node = (!own.is_empty()).then(|| *dice.pick(&own));
     Some(match dice.below(9) {
-        0 => Request::Fork { branch: here, at: node, name: None, switch: false },
+        0 => Request::Branch(BranchRequest::Fork { branch: here, at: node, name: None, switch: false }),
         1 | 2 => {
             let most = if store.is_empty() { 0 } else { dice.below(2) + 1 };
             let items = (0..most).map(|_| Item::TurnOf(*dice.pick(&store))).collect();
-            Request::Pick { from, items, onto: here, together: dice.below(2) == 0 }
+            Request::Branch(BranchRequest::Pick { from, items, onto: here, together: dice.below(2) == 0 })
         }
-        3 => Request::BringBack { from, onto: Some(here) },
-        4 => {
-            Request::Tag { branch: here, item: Item::Message(node?), act: TagAct::Label(format!("n{}", dice.below(3))) }
-        }
-        5 => Request::Tag { branch: here, item: Item::Message(node?), act: TagAct::Favourite(None) },
-        6 => Request::Mark {
+        3 => Request::Branch(BranchRequest::BringBack { from, onto: Some(here) }),
+        4 => Request::Branch(BranchRequest::Tag {
+            branch: here,
+            item: Item::Message(node?),
+            act: TagAct::Label(format!("n{}", dice.below(3))),
+        }),
+        5 => Request::Branch(BranchRequest::Tag {
+            branch: here,
+            item: Item::Message(node?),
+            act: TagAct::Favourite(None),
+        }),
+        6 => Request::Branch(BranchRequest::Mark {
             branch: here,
             items: vec![Item::TurnOf(node?)],
             act: Act::Set { kind: *dice.pick(&[MarkKind::Sticky, MarkKind::Exclude]), toggle: true },
-        },
-        7 => Request::RenameBranch { branch: here, name: format!("b{}", dice.below(50)) },
+        }),
+        7 => Request::Branch(BranchRequest::Rename { branch: here, name: format!("b{}", dice.below(50)) }),
         _ => {
             client.say(here, &format!("question {}", dice.below(1_000)));
             return None;
@@ -633,11 +692,11 @@ fn random_histories_are_undone_exactly() {
         }
         for round in 0..2 {
             for at in (0..trail.len() - 1).rev() {
-                client.must(Request::Undo);
+                client.must(Request::Session(SessionRequest::Undo));
                 assert_eq!(all(&mut client), trail[at], "seed {seed}, round {round}, undo to {at}");
             }
             for (at, there) in trail.iter().enumerate().skip(1) {
-                client.must(Request::Redo);
+                client.must(Request::Session(SessionRequest::Redo));
                 assert_eq!(all(&mut client), *there, "seed {seed}, round {round}, redo to {at}");
             }
         }
@@ -650,7 +709,7 @@ fn random_histories_on_one_side_change_no_plan_of_the_other() {
         let mut dice = Dice::new(seed + 41_000);
         let bench = Bench::new(&Model::new([]));
         let Two { mut client, main, side } = two(&bench);
-        client.must(Request::BringBack { from: side, onto: Some(main) });
+        client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: Some(main) }));
         let (before, marks) = (plans(&mut client, main), branch(&client.open(), main).marks);
         for _ in 0..10 {
             if let Some(request) = step(&mut client, &mut dice, Some(side)) {

@@ -13,7 +13,7 @@ use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::planning::tuning::{Choose, Lanes, Levels};
 use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource};
 use pleach::domain::summary::draft::{Accept, By, CapsuleDraft, Compacting, Compaction, Measure};
-use pleach::engine::api::{Act, Answer, Condense, Event, Item, Request, TaskAct};
+use pleach::engine::api::{Act, Answer, BranchRequest, Condense, Event, Item, Request, SessionRequest, TaskAct};
 use std::sync::Arc;
 
 /// More than six messages without a summary make one due; the newest two stay: at turns 4, 7, 10 … if all are accepted.
@@ -109,9 +109,9 @@ fn from_the_trigger_to_the_bytes_and_back() {
     let used = client.drawn(branch, &message("and now?")).unwrap();
     let now = plan(&mut client, branch);
     assert_eq!(summary(&now).map(|row| &row.reason), Some(&Reason::Summary));
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before);
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), used);
     client.say(branch, "and now?");
     let posts: Vec<_> = server.requests().into_iter().filter(|request| request.method == "POST").collect();
@@ -179,7 +179,7 @@ fn undo_is_a_no() {
     let used = |event: &Event| matches!(event, Event::Notice(said) if said.contains("as the policy says"));
     let at = client.wait(0, used);
     assert!(!plain(&mut client), "used unasked");
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(plain(&mut client));
     say(&mut client, branch, 5..=6);
     assert!(plain(&mut client), "not made again by itself");
@@ -201,9 +201,9 @@ fn nothing_is_made_where_it_is_off() {
     let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
     let branch = client.session();
     let wish = |compaction| Overrides { compaction, ..Overrides::default() };
-    client.must(Request::Override { branch, overrides: wish(Some(Compacting::Off)) });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: wish(Some(Compacting::Off)) }));
     say(&mut client, branch, 1..=7);
-    client.must(Request::Override { branch, overrides: wish(None) });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: wish(None) }));
     assert_eq!(drafts(&client), 0);
     say(&mut client, branch, 8..=8);
     let (draft, _) = drafted(&mut client, 0);
@@ -218,7 +218,11 @@ fn pinned_and_excluded_turns_are_neither_counted_nor_read() {
     say(&mut client, branch, 1..=3);
     for (number, kind) in [(2, MarkKind::Sticky), (3, MarkKind::Exclude)] {
         let item = Item::TurnOf(node(&mut client, number));
-        client.must(Request::Mark { branch, items: vec![item], act: Act::Set { kind, toggle: false } });
+        client.must(Request::Branch(BranchRequest::Mark {
+            branch,
+            items: vec![item],
+            act: Act::Set { kind, toggle: false },
+        }));
     }
     say(&mut client, branch, 4..=6);
     let (draft, _) = drafted(&mut client, 0);
@@ -234,7 +238,7 @@ fn lanes_are_counted_apart() {
     let branch = client.session();
     let lane = |lane: &str| Overrides { lane: Some(lane.into()), ..Overrides::default() };
     say(&mut client, branch, 1..=2);
-    client.must(Request::Override { branch, overrides: lane("billing") });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: lane("billing") }));
     say(&mut client, branch, 3..=5);
     assert_eq!(drafts(&client), 0);
     say(&mut client, branch, 6..=6);
@@ -365,7 +369,7 @@ fn any_history_of_decisions_keeps_the_rules() {
                 _ => {
                     let before = client.drawn(branch, &message("and now?")).unwrap();
                     act(&mut client, branch, Condense::Accept { draft: draft.number });
-                    client.must(Request::Undo);
+                    client.must(Request::Session(SessionRequest::Undo));
                     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "seed {seed}, turn {n}");
                 }
             }
@@ -382,10 +386,13 @@ fn a_task_that_is_done_is_summed_up_for_the_session() {
     let bench = Bench::new(&model(6));
     let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
     let branch = client.session();
-    client.must(Request::Task { branch, act: TaskAct::Start("ports".into()) });
+    client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     say(&mut client, branch, 1..=2);
     let from = client.seen.len();
-    let Answer::Done(said) = client.must(Request::Task { branch, act: TaskAct::Done(None) }) else { panic!() };
+    let Answer::Done(said) = client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }))
+    else {
+        panic!()
+    };
     assert!(said.contains("F5 shows it"), "{said}");
     let (draft, _) = drafted(&mut client, from);
     assert_eq!((draft.capsule.kind, draft.capsule.turns), (CapsuleKind::Session, (1, 2)));
@@ -393,14 +400,17 @@ fn a_task_that_is_done_is_summed_up_for_the_session() {
     assert!(draft.body.contains("retry_limit_1") || draft.dropped.iter().any(|d| d.text.contains("retry_limit_1")));
     assert!(summary(&plan(&mut client, branch)).is_none(), "a draft goes nowhere by itself");
     act(&mut client, branch, Condense::Accept { draft: draft.number });
-    client.must(Request::Override {
+    client.must(Request::Branch(BranchRequest::Override {
         branch,
         overrides: Overrides { compaction: Some(Compacting::Off), ..Overrides::default() },
-    });
-    client.must(Request::Task { branch, act: TaskAct::Start("roads".into()) });
+    }));
+    client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("roads".into()) }));
     say(&mut client, branch, 3..=3);
     let before = drafts(&client);
-    let Answer::Done(said) = client.must(Request::Task { branch, act: TaskAct::Done(None) }) else { panic!() };
+    let Answer::Done(said) = client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }))
+    else {
+        panic!()
+    };
     assert!(said.contains("/compress session 3"), "{said}");
     assert_eq!(drafts(&client), before);
 }

@@ -12,7 +12,7 @@ use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning}
 use pleach::domain::planning::policy::Section;
 use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource, CapsuleState};
 use pleach::domain::summary::draft::{By, CapsuleCard, CapsuleDraft, Stays};
-use pleach::engine::api::{Act, Answer, Condense, Item, Request};
+use pleach::engine::api::{Act, Answer, BranchRequest, Condense, Item, Request, SessionRequest};
 use std::sync::Arc;
 
 fn question(n: usize) -> String {
@@ -90,7 +90,11 @@ fn user(client: &mut Client, number: usize) -> NodeId {
 
 fn mark(client: &mut Client, branch: BranchId, number: usize, kind: MarkKind) {
     let item = Item::TurnOf(user(client, number));
-    client.must(Request::Mark { branch, items: vec![item], act: Act::Set { kind, toggle: false } });
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![item],
+        act: Act::Set { kind, toggle: false },
+    }));
 }
 
 #[test]
@@ -121,9 +125,9 @@ fn a_summary_goes_in_place_of_its_turns_and_undo_brings_back_every_byte() {
     assert_eq!(by_number(3).reason, Reason::UserExcluded { once: false });
     assert_eq!(by_number(8).section(), Some(Section::Recent), "the first raw turn follows the last covered one");
     let used = client.drawn(branch, &message("and now?")).unwrap();
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before);
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), used);
     client.stop();
     let mut again = bench.start();
@@ -170,7 +174,7 @@ fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
     }
     let none = client.ask(Request::Condense { branch, act: Condense::UndoLevel { kind: CapsuleKind::Lane } });
     assert_eq!(none.unwrap_err().kind, FailureKind::User);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(cards(&mut client, branch)[0].goes, "taking a level back is undone like anything else");
 }
 
@@ -188,8 +192,8 @@ fn what_a_person_takes_out_goes_in_no_summary() {
     mark(&mut client, branch, 1, MarkKind::ExcludeOnce);
     let now = plan(&mut client, branch);
     assert!(now.warnings.contains(&Warning::SummaryOlder { to: None }) && summary(&now).is_none());
-    client.must(Request::Undo);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(plan(&mut client, branch).warnings.iter().all(|w| !matches!(w, Warning::SummaryOlder { .. })));
 }
 
@@ -286,7 +290,7 @@ fn stopping_a_model_changes_nothing() {
 fn forks_keep_the_summary_and_are_on_their_own() {
     let (_bench, mut client, branch) = bench(10);
     accept(&mut client, branch, Some(5));
-    let fork = |at| Request::Fork { branch, at, name: None, switch: false };
+    let fork = |at| Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: false });
     let Answer::Branch(child) = client.must(fork(None)) else { panic!("no branch") };
     let early = Some(user(&mut client, 3));
     let Answer::Branch(early) = client.must(fork(early)) else { panic!("no branch") };
@@ -303,7 +307,7 @@ fn removal_takes_the_summary_with_it() {
     let (bench, mut client, branch) = bench(10);
     accept(&mut client, branch, Some(5));
     let item = Item::TurnOf(user(&mut client, 4));
-    client.must(Request::RemoveMessage { branch, item });
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item }));
     let card = &cards(&mut client, branch)[0];
     assert_eq!((card.state, card.capsule.text.as_deref(), card.goes), (CapsuleState::StaleSource, None, false));
     assert!(summary(&plan(&mut client, branch)).is_none());
@@ -318,11 +322,11 @@ fn off_takes_a_summary_only_where_the_window_lost_turns() {
     let (_bench, mut client, branch) = bench(10);
     accept(&mut client, branch, Some(5));
     let mode = |budget| Overrides { mode: Some(Mode::Off), budget, ..Overrides::default() };
-    client.must(Request::Override { branch, overrides: mode(None) });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: mode(None) }));
     let roomy = plan(&mut client, branch);
     assert_eq!(summary(&roomy).unwrap().reason, Reason::ModeOff);
     assert!(roomy.rows.iter().all(|row| !matches!(row.reason, Reason::Superseded { .. })));
-    client.must(Request::Override { branch, overrides: mode(Some(1_200)) });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: mode(Some(1_200)) }));
     let tight = plan(&mut client, branch);
     assert!(summary(&tight).unwrap().included(), "{:#?}", summary(&tight));
 }
@@ -368,7 +372,7 @@ fn any_history_of_summaries_and_marks_is_undone_to_the_byte() {
             assert!(window.into_iter().all(|atom| !superseded.contains(&atom)));
         }
         for _ in 0..done {
-            client.must(Request::Undo);
+            client.must(Request::Session(SessionRequest::Undo));
         }
         assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), first, "seed {seed}");
     }

@@ -8,7 +8,9 @@ use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::tool::consent::{Asking, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
 use pleach::domain::tool::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace, Watch};
-use pleach::engine::api::{Answer, Event, Item, Request, RuleAct};
+use pleach::engine::api::{
+    Answer, BranchRequest, Event, Item, Request, RuleAct, SessionRequest, ToolRequest, TurnRequest,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -112,7 +114,7 @@ impl Scene {
 
     fn word(&mut self, index: usize, consent: Consent, always: Option<(RuleScope, Rule)>) -> usize {
         let from = self.client.seen.len();
-        self.client.must(Request::Consent { branch: self.branch, index, consent, always });
+        self.client.must(Request::Turn(TurnRequest::Consent { branch: self.branch, index, consent, always }));
         from
     }
 
@@ -123,7 +125,7 @@ impl Scene {
     fn result(&mut self) -> String {
         let nodes = self.client.open().nodes.clone();
         let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
-        match self.client.must(Request::Bodies { nodes: vec![last] }) {
+        match self.client.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
             Answer::Bodies(bodies) => bodies[0].content.words(),
             other => panic!("{other:?}"),
         }
@@ -153,16 +155,16 @@ fn nothing_is_done_before_a_yes_and_undo_brings_the_file_back() {
     let trace = scene.trace();
     assert_eq!((trace.word.as_deref(), trace.changed.as_slice()), (Some("you"), &["a".to_owned()][..]));
     let undo = |scene: &mut Scene, wanted: Option<&str>| {
-        let Answer::Done(said) = scene.client.must(Request::Undo) else { panic!() };
+        let Answer::Done(said) = scene.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
         assert!(said.contains("changed a"), "{said}");
         assert_eq!(scene.shelf.of("a").as_deref(), wanted);
     };
     undo(&mut scene, Some("one\n"));
     undo(&mut scene, None);
-    scene.client.must(Request::Redo);
+    scene.client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(scene.shelf.of("a").as_deref(), Some("one\n"));
     scene.shelf.files.lock().unwrap().insert("a".into(), "by hand\n".into());
-    let failure = scene.client.ask(Request::Undo).unwrap_err();
+    let failure = scene.client.ask(Request::Session(SessionRequest::Undo)).unwrap_err();
     assert!(failure.to_string().contains("was changed since"), "{failure}");
     assert_eq!(scene.shelf.of("a").as_deref(), Some("by hand\n"), "it is left alone");
 }
@@ -184,12 +186,14 @@ fn a_removed_turn_takes_what_its_tools_wrote_along() {
     };
     assert!(holds(&scene) > 0);
     let first = scene.client.open().nodes[0].id;
-    scene.client.must(Request::RemoveMessage { branch: scene.branch, item: Item::TurnOf(first) });
+    scene
+        .client
+        .must(Request::Branch(BranchRequest::RemoveMessage { branch: scene.branch, item: Item::TurnOf(first) }));
     assert_eq!(holds(&scene), 0);
-    scene.client.must(Request::Undo);
+    scene.client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(scene.shelf.of("b"), None, "what another turn did can still be undone");
     assert_eq!(scene.shelf.of("a").as_deref(), Some("the word is xyzzyplugh\n"), "the file itself is the person's");
-    scene.client.must(Request::Undo);
+    scene.client.must(Request::Session(SessionRequest::Undo));
 }
 
 #[test]
@@ -202,7 +206,12 @@ fn a_no_changes_nothing_and_the_model_reads_why() {
     assert_eq!(scene.shelf.of("a"), None);
     assert_eq!(scene.result(), "[refused] Nothing was done. The build is running.");
     assert_eq!(scene.trace().status, Some(ToolStatus::Refused));
-    let stale = scene.client.ask(Request::Consent { branch: scene.branch, index: 0, consent: yes(), always: None });
+    let stale = scene.client.ask(Request::Turn(TurnRequest::Consent {
+        branch: scene.branch,
+        index: 0,
+        consent: yes(),
+        always: None,
+    }));
     assert!(stale.unwrap_err().to_string().contains("no longer waits"));
 }
 
@@ -239,18 +248,25 @@ fn rules_speak_where_a_person_said_so() {
     scene.client.say(scene.branch, "env");
     assert_eq!(scene.shelf.of("src/.env"), None);
     assert!(scene.result().contains("A rule of the person's forbids it"), "{}", scene.result());
-    let listed = match scene.client.must(Request::Rule(RuleAct::List)) {
+    let listed = match scene.client.must(Request::Tool(ToolRequest::Rule(RuleAct::List))) {
         Answer::Rules(rules) => rules,
         other => panic!("{other:?}"),
     };
     assert_eq!(listed[0], always);
     assert_eq!(listed[1].0, RuleScope::Config);
-    scene.client.must(Request::Rule(RuleAct::Set { scope: RuleScope::Session, rule: always.1.clone(), on: false }));
+    scene.client.must(Request::Tool(ToolRequest::Rule(RuleAct::Set {
+        scope: RuleScope::Session,
+        rule: always.1.clone(),
+        on: false,
+    })));
     let asking = scene.asked("c");
     let from = scene.word(asking.index, Consent::No { why: None }, None);
     scene.client.closed(from, scene.branch);
     assert!(
-        scene.client.ask(Request::Rule(RuleAct::Set { scope: RuleScope::Config, rule: always.1, on: true })).is_err()
+        scene
+            .client
+            .ask(Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: RuleScope::Config, rule: always.1, on: true })))
+            .is_err()
     );
 }
 
@@ -263,8 +279,12 @@ fn a_file_that_steers_the_program_is_asked_about_alone() {
         let asking = scene.asked("Write it.");
         assert!(asking.deed.steers().is_some_and(|(named, _)| named == path));
         let always = Some((RuleScope::Session, rule(Some(path), Verdict::Allow)));
-        let refused =
-            scene.client.ask(Request::Consent { branch: scene.branch, index: asking.index, consent: yes(), always });
+        let refused = scene.client.ask(Request::Turn(TurnRequest::Consent {
+            branch: scene.branch,
+            index: asking.index,
+            consent: yes(),
+            always,
+        }));
         assert!(refused.unwrap_err().to_string().contains("steers the program"));
         assert_eq!(scene.shelf.of(path), None);
         let from = scene.word(asking.index, yes(), None);
@@ -278,7 +298,7 @@ fn a_turn_that_is_stopped_while_it_asks_changes_nothing() {
     let mut scene = scene(vec![write("a", "one\n"), text("Done.")], Vec::new());
     let _ = scene.asked("Write one.");
     let from = scene.client.seen.len();
-    scene.client.must(Request::Cancel { branch: scene.branch });
+    scene.client.must(Request::Turn(TurnRequest::Cancel { branch: scene.branch }));
     scene.client.closed(from, scene.branch);
     assert_eq!(scene.shelf.of("a"), None);
     assert!(scene.client.seen[from..].iter().any(|event| matches!(event, Event::Asks { asking: None, .. })));

@@ -3,7 +3,7 @@
 use crate::support::bench::{Bench, Client, Model};
 use crate::support::binary::Home;
 use pleach::domain::tool::consent::{Rule, RuleScope, Verdict};
-use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct};
+use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct, ToolRequest};
 use pleach::tools::{Acting, Workspace};
 use std::fs;
 use std::path::Path;
@@ -84,16 +84,17 @@ fn no_command_brings_out_what_a_rule_denies() {
 }
 
 fn names(client: &mut Client) -> (Vec<String>, Vec<String>, bool) {
-    let files = match client.must(Request::Files(FileAct::Find { query: String::new(), limit: 99 })) {
+    let files = match client.must(Request::Tool(ToolRequest::Files(FileAct::Find { query: String::new(), limit: 99 })))
+    {
         Answer::Files(list) => list.paths,
         other => panic!("{other:?}"),
     };
     let act = CodeAct::Names { typed: "zebra".into(), most: 9 };
-    let symbols = match client.must(Request::Code { root: None, act }) {
+    let symbols = match client.must(Request::Tool(ToolRequest::Code { root: None, act })) {
         Answer::Symbols(found) => found.into_iter().map(|named| named.path).collect(),
         other => panic!("{other:?}"),
     };
-    let text = client.ask(Request::Files(FileAct::Read { path: ".env".into() })).is_ok();
+    let text = client.ask(Request::Tool(ToolRequest::Files(FileAct::Read { path: ".env".into() }))).is_ok();
     (files, symbols, text)
 }
 
@@ -110,14 +111,14 @@ fn a_rule_given_now_holds_for_the_next_look() {
     assert!(files.contains(&".env".into()) && !symbols.is_empty() && text, "{files:?} {symbols:?}");
     for on in [".env*", "hidden"] {
         let rule = Rule { tool: "*".into(), on: Some(on.into()), verdict: Verdict::Deny };
-        client.must(Request::Rule(RuleAct::Set { scope: RuleScope::Session, rule, on: true }));
+        client.must(Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: RuleScope::Session, rule, on: true })));
     }
     let (files, symbols, text) = names(&mut client);
     assert!(files.iter().all(|path| !path.contains(".env") && !path.contains("hidden")), "{files:?}");
     assert!(files.contains(&"src/lion.rs".into()) && symbols.is_empty() && !text, "{symbols:?}");
     for on in [".env*", "hidden"] {
         let rule = Rule { tool: "*".into(), on: Some(on.into()), verdict: Verdict::Deny };
-        client.must(Request::Rule(RuleAct::Set { scope: RuleScope::Session, rule, on: false }));
+        client.must(Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: RuleScope::Session, rule, on: false })));
     }
     let (files, symbols, text) = names(&mut client);
     assert!(files.contains(&".env".into()) && !symbols.is_empty() && text, "it is there again: {files:?} {symbols:?}");

@@ -5,7 +5,7 @@ use crate::support::bench::{Bench, Model, message};
 use crate::support::binary::{Home, profile};
 use crate::support::embeddings::{Elsewhere, Embeddings};
 use pleach::domain::base::failure::FailureKind;
-use pleach::engine::api::{Answer, Request};
+use pleach::engine::api::{Answer, PlanRequest, Request, TurnRequest};
 use pleach::engine::startup::setup::EmbedderSetup;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -155,15 +155,21 @@ fn an_embedder_elsewhere_is_asked_when_a_message_is_sent() {
         client.say(branch, &format!("Remark {turn}. {}", "Nothing of note happened today. ".repeat(30)));
     }
     let query = "Where does it listen?".to_owned();
-    let looked =
-        client.must(Request::Retrieve { session: None, branch: None, query, at: None, budget: None, anyway: true });
+    let looked = client.must(Request::Plan(PlanRequest::Retrieve {
+        session: None,
+        branch: None,
+        query,
+        at: None,
+        budget: None,
+        anyway: true,
+    }));
     let Answer::Retrieved(looked) = looked else { panic!("{looked:?}") };
     assert_eq!(looked.set.embedder.as_deref(), Some("elsewhere"));
     let before = embedder.questions();
     let draft = message("Which port did the staging proxy use, and was the feline sick?");
     let (typed, _) = client.drawn(branch, &draft).unwrap();
     assert_eq!(embedder.questions(), before, "nothing is asked while a person types");
-    let ask = |plan| Request::Ask { branch, draft: draft.clone(), plan: Some(plan) };
+    let ask = |plan| Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: Some(plan) });
     let from = client.seen.len();
     let first = client.ask(ask(typed));
     assert_eq!(embedder.questions()[before.len()..], [draft.text.to_string()]);

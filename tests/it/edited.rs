@@ -13,7 +13,8 @@ use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
 use pleach::domain::planning::what_if::Foreseen;
 use pleach::engine::api::{
-    Act, Answer, Draft, DraftKind, Event, Exact, Item, Planned, RawRequest, Replaying, Request, Weighed,
+    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, Exact, Item, PlanRequest, Planned, RawRequest,
+    Replaying, Request, SessionRequest, Weighed,
 };
 use std::sync::Arc;
 
@@ -29,15 +30,15 @@ fn talk(client: &mut Client, turns: usize) -> BranchId {
 
 fn budget(client: &mut Client, branch: BranchId, tokens: u32) {
     let found = client.open().branches.iter().find(|b| b.id == branch).unwrap().overrides.clone();
-    client.must(Request::Override {
+    client.must(Request::Branch(BranchRequest::Override {
         branch,
         overrides: pleach::domain::conversation::branch::Overrides { budget: Some(tokens), ..found },
-    });
+    }));
 }
 
 fn foresee(client: &mut Client, branch: BranchId, draft: &Draft, items: &[Atom], act: Act) -> Box<Foreseen> {
     let items = items.iter().map(|atom| Item::Atom(*atom)).collect();
-    match client.must(Request::Foresee { branch, draft: draft.clone(), items, act }) {
+    match client.must(Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act })) {
         Answer::Foreseen(found) => found,
         other => panic!("{other:?}"),
     }
@@ -72,7 +73,7 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
         assert_eq!(client.whole_plan(branch, &asked).id, before.id, "looking changes nothing");
         assert!(client.open().branches.iter().find(|b| b.id == branch).unwrap().marks.is_empty());
         let items: Vec<Item> = items.iter().map(|atom| Item::Atom(*atom)).collect();
-        client.must(Request::Mark { branch, items, act: set(kind) });
+        client.must(Request::Branch(BranchRequest::Mark { branch, items, act: set(kind) }));
         let after = client.plan(branch, &asked).unwrap();
         match (&told.result, after) {
             (Ok(figures), Planned::Plan { plan, .. }) => {
@@ -85,16 +86,17 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
             (Err(why), Planned::Blocked(blocked)) => assert_eq!(*why, blocked.sentence()),
             other => panic!("{other:?}"),
         }
-        client.must(Request::Undo);
+        client.must(Request::Session(SessionRequest::Undo));
     }
-    let stale = Request::Foresee {
+    let stale = Request::Plan(PlanRequest::Preview {
         branch,
         draft: message("another"),
         items: vec![Item::Atom(out[0])],
         act: set(MarkKind::Sticky),
-    };
+    });
     assert_eq!(client.ask(stale).unwrap_err().kind, FailureKind::Stale, "only beside the plan that is drawn");
-    let reply = Request::Foresee { branch, draft: asked, items: vec![Item::Atom(out[0])], act: Act::Reply };
+    let reply =
+        Request::Plan(PlanRequest::Preview { branch, draft: asked, items: vec![Item::Atom(out[0])], act: Act::Reply });
     assert_eq!(client.ask(reply).unwrap_err().kind, FailureKind::User);
 }
 
@@ -106,7 +108,14 @@ fn a_newer_look_ahead_drops_the_older_one() {
     let asked = message("What?");
     let plan = client.whole_plan(branch, &asked);
     let atom = plan.included().find(|row| row.kind == RowKind::Turn).unwrap().atom;
-    let look = |kind| Request::Foresee { branch, draft: asked.clone(), items: vec![Item::Atom(atom)], act: set(kind) };
+    let look = |kind| {
+        Request::Plan(PlanRequest::Preview {
+            branch,
+            draft: asked.clone(),
+            items: vec![Item::Atom(atom)],
+            act: set(kind),
+        })
+    };
     let (first, second) = (client.post(look(MarkKind::Exclude)), client.post(look(MarkKind::Sticky)));
     assert!(matches!(client.answer(first), Ok(Answer::Done(_) | Answer::Foreseen(_))));
     assert!(matches!(client.answer(second), Ok(Answer::Foreseen(_))));
@@ -122,7 +131,8 @@ fn several_items_are_one_step_back() {
     let turns: Vec<Atom> =
         before.included().filter(|row| row.kind == RowKind::Turn).map(|row| row.atom).take(3).collect();
     let items: Vec<Item> = turns.iter().chain(&turns[..1]).map(|atom| Item::Atom(*atom)).collect();
-    let Answer::Done(said) = client.must(Request::Mark { branch, items: items.clone(), act: set(MarkKind::Exclude) })
+    let Answer::Done(said) =
+        client.must(Request::Branch(BranchRequest::Mark { branch, items: items.clone(), act: set(MarkKind::Exclude) }))
     else {
         panic!()
     };
@@ -130,34 +140,39 @@ fn several_items_are_one_step_back() {
     let after = client.whole_plan(branch, &asked);
     let out = after.excluded().filter(|row| row.reason == Reason::UserExcluded { once: false }).count();
     assert_eq!(out, 3);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(client.whole_plan(branch, &asked).id, before.id, "all of them in one step");
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(client.whole_plan(branch, &asked).id, after.id);
     let toggle = Act::Set { kind: MarkKind::Exclude, toggle: true };
-    client.must(Request::Mark { branch, items, act: toggle });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items, act: toggle }));
     assert_eq!(client.whole_plan(branch, &asked).id, before.id, "on and off");
     let bad = vec![Item::Atom(turns[0]), Item::Atom(Atom::Section { text: Hash::of(b"no such text") })];
-    assert!(client.ask(Request::Mark { branch, items: bad, act: set(MarkKind::Exclude) }).is_err());
+    assert!(
+        client.ask(Request::Branch(BranchRequest::Mark { branch, items: bad, act: set(MarkKind::Exclude) })).is_err()
+    );
     assert_eq!(client.whole_plan(branch, &asked).id, before.id, "all or nothing");
 }
 
 fn raw(client: &mut Client, branch: BranchId) -> RawRequest {
-    match client.must(Request::Exact { branch, act: Exact::Show }) {
+    match client.must(Request::Plan(PlanRequest::Exact { branch, act: Exact::Show })) {
         Answer::Raw(raw) => *raw,
         other => panic!("{other:?}"),
     }
 }
 
 fn weigh(client: &mut Client, branch: BranchId, draft: &Draft, body: &str) -> Weighed {
-    match client.must(Request::Exact { branch, act: Exact::Weigh { draft: draft.clone(), body: body.into() } }) {
+    match client.must(Request::Plan(PlanRequest::Exact {
+        branch,
+        act: Exact::Weigh { draft: draft.clone(), body: body.into() },
+    })) {
         Answer::Weighed(weighed) => weighed,
         other => panic!("{other:?}"),
     }
 }
 
 fn send(branch: BranchId, draft: &Draft, body: &str) -> Request {
-    Request::Exact { branch, act: Exact::Send { draft: draft.clone(), body: body.into() } }
+    Request::Plan(PlanRequest::Exact { branch, act: Exact::Send { draft: draft.clone(), body: body.into() } })
 }
 
 /// The plan that was shown last.
@@ -182,7 +197,9 @@ fn answers(words_: &[&str]) -> Server {
 
 /// The stored plan of an edited call: what was touched is a row by hand, what was not keeps its own, nothing is lost.
 fn every_item_stands_in_one_row(client: &mut Client, run: &str, plan: &ContextPlan, weighed: Weighed) {
-    let Answer::StoredPlan { plan: kept, .. } = client.must(Request::StoredPlan { id: run.to_owned() }) else {
+    let Answer::StoredPlan { plan: kept, .. } =
+        client.must(Request::Call(CallRequest::StoredPlan { id: run.to_owned() }))
+    else {
         panic!()
     };
     let own: Vec<&str> =
@@ -248,13 +265,19 @@ fn what_was_edited_is_what_the_server_gets() {
     let usual = String::from_utf8(posted[3].clone()).unwrap();
     assert!(usual.contains("What is the port?") && !usual.contains("door"), "once is once");
     let from = client.seen.len();
-    let request = Request::Replay { run: run.to_string(), profile: None, model: None, without: None };
+    let request =
+        Request::Call(CallRequest::Replay { run: run.to_string(), profile: None, model: None, without: None });
     let Answer::Replaying(again) = client.must(request) else { panic!() };
     let Replaying { exact, branch: scratch, .. } = *again;
     assert!(client.closed(from, scratch.id).failure.is_none());
     let posted = posts(&server);
     assert!(exact && posted[4] == posted[2], "byte for byte once more");
-    let other = Request::Replay { run: run.to_string(), profile: None, model: Some("big".into()), without: None };
+    let other = Request::Call(CallRequest::Replay {
+        run: run.to_string(),
+        profile: None,
+        model: Some("big".into()),
+        without: None,
+    });
     assert_eq!(client.ask(other).unwrap_err().kind, FailureKind::User);
 }
 
@@ -365,7 +388,7 @@ fn what_is_removed_for_good_is_gone_from_edited_requests_too() {
     let Answer::Asked { run } = client.must(send(branch, &asked, &body)) else { panic!() };
     client.closed(from, branch);
     let first = client.open().nodes[0].id;
-    client.must(Request::RemoveMessage { branch, item: Item::TurnOf(first) });
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(first) }));
     let card = client.runs().into_iter().find(|card| card.id == run).unwrap();
     let failure = client.replay(&card).unwrap_err();
     assert!(failure.what.contains("edited request is gone"), "{failure}");
@@ -383,7 +406,11 @@ fn a_suggested_or_excluded_row_says_what_would_bring_it() {
     let asked = message("What?");
     let plan = client.whole_plan(branch, &asked);
     let turn = plan.included().find(|row| row.source.turn == Some(1)).unwrap().atom;
-    client.must(Request::Mark { branch, items: vec![Item::Atom(turn)], act: set(MarkKind::Exclude) });
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![Item::Atom(turn)],
+        act: set(MarkKind::Exclude),
+    }));
     let after = client.whole_plan(branch, &asked);
     let row = after.rows.iter().find(|row| row.atom == turn).unwrap();
     let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("{row:?}") };

@@ -12,7 +12,10 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::{NodeHead, Role};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::ContextPlan;
-use pleach::engine::api::{Act, Answer, Draft, DraftKind, Item, Planned, Request, SessionView};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Item, PlanRequest, Planned, Request, SessionRequest,
+    SessionView, TurnRequest,
+};
 use std::sync::Arc;
 
 const ASKED: [&str; 5] = ["why?", "and then?", "same again", "show it", "what of the crane at pier nine?"];
@@ -92,31 +95,43 @@ fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
     Some(match dice.below(12) {
         0..=2 => {
             let items = vec![Item::TurnOf(place.any(dice)?)];
-            Request::Mark { branch, items, act: set(*dice.pick(&kinds)) }
+            Request::Branch(BranchRequest::Mark { branch, items, act: set(*dice.pick(&kinds)) })
         }
         3 => {
             let kind = *dice.pick(&[MarkKind::Exclude, MarkKind::ExcludeOnce]);
-            Request::Mark { branch, items: vec![Item::Message(place.any(dice)?)], act: set(kind) }
+            Request::Branch(BranchRequest::Mark {
+                branch,
+                items: vec![Item::Message(place.any(dice)?)],
+                act: set(kind),
+            })
         }
         4 => {
             let anywhere = place.view.nodes.get(dice.below(place.view.nodes.len()))?.id;
-            Request::Mark { branch, items: vec![Item::TurnOf(anywhere)], act: set(*dice.pick(&kinds)) }
+            Request::Branch(BranchRequest::Mark {
+                branch,
+                items: vec![Item::TurnOf(anywhere)],
+                act: set(*dice.pick(&kinds)),
+            })
         }
         5 => {
             let items = vec![Item::Note(format!("note {}", dice.below(3)))];
-            Request::Mark { branch, items, act: set(*dice.pick(&kinds[..2])) }
+            Request::Branch(BranchRequest::Mark { branch, items, act: set(*dice.pick(&kinds[..2])) })
         }
-        6 => Request::EditState { branch, text: format!("Goal: {}", dice.below(9)) },
-        7 | 8 => Request::Override { branch, overrides: overrides(place, dice) },
-        9 => Request::Sibling { branch, node: place.any(dice)?, step: if dice.below(2) == 0 { 1 } else { -1 } },
-        10 => Request::MoveHead { branch, node: place.any(dice)?, exact: dice.below(2) == 0 },
-        _ => Request::Fork { branch, at: place.any(dice), name: None, switch: false },
+        6 => Request::Branch(BranchRequest::EditState { branch, text: format!("Goal: {}", dice.below(9)) }),
+        7 | 8 => Request::Branch(BranchRequest::Override { branch, overrides: overrides(place, dice) }),
+        9 => Request::Branch(BranchRequest::Sibling {
+            branch,
+            node: place.any(dice)?,
+            step: if dice.below(2) == 0 { 1 } else { -1 },
+        }),
+        10 => Request::Branch(BranchRequest::MoveHead { branch, node: place.any(dice)?, exact: dice.below(2) == 0 }),
+        _ => Request::Branch(BranchRequest::Fork { branch, at: place.any(dice), name: None, switch: false }),
     })
 }
 
 fn reply(place: &Place, dice: &mut Dice) -> Option<Request> {
     let items = vec![Item::Message(place.any(dice)?)];
-    Some(Request::Mark { branch: place.branch, items, act: Act::Reply })
+    Some(Request::Branch(BranchRequest::Mark { branch: place.branch, items, act: Act::Reply }))
 }
 
 /// A server's answers: words, thoughts, state blocks, tool calls, cut streams.
@@ -148,10 +163,10 @@ fn called(n: usize, args: &str) -> String {
 fn drawn_and_sent(client: &mut Client, branch: BranchId, draft: &Draft) -> Option<Hash> {
     let Ok(Planned::Plan { plan, request_digest, bytes, .. }) = client.plan(branch, draft) else { return None };
     assert!(plan.est_total <= plan.budget.prompt, "over budget");
-    let Answer::Text(body) = client.must(Request::WireText { branch }) else { panic!() };
+    let Answer::Text(body) = client.must(Request::Plan(PlanRequest::WireText { branch })) else { panic!() };
     assert_eq!((Hash::of(body.as_bytes()), body.len() as u64), (request_digest, bytes));
     let from = client.seen.len();
-    client.must(Request::Ask { branch, draft: draft.clone(), plan: Some(plan.id) });
+    client.must(Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: Some(plan.id) }));
     client.closed(from, branch);
     Some(request_digest)
 }
@@ -166,10 +181,11 @@ fn check_calls(client: &mut Client, server: &Server, from: usize) -> usize {
         let counted = count_body(&request.body, Encoding::Approximate, &Quarter);
         assert_eq!(counted, Some(run.est_total), "{}", String::from_utf8_lossy(&request.body));
         assert_ne!(run.status, RunStatus::Open);
-        let plan: Arc<ContextPlan> = match client.must(Request::StoredPlan { id: run.id.to_string() }) {
-            Answer::StoredPlan { plan, .. } => plan,
-            other => panic!("{other:?}"),
-        };
+        let plan: Arc<ContextPlan> =
+            match client.must(Request::Call(CallRequest::StoredPlan { id: run.id.to_string() })) {
+                Answer::StoredPlan { plan, .. } => plan,
+                other => panic!("{other:?}"),
+            };
         assert_eq!((plan.id, plan.est_total), (run.plan, run.est_total));
         assert!(plan.est_total <= plan.budget.prompt);
     }
@@ -202,8 +218,8 @@ fn sent_history(seed: u64) {
             }
             8 => {
                 let request = match dice.below(3) {
-                    0 => Some(Request::Undo),
-                    1 => Some(Request::Redo),
+                    0 => Some(Request::Session(SessionRequest::Undo)),
+                    1 => Some(Request::Session(SessionRequest::Redo)),
                     _ => reply(&here, &mut dice),
                 };
                 let _ = request.map(|request| client.ask(request));
@@ -284,7 +300,8 @@ fn branches_are_isolated() {
         let mut dice = Dice::new(seed + 1_000);
         let bench = bench(&mut dice);
         let (mut client, one) = grown(&bench, &mut dice);
-        let made = client.must(Request::Fork { branch: one, at: None, name: None, switch: false });
+        let made =
+            client.must(Request::Branch(BranchRequest::Fork { branch: one, at: None, name: None, switch: false }));
         let Answer::Branch(two) = made else { panic!() };
         let drafts = ASKED.map(message);
         let plans = |client: &mut Client| drafts.iter().map(|d| client.drawn(two.id, d)).collect::<Vec<_>>();
@@ -336,7 +353,7 @@ fn undo_and_redo_restore_exactly() {
                         }
                     }
                 }
-                1 => drop(client.ask(Request::RenameBranch { branch, name: format!("name {n}") })),
+                1 => drop(client.ask(Request::Branch(BranchRequest::Rename { branch, name: format!("name {n}") }))),
                 _ => {
                     if let Some(act) = any_act(&here, &mut dice) {
                         let _ = client.ask(act);
@@ -351,11 +368,11 @@ fn undo_and_redo_restore_exactly() {
         }
         for round in 0..2 {
             for step in (0..trail.len() - 1).rev() {
-                client.must(Request::Undo);
+                client.must(Request::Session(SessionRequest::Undo));
                 assert_eq!(standing(&mut client, branch), trail[step], "seed {seed} round {round} undo to {step}");
             }
             for (step, there) in trail.iter().enumerate().skip(1) {
-                client.must(Request::Redo);
+                client.must(Request::Session(SessionRequest::Redo));
                 assert_eq!(standing(&mut client, branch), *there, "seed {seed} round {round} redo to {step}");
             }
         }

@@ -8,7 +8,7 @@ use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::planning::plan::{Reason, RowKind, Warning};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::planning::tuning::{Adaptive, Choose, Levels};
-use pleach::engine::api::{Act, Item, Request};
+use pleach::engine::api::{Act, BranchRequest, Item, Request, SessionRequest};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
     bench.start_with(|setup| {
@@ -23,7 +23,7 @@ fn lanes() -> PolicySpec {
 
 fn into_lane(client: &mut Client, branch: BranchId, lane: &str) {
     let overrides = Overrides { lane: Some(lane.into()), ..Overrides::default() };
-    client.must(Request::Override { branch, overrides });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
 }
 
 fn body(model: &Model, at: usize) -> String {
@@ -49,7 +49,7 @@ fn lanes_do_not_leak_into_each_other() {
     client.say(branch, "Which colour?");
     assert!(!body(&model, 1).contains("cranes") && body(&model, 1).contains("cost"));
     assert!(body(&model, 2).contains("cranes") && !body(&model, 2).contains("francs"));
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     let session = client.open().card.id;
     let nodes = path(&bench.store(), session, branch);
     let lanes: Vec<&str> = nodes.iter().map(|node| node.head.lane.as_str()).collect();
@@ -59,7 +59,7 @@ fn lanes_do_not_leak_into_each_other() {
 }
 
 fn reply(client: &mut Client, branch: BranchId, to: NodeId) {
-    client.must(Request::Mark { branch, items: vec![Item::Message(to)], act: Act::Reply });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Message(to)], act: Act::Reply }));
 }
 
 /// A reply to a reply is of the lane of its chain's root (B23).

@@ -15,7 +15,10 @@ use pleach::domain::conversation::record::{Incoming, Piece, Pieces, Report};
 use pleach::domain::planning::mode::SearchWish;
 use pleach::domain::planning::plan::{Choice, Reason, RowKind};
 use pleach::domain::planning::policy::Section;
-use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, FileAct, Item, Planned, ProgramRequest, Request};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, Item, PlanRequest, Planned, ProgramRequest, Request,
+    SessionRequest, ToolRequest, TurnRequest,
+};
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
 use std::sync::Arc;
@@ -74,11 +77,11 @@ fn two_quick_asks_are_one_call() {
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
-    let ask = || Request::Ask { branch, draft: message("once"), plan: None };
+    let ask = || Request::Turn(TurnRequest::Ask { branch, draft: message("once"), plan: None });
     let (first, second) = (client.post(ask()), client.post(ask()));
     assert!(client.answer(first).is_ok());
     assert_eq!(client.answer(second).unwrap_err().kind, FailureKind::Busy);
-    client.must(Request::Cancel { branch });
+    client.must(Request::Turn(TurnRequest::Cancel { branch }));
     let closed = client.closed(0, branch);
     assert_eq!((closed.draft, closed.failure), (Some(message("once")), None));
     assert_eq!(model.bodies().len(), 1);
@@ -90,8 +93,8 @@ fn a_latched_ask_can_be_taken_back() {
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
-    let ask = client.post(Request::Ask { branch, draft: message("hi"), plan: None });
-    let cancel = client.post(Request::Cancel { branch });
+    let ask = client.post(Request::Turn(TurnRequest::Ask { branch, draft: message("hi"), plan: None }));
+    let cancel = client.post(Request::Turn(TurnRequest::Cancel { branch }));
     let (asked, cancelled) = (client.answer(ask), client.answer(cancel));
     // Either the plan was quicker, and the turn was stopped, or nothing was ever sent.
     assert!(cancelled.is_ok());
@@ -109,7 +112,7 @@ fn cancelled_before_and_after_the_first_word() {
     let branch = client.session();
     let from = client.seen.len();
     client.send(branch, &message("first")).unwrap();
-    client.must(Request::Cancel { branch });
+    client.must(Request::Turn(TurnRequest::Cancel { branch }));
     let closed = client.closed(from, branch);
     assert_eq!(closed.draft, Some(message("first")));
     let session = client.open().card.id;
@@ -118,7 +121,7 @@ fn cancelled_before_and_after_the_first_word() {
     let from = client.seen.len();
     client.send(branch, &message("second")).unwrap();
     client.wait(from, streams);
-    client.must(Request::Cancel { branch });
+    client.must(Request::Turn(TurnRequest::Cancel { branch }));
     assert!(client.closed(from, branch).draft.is_none());
     let nodes = path(&store, session, branch);
     assert_eq!(nodes.len(), 2);
@@ -264,7 +267,7 @@ fn tools_in_a_folder() {
     assert!(!nodes[3].content.words().contains("hidden"), "{:?}", nodes[3].content);
     assert!(nodes[5].content.words().contains("not valid JSON"), "{:?}", nodes[5].content);
     assert_eq!(model.bodies().len(), 3);
-    client.must(Request::Trust { trusted: false });
+    client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     client.say(branch, "read again");
     assert!(!String::from_utf8_lossy(&model.bodies()[3]).contains("\"tools\""));
     let refused = path(&bench.store(), session, branch)[9].content.words();
@@ -326,7 +329,7 @@ fn the_same_question_on_two_branches_at_once() {
 }
 
 fn forked(client: &mut crate::support::bench::Client, branch: BranchId, at: Option<NodeId>) -> BranchId {
-    match client.must(Request::Fork { branch, at, name: None, switch: false }) {
+    match client.must(Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: false })) {
         Answer::Branch(made) => made.id,
         other => panic!("{other:?}"),
     }
@@ -409,7 +412,7 @@ fn a_branch_moved_in_another_window_keeps_the_answer_beside_it() {
     one.send(branch, &message("c")).unwrap();
     one.wait(from, streams);
     two.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads[0].preview == "c"));
-    two.must(Request::MoveHead { branch, node: first, exact: true });
+    two.must(Request::Branch(BranchRequest::MoveHead { branch, node: first, exact: true }));
     model.release();
     assert!(one.closed(from, branch).failure.is_none());
     let store = bench.store();
@@ -431,11 +434,11 @@ fn a_removed_message_is_gone_in_the_other_window_too() {
     two.open();
     two.drawn(branch, &message("x")).unwrap();
     let user = path(&bench.store(), session, branch)[0].head.id;
-    one.must(Request::RemoveMessage { branch, item: Item::TurnOf(user) });
+    one.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(user) }));
     two.wait(0, |e| matches!(e, Event::Nodes { heads, .. } if heads.iter().any(|h| h.end == End::Removed)));
     for client in [&mut one, &mut two] {
         client.drawn(branch, &message("x")).unwrap();
-        let Answer::Text(body) = client.must(Request::WireText { branch }) else { panic!() };
+        let Answer::Text(body) = client.must(Request::Plan(PlanRequest::WireText { branch })) else { panic!() };
         assert!(!body.contains("swordfish"));
     }
     drop((one, two));
@@ -444,7 +447,7 @@ fn a_removed_message_is_gone_in_the_other_window_too() {
     // Saying the very same again is a new message, not the removed one.
     let mut three = bench.start();
     three.open();
-    three.must(Request::MoveHead { branch, node: user, exact: true });
+    three.must(Request::Branch(BranchRequest::MoveHead { branch, node: user, exact: true }));
     let again = three.turn(branch, &draft("my password is swordfish", DraftKind::Edit(user)));
     assert!(again.failure.is_none(), "{again:?}");
     let nodes = path(&bench.store(), session, branch);
@@ -508,12 +511,16 @@ fn a_stale_plan_is_refused_and_an_equal_one_is_not() {
     client.say(branch, "one");
     let words = message("two");
     let (plan, _) = client.drawn(branch, &words).unwrap();
-    client.must(Request::Mark { branch, items: vec![Item::Note("remember".into())], act: pin() });
-    let ask = |plan| Request::Ask { branch, draft: words.clone(), plan: Some(plan) };
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![Item::Note("remember".into())],
+        act: pin(),
+    }));
+    let ask = |plan| Request::Turn(TurnRequest::Ask { branch, draft: words.clone(), plan: Some(plan) });
     assert_eq!(client.ask(ask(plan)).unwrap_err().kind, FailureKind::Stale);
     assert_eq!(model.bodies().len(), 1);
-    client.must(Request::Undo);
-    client.must(Request::RenameBranch { branch, name: "other".into() });
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Branch(BranchRequest::Rename { branch, name: "other".into() }));
     let from = client.seen.len();
     assert!(client.ask(ask(plan)).is_ok());
     client.closed(from, branch);
@@ -534,7 +541,7 @@ fn a_reply_goes_with_its_message_and_with_every_new_answer_to_it() {
     let session = client.open().card.id;
     let store = bench.store();
     let answer = path(&store, session, branch)[1].head.id;
-    client.must(Request::Mark { branch, items: vec![Item::Message(answer)], act: Act::Reply });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Message(answer)], act: Act::Reply }));
     client.say(branch, "sure?");
     let quoted = |at: usize| String::from_utf8_lossy(&model.bodies()[at]).contains("The user replies to this");
     assert!(quoted(1));
@@ -558,12 +565,12 @@ fn a_regenerated_turn_has_its_own_marks() {
     let session = client.open().card.id;
     let store = bench.store();
     let user = path(&store, session, branch)[0].head.id;
-    client.must(Request::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() }));
     client.turn(branch, &draft("", DraftKind::Regenerate(user)));
-    client.must(Request::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() }));
     assert_eq!(store.branches(session).unwrap()[0].marks.len(), 2);
-    client.must(Request::Undo);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Undo));
     let nodes = path(&store, session, branch);
     assert_eq!(nodes[1].content.words(), "first");
     assert_eq!(store.branches(session).unwrap()[0].marks.len(), 1);
@@ -637,14 +644,15 @@ fn an_interrupted_import_goes_on_where_it_stopped() {
     let mut before = 0;
     for cut in [2, 3, 4, 5] {
         let torn = Incoming::new(Torn(pieces[..cut].to_vec()));
-        assert!(client.ask(Request::Import { reading: torn }).is_err());
+        assert!(client.ask(Request::Session(SessionRequest::Import { reading: torn })).is_err());
         let written = bench.store().sessions().unwrap().first().map_or(0, |card| card.messages);
         assert!(written >= before && written.is_multiple_of(1_000), "{written}");
         before = written;
     }
     assert!(before >= 3_000, "{before}");
     for (added, known) in [(4_500 - before, before), (0, 4_500)] {
-        let Answer::Imported { sessions, .. } = client.must(Request::Import { reading: reading.clone().incoming() })
+        let Answer::Imported { sessions, .. } =
+            client.must(Request::Session(SessionRequest::Import { reading: reading.clone().incoming() }))
         else {
             panic!()
         };
@@ -671,7 +679,7 @@ fn an_own_export_comes_back_as_the_same_tree() {
         client.turn(branch, &draft("", DraftKind::Regenerate(user)));
     }
     let transcript = |client: &mut crate::support::bench::Client| match client
-        .must(Request::Transcript { session: None, branch: None })
+        .must(Request::Session(SessionRequest::Transcript { session: None, branch: None }))
     {
         Answer::Transcript(transcript) => *transcript,
         other => panic!("{other:?}"),
@@ -682,7 +690,7 @@ fn an_own_export_comes_back_as_the_same_tree() {
         transcripts: vec![out.clone()],
         skipped: Vec::new(),
     };
-    let import = || Request::Import { reading: reading.clone().incoming() };
+    let import = || Request::Session(SessionRequest::Import { reading: reading.clone().incoming() });
     let Answer::Imported { sessions, .. } = client.must(import()) else { panic!() };
     assert_eq!((sessions[0].added, sessions[0].known), (0, out.records.len() as u64));
     let other = Bench::new(&model);
@@ -712,16 +720,16 @@ fn marks_that_cannot_count_are_refused() {
     let asked = plan.rows.iter().find(|row| row.section() == Some(Section::UserMessage)).unwrap();
     let system = plan.rows.iter().find(|row| row.section() == Some(Section::System)).unwrap();
     for row in [asked, system] {
-        let request = Request::Mark { branch, items: vec![Item::Atom(row.atom)], act: exclude };
+        let request = Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(row.atom)], act: exclude });
         assert_eq!(client.ask(request).unwrap_err().kind, FailureKind::User);
     }
     assert_eq!(client.whole_plan(branch, &message("now")).id, plan.id);
-    client.must(Request::Mark { branch, items: vec![Item::Note("keep".into())], act: pin() });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Note("keep".into())], act: pin() }));
     let noted = client.whole_plan(branch, &message("now"));
     let note = noted.rows.iter().find(|row| row.kind == RowKind::Note).unwrap();
-    client.must(Request::Mark { branch, items: vec![Item::Atom(note.atom)], act: exclude });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(note.atom)], act: exclude }));
     assert_eq!(client.whole_plan(branch, &message("now")).id, plan.id);
-    let twice = Request::Fork { branch, at: None, name: Some("main".into()), switch: false };
+    let twice = Request::Branch(BranchRequest::Fork { branch, at: None, name: Some("main".into()), switch: false });
     assert_eq!(client.ask(twice).unwrap_err().kind, FailureKind::User);
 }
 
@@ -733,13 +741,13 @@ fn the_budget_that_a_blocked_call_advises_is_enough() {
     let branch = client.session();
     let long = message(&"word ".repeat(3_000));
     let cap = |budget| Overrides { budget: Some(budget), ..Overrides::default() };
-    client.must(Request::Override { branch, overrides: cap(1_500) });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: cap(1_500) }));
     let Ok(Planned::Blocked(blocked)) = client.plan(branch, &long) else { panic!("it must not fit") };
     let advised = blocked.choices.iter().find_map(|choice| match choice {
         Choice::LargerBudget { at_least } => Some(*at_least),
         _ => None,
     });
-    client.must(Request::Override { branch, overrides: cap(advised.unwrap()) });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: cap(advised.unwrap()) }));
     assert!(matches!(client.plan(branch, &long), Ok(Planned::Plan { .. })));
 }
 
@@ -763,7 +771,9 @@ fn long(bench: &Bench) {
     });
     let lines = turns.collect::<Vec<_>>().join("\n");
     let mut client = bench.start();
-    client.must(Request::Import { reading: pleach::import::read(lines.as_bytes(), "long.jsonl").unwrap().incoming() });
+    client.must(Request::Session(SessionRequest::Import {
+        reading: pleach::import::read(lines.as_bytes(), "long.jsonl").unwrap().incoming(),
+    }));
     client.stop();
 }
 
@@ -808,7 +818,7 @@ fn what_was_on_the_screen_goes_though_the_index_grew() {
     assert_eq!(searched(&first), (false, true));
     let at = client.wait(from, |event| matches!(event, Event::Indexing { done, total } if done == total));
     client.wait(at, |event| matches!(event, Event::Planned { .. }));
-    client.must(Request::Ask { branch, draft, plan: Some(first.id) });
+    client.must(Request::Turn(TurnRequest::Ask { branch, draft, plan: Some(first.id) }));
     client.closed(from, branch);
     assert_eq!(client.runs()[0].plan, first.id);
     assert!(!String::from_utf8(model.bodies()[0].clone()).unwrap().contains("48213"));
@@ -823,7 +833,7 @@ fn a_call_waits_for_older_messages_or_goes_without() {
     let mut client = bench.start();
     let branch = client.open().current;
     let draft = message("Which port does the proxy listen on?");
-    let waits = client.post(Request::Ask { branch, draft: draft.clone(), plan: None });
+    let waits = client.post(Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None }));
     let from = client.seen.len();
     client.wait(from, |event| matches!(event, Event::Indexing { .. }));
     assert!(model.bodies().is_empty(), "nothing goes before it is looked up");
@@ -852,14 +862,14 @@ fn files_go_with_a_message_only_from_a_trusted_folder_and_masked() {
     bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 4_000).unwrap()));
     let mut client = bench.start();
     client.session();
-    let find = |query: &str| Request::Files(FileAct::Find { query: query.into(), limit: 10 });
-    let read = |path: &str| Request::Files(FileAct::Read { path: path.into() });
+    let find = |query: &str| Request::Tool(ToolRequest::Files(FileAct::Find { query: query.into(), limit: 10 }));
+    let read = |path: &str| Request::Tool(ToolRequest::Files(FileAct::Read { path: path.into() }));
     let Answer::Files(list) = client.must(find("not")) else { panic!("no list") };
     assert_eq!((list.paths, list.note), (vec!["notes.md".to_owned()], String::new()));
     let Answer::Attached { text, masked } = client.must(read("notes.md")) else { panic!("no text") };
     assert!(masked == 1 && text.contains("[masked:") && !text.contains("abcdefghij"), "{text}");
     assert!(client.ask(read("big.txt")).unwrap_err().what.contains("300,000 bytes, more than 200,000"));
-    client.must(Request::Trust { trusted: false });
+    client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     let Answer::Files(list) = client.must(find("not")) else { panic!("no list") };
     assert!(list.paths.is_empty() && list.note.contains("not trusted"), "{}", list.note);
     assert!(client.ask(read("notes.md")).unwrap_err().what.contains("not trusted"));

@@ -4,7 +4,7 @@ use crate::support::bench::{Bench, Model};
 use crate::support::live::Live;
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::conversation::mark::Atom;
-use pleach::engine::api::{Answer, Event, Item, Request, Ticket, Which};
+use pleach::engine::api::{Answer, CallRequest, Event, Item, PlanRequest, Request, SessionRequest, Ticket, Which};
 use pleach::store::Store;
 use pleach::tui::model::layer::Layer;
 
@@ -34,9 +34,9 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
     for _ in 0..50 {
         let mut long = Vec::new();
         for at in 1..runs.len() {
-            long.push(client.post(Request::DiffPlans { before: Some(which(0)), after: which(at) }));
+            long.push(client.post(Request::Call(CallRequest::DiffPlans { before: Some(which(0)), after: which(at) })));
         }
-        let (last, short) = (long[long.len() - 1], client.post(Request::Sessions));
+        let (last, short) = (long[long.len() - 1], client.post(Request::Session(SessionRequest::List)));
         assert!(matches!(client.answer(last), Ok(Answer::Diff(_))));
         assert!(matches!(client.answer(short), Ok(Answer::Sessions(_))));
         overtook |= order(&client.seen, [last, short]) == [short, last];
@@ -45,7 +45,7 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
         }
     }
     assert!(overtook, "the short question waited for the long ones every time");
-    let why = |most: Option<u32>| Request::Why { branch, item: Item::Atom(atom), most };
+    let why = |most: Option<u32>| Request::Plan(PlanRequest::Why { branch, item: Item::Atom(atom), most });
     let passing: Vec<Ticket> = (0..30).map(|_| client.post(why(Some(24)))).collect();
     let whole = client.post(why(None));
     let newest = *passing.last().unwrap();

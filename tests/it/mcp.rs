@@ -16,7 +16,7 @@ use pleach::domain::tool::mcp::{
 use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::{ToolOutput, ToolStatus, ToolTrace, Watch, kept_path};
 use pleach::domain::tool::visibility::Sight;
-use pleach::engine::api::{Answer, Event, Request, ServerAct};
+use pleach::engine::api::{Answer, BranchRequest, Event, Request, ServerAct, SessionRequest, ToolRequest, TurnRequest};
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -351,7 +351,7 @@ fn open(bench: &Bench, named: &Arc<Mutex<Named>>, rules: Vec<Rule>, fresh: bool)
 
 impl Scene {
     fn toolbox(&mut self, act: ServerAct) -> Toolbox {
-        match self.client.must(Request::Servers(Some(self.branch), act)) {
+        match self.client.must(Request::Tool(ToolRequest::Servers(Some(self.branch), act))) {
             Answer::Toolbox(all) => *all,
             other => panic!("{other:?}"),
         }
@@ -363,7 +363,7 @@ impl Scene {
     }
 
     fn done(&mut self, act: ServerAct) -> String {
-        match self.client.must(Request::Servers(Some(self.branch), act)) {
+        match self.client.must(Request::Tool(ToolRequest::Servers(Some(self.branch), act))) {
             Answer::Done(said) => said,
             other => panic!("{other:?}"),
         }
@@ -385,7 +385,8 @@ impl Scene {
         };
         let at = self.client.wait(from, ends);
         let Event::Asks { asking: Some(asking), .. } = self.client.seen[at].clone() else { return None };
-        let request = Request::Consent { branch, index: asking.index, consent: consent.clone(), always: None };
+        let request =
+            Request::Turn(TurnRequest::Consent { branch, index: asking.index, consent: consent.clone(), always: None });
         self.client.must(request);
         self.client.closed(at, branch);
         Some(asking)
@@ -398,7 +399,7 @@ impl Scene {
     fn result(&mut self) -> String {
         let nodes = self.client.open().nodes.clone();
         let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
-        match self.client.must(Request::Bodies { nodes: vec![last] }) {
+        match self.client.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
             Answer::Bodies(bodies) => bodies[0].content.words(),
             other => panic!("{other:?}"),
         }
@@ -494,15 +495,20 @@ fn tools_are_switched_off_on_a_branch_and_undo_brings_them_back() {
     let on = ServerAct::Switch { keys: vec!["mcp__s__act".into()], on: true };
     assert!(scene.done(on).contains("Switched s/act on."), "by the name that the model sees");
     assert!(scene.cost() > 0 && scene.cost() < less, "one of those that were off together comes back alone");
-    scene.client.must(Request::Undo);
-    let forked = match scene.client.must(Request::Fork { branch: scene.branch, at: None, name: None, switch: false }) {
+    scene.client.must(Request::Session(SessionRequest::Undo));
+    let forked = match scene.client.must(Request::Branch(BranchRequest::Fork {
+        branch: scene.branch,
+        at: None,
+        name: None,
+        switch: false,
+    })) {
         Answer::Branch(branch) => branch.overrides.tools_off,
         other => panic!("{other:?}"),
     };
     assert_eq!(forked, ["echo", "s/*", "s/echo"], "a fork begins with it");
-    scene.client.must(Request::Undo);
+    scene.client.must(Request::Session(SessionRequest::Undo));
     for _ in 0..3 {
-        scene.client.must(Request::Undo);
+        scene.client.must(Request::Session(SessionRequest::Undo));
     }
     assert_eq!(scene.cost(), whole, "undone one by one");
     scene.done(off(&["s/*"]));
@@ -685,7 +691,7 @@ fn a_folders_file_is_used_only_after_a_word_on_this_very_text() {
     let all = scene.toolbox(ServerAct::Settle);
     assert_eq!(all.file.unwrap().word, FileWord::Waits, "another text is asked about again");
     assert!(all.servers.iter().all(|server| server.name != "s"), "and its servers ended");
-    let stale = Request::Servers(None, ServerAct::File { digest, yes: true });
+    let stale = Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes: true }));
     assert!(scene.client.ask(stale).unwrap_err().to_string().contains("changed meanwhile"));
     scene.done(ServerAct::File { digest: Hash::of(b"two"), yes: false });
     assert_eq!(scene.toolbox(ServerAct::Settle).file.unwrap().word, FileWord::No);
@@ -702,10 +708,10 @@ fn no_server_is_started_where_the_folder_is_not_trusted() {
     let mut scene = Scene { client, branch, model, bench, named };
     let all = scene.toolbox(ServerAct::Settle);
     assert_eq!((all.trusted, all.servers.len(), scene.cost()), (false, 1, 0));
-    scene.client.must(Request::Trust { trusted: true });
+    scene.client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
     assert_eq!(scene.card("s").state, ServerState::Ready, "the word starts them");
     assert!(scene.cost() > 0);
-    scene.client.must(Request::Trust { trusted: false });
+    scene.client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     assert_eq!(scene.toolbox(ServerAct::Settle).servers.len(), 1, "and ends them");
 }
 
@@ -718,7 +724,7 @@ fn a_stop_in_the_middle_of_a_call_is_in_the_trace() {
     let from = scene.client.seen.len();
     scene.client.send(scene.branch, &message("Act.")).unwrap();
     scene.client.wait(from, |event| matches!(event, Event::ToolSaid { text, .. } if text.starts_with('1')));
-    scene.client.must(Request::Cancel { branch: scene.branch });
+    scene.client.must(Request::Turn(TurnRequest::Cancel { branch: scene.branch }));
     scene.client.closed(from, scene.branch);
     assert_eq!(scene.trace().status, Some(ToolStatus::Cancelled));
 }
@@ -852,7 +858,7 @@ fn a_foreign_server_is_used_for_a_whole_turn() {
     let whole = scene.cost();
     scene.done(off);
     assert!(scene.cost() < whole);
-    scene.client.must(Request::Undo);
+    scene.client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(scene.cost(), whole);
 }
 
@@ -941,7 +947,7 @@ fn a_real_task_is_done_with_a_servers_tools_alone() {
         assert_eq!(results, at, "each round sends the results so far");
     }
     assert!(String::from_utf8_lossy(&bodies[5]).contains("test adds ... ok"));
-    let undone = scene.client.ask(Request::Undo);
+    let undone = scene.client.ask(Request::Session(SessionRequest::Undo));
     assert!(undone.is_err() || !format!("{undone:?}").contains(WORK), "{undone:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong.replace("a - b", "a + b"));
 }

@@ -9,7 +9,9 @@ use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Sco
 use pleach::domain::conversation::transition::{Standing, Subject};
 use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind};
 use pleach::domain::planning::policy::Section;
-use pleach::engine::api::{Act, Answer, Item, MemoryAct, MemoryScope, Request};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Item, MemoryAct, MemoryRequest, MemoryScope, PlanRequest, Request, SessionRequest,
+};
 use pleach::export::secrets;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -153,7 +155,7 @@ fn what_was_confirmed_is_listed_when_its_message_goes() {
 }
 
 fn listed(client: &mut crate::support::bench::Client) -> Vec<Memory> {
-    match client.must(Request::Memories { session: None, words: None, scope: None }) {
+    match client.must(Request::Memory(MemoryRequest::List { session: None, words: None, scope: None })) {
         Answer::Memories(all) => all,
         other => panic!("{other:?}"),
     }
@@ -169,14 +171,18 @@ fn a_memory_is_a_row_that_marks_decide_about() {
     let mut client = bench.start();
     let branch = client.session();
     let kind = MemoryKind::Fact;
-    client.must(Request::Remember { kind, text: "The garden gate is green".into(), scope: MemoryScope::Session });
+    client.must(Request::Memory(MemoryRequest::Remember {
+        kind,
+        text: "The garden gate is green".into(),
+        scope: MemoryScope::Session,
+    }));
     let item = Item::Atom(listed(&mut client)[0].atom());
     let draft = message("What colour is the garden gate?");
     let plan = client.whole_plan(branch, &draft);
     assert!(of(&plan, RowKind::Memory)[0].included());
     let mut mark = |kind| {
         let act = Act::Set { kind, toggle: true };
-        client.must(Request::Mark { branch, items: vec![item.clone()], act });
+        client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![item.clone()], act }));
         let plan = client.whole_plan(branch, &draft);
         let row = of(&plan, RowKind::Memory)[0].clone();
         (row.section(), row.reason)
@@ -190,7 +196,7 @@ fn a_memory_is_a_row_that_marks_decide_about() {
     let run = client.runs().pop().unwrap();
     let digest = client.replay(&run).unwrap();
     assert_eq!(Some(digest), Some(run.request_digest));
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     let tea = client.whole_plan(branch, &message("And tea?"));
     assert!(of(&tea, RowKind::Memory).is_empty());
 }
@@ -214,22 +220,26 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     assert_eq!(waiting.len(), 1, "there was no turn 3: {waiting:?}");
     assert!(plan.suggested().all(|row| row.reason == Reason::PinSuggested && row.source.turn == Some(1)));
     let state = plan.rows.iter().find(|row| row.kind == RowKind::State).unwrap();
-    let Answer::Text(sent) = client.must(Request::RowText { branch, atom: state.atom }) else { panic!() };
+    let Answer::Text(sent) = client.must(Request::Plan(PlanRequest::RowText { branch, atom: state.atom })) else {
+        panic!()
+    };
     assert!(sent.contains("Goal") && !sent.contains("Suggest"), "{sent}");
-    client.must(Request::Dismiss { branch, item: Item::Atom(waiting[0]) });
+    client.must(Request::Branch(BranchRequest::Dismiss { branch, item: Item::Atom(waiting[0]) }));
     assert!(suggested(&client.whole_plan(branch, &message("next"))).is_empty());
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(suggested(&client.whole_plan(branch, &message("next"))), waiting);
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     client.say(branch, "A third one.");
     let plan = client.whole_plan(branch, &message("next"));
     let later = suggested(&plan);
     assert_eq!(later.len(), 1, "what was turned down never comes again: {later:?}");
     assert_ne!(later, waiting);
     let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
-    client.must(Request::Mark { branch, items: vec![Item::Atom(later[0])], act });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(later[0])], act }));
     assert!(suggested(&client.whole_plan(branch, &message("next"))).is_empty());
-    let Answer::Branch(fork) = client.must(Request::Fork { branch, at: None, name: None, switch: false }) else {
+    let Answer::Branch(fork) =
+        client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: false }))
+    else {
         panic!()
     };
     assert!(suggested(&client.whole_plan(fork.id, &message("next"))).is_empty(), "forks inherit no suggestions");
@@ -256,13 +266,19 @@ fn branches_share_a_sessions_memory_and_nothing_else_does() {
     let mut client = bench.start();
     let branch = client.session();
     client.say(branch, "hello");
-    let Answer::Branch(fork) = client.must(Request::Fork { branch, at: None, name: None, switch: true }) else {
+    let Answer::Branch(fork) =
+        client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true }))
+    else {
         panic!()
     };
     let draft = message("What colour is the garden gate?");
     let before = client.whole_plan(branch, &draft);
     let kind = MemoryKind::Fact;
-    client.must(Request::Remember { kind, text: "The garden gate is green".into(), scope: MemoryScope::Session });
+    client.must(Request::Memory(MemoryRequest::Remember {
+        kind,
+        text: "The garden gate is green".into(),
+        scope: MemoryScope::Session,
+    }));
     let after = client.whole_plan(branch, &draft);
     let others = |plan: &ContextPlan| {
         plan.rows.iter().filter(|row| row.kind != RowKind::Memory).map(|row| row.atom).collect::<Vec<_>>()
@@ -271,7 +287,7 @@ fn branches_share_a_sessions_memory_and_nothing_else_does() {
     assert_eq!(of(&after, RowKind::Memory).len(), 1);
     let item = Item::Atom(listed(&mut client)[0].atom());
     let act = Act::Set { kind: MarkKind::Exclude, toggle: true };
-    client.must(Request::Mark { branch: fork.id, items: vec![item], act });
+    client.must(Request::Branch(BranchRequest::Mark { branch: fork.id, items: vec![item], act }));
     assert!(!of(&client.whole_plan(fork.id, &draft), RowKind::Memory)[0].included());
     assert!(of(&client.whole_plan(branch, &draft), RowKind::Memory)[0].included(), "marks stay on their branch");
 }
@@ -294,12 +310,12 @@ proptest! {
         let branch = client.session();
         client.say(branch, "hello");
         let kind = MemoryKind::Event;
-        let refused = client.ask(Request::Remember { kind, text: said.clone(), scope: MemoryScope::All });
+        let refused = client.ask(Request::Memory(MemoryRequest::Remember { kind, text: said.clone(), scope: MemoryScope::All }));
         prop_assert!(refused.is_err());
         let all = listed(&mut client);
         prop_assert_eq!(all.len(), 1);
         let edit = MemoryAct::Edit(Some(said.clone()), None);
-        let refused = client.ask(Request::Memory { id: all[0].id.to_string(), act: edit });
+        let refused = client.ask(Request::Memory(MemoryRequest::Change { id: all[0].id.to_string(), act: edit }));
         prop_assert!(refused.is_err());
         let session = client.open().card.id;
         let stored = bench.store().memories(Some(session)).unwrap();

@@ -4,7 +4,7 @@ use crate::support::bench::{Bench, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
 use pleach::domain::call::meter::Calibration;
-use pleach::engine::api::{Draft, Planned, Request};
+use pleach::engine::api::{BranchRequest, Draft, Planned, Request, TurnRequest};
 use serde_json::{Value, json};
 
 /// An answer of one word whose server reports this usage.
@@ -126,7 +126,7 @@ fn a_factor_that_moved_makes_no_drawn_plan_stale() {
     let Ok(Planned::Plan { plan, request_digest, calibration, .. }) = client.plan(branch, &drawn) else { panic!() };
     assert_eq!(calibration.map(|known| known.samples), Some(1));
     let pleach::engine::api::Answer::Branch(other) =
-        client.must(Request::Fork { branch, at: None, name: None, switch: false })
+        client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: false }))
     else {
         panic!()
     };
@@ -134,7 +134,9 @@ fn a_factor_that_moved_makes_no_drawn_plan_stale() {
     let Ok(Planned::Plan { calibration, .. }) = client.plan(other.id, &Draft::default()) else { panic!() };
     assert_eq!(calibration.map(|known| known.samples), Some(2), "it moved");
     let from = client.seen.len();
-    client.ask(Request::Ask { branch, draft: drawn, plan: Some(plan.id) }).expect("the drawn plan goes");
+    client
+        .ask(Request::Turn(TurnRequest::Ask { branch, draft: drawn, plan: Some(plan.id) }))
+        .expect("the drawn plan goes");
     client.closed(from, branch);
     let sent = server.requests();
     let last = sent.iter().rev().find(|request| request.method == "POST").unwrap();

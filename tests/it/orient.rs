@@ -11,7 +11,10 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
 use pleach::domain::summary::draft::By;
-use pleach::engine::api::{Act, Answer, CodeAct, Event, Item, ModuleAct, Planned, ProjectAct, Request};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CodeAct, Event, Item, ModuleAct, PlanRequest, Planned, ProjectAct, Request,
+    SessionRequest, ToolRequest, TurnRequest,
+};
 use pleach::tools::Workspace;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -58,7 +61,7 @@ fn start(bench: &Bench) -> Client {
 fn set(client: &mut Client, branch: BranchId, change: impl FnOnce(&mut Overrides)) {
     let mut overrides = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
     change(&mut overrides);
-    client.must(Request::Override { branch, overrides });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
 }
 
 fn code(plan: &ContextPlan) -> Vec<&Row> {
@@ -75,11 +78,11 @@ fn found<'a>(plan: &'a ContextPlan, name: &str) -> Option<&'a Row> {
 
 fn mark(client: &mut Client, branch: BranchId, atom: Atom, kind: MarkKind) {
     let act = Act::Set { kind, toggle: true };
-    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act }));
 }
 
 fn body(client: &mut Client, branch: BranchId) -> String {
-    match client.must(Request::WireText { branch }) {
+    match client.must(Request::Plan(PlanRequest::WireText { branch })) {
         Answer::Text(text) => text.clone(),
         other => panic!("{other:?}"),
     }
@@ -87,7 +90,7 @@ fn body(client: &mut Client, branch: BranchId) -> String {
 
 /// Has the folder compared with what is known of it, now.
 fn look_again(client: &mut Client) {
-    client.must(Request::Code { root: None, act: CodeAct::Index });
+    client.must(Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Index }));
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn a_plan_does_not_wait_and_is_made_again() {
     let branch = client.session();
     set(&mut client, branch, |_| {});
     let from = client.seen.len();
-    client.post(Request::Replan { branch, generation: 9, draft: message(QUESTION) });
+    client.post(Request::Plan(PlanRequest::Replan { branch, generation: 9, draft: message(QUESTION) }));
     let whole = |event: &Event| match event {
         Event::Planned { planned: Planned::Plan { plan, .. }, .. } => {
             let map = code(plan).iter().any(|row| row.reason == Reason::Oriented);
@@ -144,7 +147,7 @@ fn a_plan_does_not_wait_and_is_made_again() {
         _ => true,
     };
     assert!(client.seen[from..at].iter().all(lacking), "what lacks says why");
-    client.must(Request::Ask { branch, draft: message(QUESTION), plan: None });
+    client.must(Request::Turn(TurnRequest::Ask { branch, draft: message(QUESTION), plan: None }));
     client.closed(from, branch);
     assert!(String::from_utf8(model.bodies()[0].clone()).unwrap().contains("backoff(n) > 0"));
 }
@@ -181,11 +184,13 @@ fn a_folder_that_is_not_trusted_gives_nothing() {
     let sent = body(&mut client, branch);
     assert!(FILES.iter().all(|(name, _)| !sent.contains(name)) && !sent.contains("backoff"), "{sent}");
     let names = CodeAct::Names { typed: "retry".into(), most: 9 };
-    assert!(matches!(client.must(Request::Code { root: None, act: names }), Answer::Symbols(list) if list.is_empty()));
-    client.must(Request::Trust { trusted: true });
+    assert!(
+        matches!(client.must(Request::Tool(ToolRequest::Code { root: None, act: names })), Answer::Symbols(list) if list.is_empty())
+    );
+    client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
     let plan = client.whole_plan(branch, &message(QUESTION));
     assert!(found(&plan, "retry_request").is_some(), "trust brings it");
-    client.must(Request::Trust { trusted: false });
+    client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     assert!(code(&client.whole_plan(branch, &message(QUESTION))).is_empty());
 }
 
@@ -201,11 +206,11 @@ fn a_rule_about_reading_keeps_code_out() {
         on: Some("src/net/*".into()),
         verdict: pleach::domain::tool::consent::Verdict::Deny,
     };
-    client.must(Request::Rule(pleach::engine::api::RuleAct::Set {
+    client.must(Request::Tool(ToolRequest::Rule(pleach::engine::api::RuleAct::Set {
         scope: pleach::domain::tool::consent::RuleScope::Session,
         rule,
         on: true,
-    }));
+    })));
     let plan = client.whole_plan(branch, &message("retry_request and Disk.sync_all"));
     assert!(found(&plan, "retry_request").is_none() && found(&plan, "sync_all").is_some());
     assert!(!body(&mut client, branch).contains("backoff(n) > 0"));
@@ -229,8 +234,8 @@ fn rows_can_be_taken_out_and_pinned_and_undone() {
     }
     let sent = body(&mut client, branch);
     assert!(!sent.contains("Tries a request again") && !sent.contains("Map of the code"), "{sent}");
-    client.must(Request::Undo);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Undo));
     mark(&mut client, branch, best, MarkKind::Sticky);
     let plan = client.whole_plan(branch, &message("Tell me of elephants and giraffes"));
     let pinned = found(&plan, "retry_request").unwrap();
@@ -299,12 +304,15 @@ fn a_focus_narrows_and_works_in_light() {
         code(&plan).iter().filter(|row| row.section() == Some(Section::Retrieved)).map(|row| row.tokens).sum();
     assert!(held <= 500, "half of what Light may look up: {held}");
     assert!(plan.warnings.contains(&Warning::FocusUnknown { name: "no_such_thing".into() }));
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(found(&client.whole_plan(branch, &message("What is this about?")), "Disk").is_none());
     // It is said as what it is, with what of it is nothing here.
     let mut focused = |names: &[&str]| {
         let focus = names.iter().map(|name| (*name).to_owned()).collect();
-        match client.must(Request::Override { branch, overrides: Overrides { focus, ..Overrides::default() } }) {
+        match client.must(Request::Branch(BranchRequest::Override {
+            branch,
+            overrides: Overrides { focus, ..Overrides::default() },
+        })) {
             Answer::Done(said) => said,
             other => panic!("{other:?}"),
         }
@@ -325,12 +333,15 @@ fn secrets_in_code_are_masked() {
     client.whole_plan(branch, &message("what does draw_graph do with its points?"));
     let sent = body(&mut client, branch);
     assert!(sent.contains("def draw_graph") && !sent.contains("AKIAIOSFODNN7EXAMPLE"), "{sent}");
-    let names = match client.must(Request::Code { root: None, act: CodeAct::Names { typed: "draw".into(), most: 9 } }) {
+    let names = match client
+        .must(Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Names { typed: "draw".into(), most: 9 } }))
+    {
         Answer::Symbols(list) => list,
         other => panic!("{other:?}"),
     };
     assert_eq!(names[0].short, "draw_graph");
-    match client.must(Request::Code { root: None, act: CodeAct::Source(Box::new(names[0].clone())) }) {
+    match client.must(Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(Box::new(names[0].clone())) }))
+    {
         Answer::Source(source) => {
             assert_eq!((source.masked, source.named.lines), (1, (1, 3)));
             assert!(source.text.starts_with("def draw_graph") && !source.text.contains("AKIA"));
@@ -449,7 +460,7 @@ fn summaries_of_parts_are_the_first_anchors_of_the_map() {
     set(&mut client, branch, |_| {});
     for part in 0..7 {
         let make = ModuleAct::Make { branch, path: format!("src/part_{part}"), by: By::Extractive };
-        client.must(Request::Project(ProjectAct::Module(make)));
+        client.must(Request::Tool(ToolRequest::Project(ProjectAct::Module(make))));
     }
     let plan = client.whole_plan(branch, &message("What of part_6?"));
     let modules: Vec<&Row> = plan.rows.iter().filter(|row| row.kind == RowKind::Module).collect();

@@ -16,7 +16,10 @@ use pleach::domain::summary::draft::By;
 use pleach::domain::summary::module::ModuleVersion;
 use pleach::domain::summary::versions::{Editing, ThingKind};
 use pleach::domain::tool::trace::ToolStatus;
-use pleach::engine::api::{Act, Answer, Draft, Event, FileAct, Item, ModuleAct, ProjectAct, Request, ThingAct};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Draft, Event, FileAct, Item, ModuleAct, PlanRequest, ProjectAct, Request,
+    SessionRequest, ThingAct, ToolRequest,
+};
 use pleach::tools::{Acting, Workspace};
 use serde_json::Value;
 use std::fs;
@@ -61,7 +64,7 @@ fn times(body: &Value, what: &str) -> usize {
 }
 
 fn set(branch: BranchId, path: &str, on: bool) -> Request {
-    Request::Project(ProjectAct::Set { branch, path: path.into(), on: Some(on), once: false })
+    Request::Tool(ToolRequest::Project(ProjectAct::Set { branch, path: path.into(), on: Some(on), once: false }))
 }
 
 fn hello() -> Draft {
@@ -94,19 +97,19 @@ fn rules_go_once_in_a_delimited_message_and_not_once_taken_out() {
     assert_eq!(rules(&plan)[0].reason, Reason::UserExcluded { once: false });
     client.turn(branch, &hello());
     assert_eq!(times(&body(&model, 1), RULE), 0);
-    match client.must(Request::RowText { branch, atom }) {
+    match client.must(Request::Plan(PlanRequest::RowText { branch, atom })) {
         Answer::Text(text) => assert!(text.contains(RULE), "what stays out can be read"),
         other => panic!("{other:?}"),
     }
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(rules(&client.whole_plan(branch, &hello()))[0].included());
     let act = Act::Set { kind: MarkKind::ExcludeOnce, toggle: true };
-    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act }));
     client.turn(branch, &hello());
     client.turn(branch, &hello());
     assert_eq!((times(&body(&model, 2), RULE), times(&body(&model, 3), RULE)), (0, 1));
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: true };
-    let refused = client.ask(Request::Mark { branch, items: vec![Item::Atom(atom)], act: pin });
+    let refused = client.ask(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act: pin }));
     assert!(refused.unwrap_err().what.contains("goes with each call"));
     // A stored call renders to its bytes though the file is gone.
     fs::remove_file(bench.workspace.join("AGENTS.md")).unwrap();
@@ -212,7 +215,7 @@ fn an_untrusted_folder_contributes_nothing_and_the_plan_says_so_once() {
     assert_eq!(warned.count(), 1);
     client.turn(branch, &hello());
     assert_eq!((times(&body(&model, 0), RULE), times(&body(&model, 0), "evil")), (0, 0));
-    client.must(Request::Trust { trusted: true });
+    client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
     let plan = client.whole_plan(branch, &hello());
     assert!(
         paths(&plan) == ["AGENTS.md"] && plan.warnings.iter().all(|w| !matches!(w, Warning::RulesUntrusted { .. }))
@@ -359,7 +362,7 @@ fn rules_are_listed_and_written_undoably() {
     let mut client = bench.start();
     let branch = client.session();
     client.whole_plan(branch, &hello());
-    let list = match client.must(Request::Project(ProjectAct::List { branch })) {
+    let list = match client.must(Request::Tool(ToolRequest::Project(ProjectAct::List { branch }))) {
         Answer::Project(list) => *list,
         other => panic!("{other:?}"),
     };
@@ -369,23 +372,28 @@ fn rules_are_listed_and_written_undoably() {
     assert!(shown[0].goes && shown[0].editing == Editing::Here && !shown[1].goes, "{shown:?}");
     let expected = Some(list.items[0].hash);
     let save = |text: &str, expected| {
-        Request::Project(ProjectAct::Save { branch, path: "AGENTS.md".into(), text: text.into(), expected })
+        Request::Tool(ToolRequest::Project(ProjectAct::Save {
+            branch,
+            path: "AGENTS.md".into(),
+            text: text.into(),
+            expected,
+        }))
     };
     client.must(save("two", expected));
     assert_eq!(fs::read_to_string(&file).unwrap(), "two\n");
     assert!(client.ask(save("three", expected)).is_err(), "it is no longer what was read");
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(fs::read_to_string(&file).unwrap(), "one\n");
     let fresh = ProjectAct::Save { branch, path: "doc/AGENTS.md".into(), text: "new".into(), expected: None };
-    client.must(Request::Project(fresh.clone()));
+    client.must(Request::Tool(ToolRequest::Project(fresh.clone())));
     assert_eq!(fs::read_to_string(bench.workspace.join("doc/AGENTS.md")).unwrap(), "new\n");
-    assert!(client.ask(Request::Project(fresh)).is_err(), "it exists by now");
-    client.must(Request::Undo);
+    assert!(client.ask(Request::Tool(ToolRequest::Project(fresh))).is_err(), "it exists by now");
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(!bench.workspace.join("doc/AGENTS.md").exists());
     let evil = ProjectAct::Save { branch, path: "../AGENTS.md".into(), text: "x".into(), expected: None };
-    assert!(client.ask(Request::Project(evil)).is_err());
+    assert!(client.ask(Request::Tool(ToolRequest::Project(evil))).is_err());
     let other = ProjectAct::Save { branch, path: "src/main.rs".into(), text: "x".into(), expected: None };
-    assert!(client.ask(Request::Project(other)).is_err());
+    assert!(client.ask(Request::Tool(ToolRequest::Project(other))).is_err());
 }
 
 #[test]
@@ -411,11 +419,11 @@ fn skills_are_named_loaded_and_taken_out() {
     );
     let trace = client.open().traces.last().cloned().unwrap();
     assert_eq!((trace.name.as_str(), trace.status), ("load_skill", Some(ToolStatus::Ok)));
-    match client.must(Request::Files(FileAct::Read { path: "skill:pdf".into() })) {
+    match client.must(Request::Tool(ToolRequest::Files(FileAct::Read { path: "skill:pdf".into() }))) {
         Answer::Attached { text, .. } => assert!(text.contains("step 815")),
         other => panic!("{other:?}"),
     }
-    match client.must(Request::Files(FileAct::Find { query: "skill:p".into(), limit: 5 })) {
+    match client.must(Request::Tool(ToolRequest::Files(FileAct::Find { query: "skill:p".into(), limit: 5 }))) {
         Answer::Files(list) => assert_eq!(list.paths[0], "skill:pdf"),
         other => panic!("{other:?}"),
     }
@@ -455,7 +463,7 @@ fn the_command_line_lists_excludes_and_shows() {
 }
 
 fn make(branch: BranchId, path: &str, by: By) -> Request {
-    Request::Project(ProjectAct::Module(ModuleAct::Make { branch, path: path.into(), by }))
+    Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make { branch, path: path.into(), by })))
 }
 
 fn modules(plan: &ContextPlan) -> Vec<&Row> {
@@ -463,7 +471,7 @@ fn modules(plan: &ContextPlan) -> Vec<&Row> {
 }
 
 fn listed(client: &mut Client, branch: BranchId) -> Vec<ModuleVersion> {
-    match client.must(Request::Project(ProjectAct::Module(ModuleAct::List { branch }))) {
+    match client.must(Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::List { branch })))) {
         Answer::Modules(all) => all,
         other => panic!("{other:?}"),
     }
@@ -488,7 +496,7 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
     client.must(make(branch, "src/bees", By::Extractive));
     let plan = client.whole_plan(branch, &hello());
     assert!(modules(&plan).is_empty(), "not in Light");
-    client.must(Request::Override { branch, overrides: heavy() });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
     let plan = client.whole_plan(branch, &hello());
     let row = modules(&plan)[0];
     assert_eq!((row.section(), row.included()), (Some(Section::Orientation), true));
@@ -509,22 +517,24 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
     assert!(all[0].stale.as_ref().is_some_and(|stale| stale.count == 0) && all[0].card.text.contains("Dances too"));
     // In a person's words, undone, excluded.
     let edit = ModuleAct::Edit { path: "src/bees".into(), text: "Mine.".into() };
-    client.must(Request::Project(ProjectAct::Module(edit)));
+    client.must(Request::Tool(ToolRequest::Project(ProjectAct::Module(edit))));
     assert_eq!(things(&mut client, branch, ThingKind::Modules)[0].versions.len(), 3);
-    let step = |forward| Request::Project(ProjectAct::Module(ModuleAct::Step { path: "src/bees".into(), forward }));
+    let step = |forward| {
+        Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path: "src/bees".into(), forward })))
+    };
     client.must(step(false));
     assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text.contains("Dances too")));
     client.must(step(true));
     assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text == "Mine."));
     let atom = modules(&client.whole_plan(branch, &hello()))[0].atom;
     let out = Act::Set { kind: MarkKind::Exclude, toggle: true };
-    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act: out });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act: out }));
     assert!(!modules(&client.whole_plan(branch, &hello()))[0].included());
-    match client.must(Request::RowText { branch, atom }) {
+    match client.must(Request::Plan(PlanRequest::RowText { branch, atom })) {
         Answer::Text(text) => assert!(text.contains("Mine.")),
         other => panic!("{other:?}"),
     }
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
 }
 
 /// A file that came makes a summary of its folder stale, in the row, in what is sent and in the lists; one that git leaves
@@ -538,7 +548,7 @@ fn a_file_that_came_makes_a_summary_stale() {
     put(&work.join("src/bees/mod.rs"), "//! Bees and their dances.\npub fn fly() {}\n");
     let mut client = bench.start();
     let branch = client.session();
-    client.must(Request::Override { branch, overrides: heavy() });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
     client.must(make(branch, "src/bees", By::Extractive));
     client.must(make(branch, "src/bees/mod.rs", By::Extractive));
     put(&work.join("src/bees/left.rs"), "pub fn left() {}\n");
@@ -573,7 +583,7 @@ fn only_code_of_this_folder_is_summed_up_and_what_is_named_comes_first() {
     put(&work.join("other/x.py"), "\"\"\"Other things.\"\"\"\ndef run():\n    pass\n");
     let mut client = bench.start();
     let branch = client.session();
-    client.must(Request::Override { branch, overrides: heavy() });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
     client.must(make(branch, "src", By::Extractive));
     // Files and folders outside, and what holds no code, are refused.
     put(&work.join("notes/a.txt"), "x");
@@ -589,7 +599,7 @@ fn only_code_of_this_folder_is_summed_up_and_what_is_named_comes_first() {
     client.must(make(branch, "other/x.py", By::Extractive));
     let plan = client.whole_plan(branch, &message("what of @other/x.py"));
     assert!(modules(&plan)[0].title.contains("other/x.py"), "{:?}", modules(&plan));
-    client.must(Request::Trust { trusted: false });
+    client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     assert!(modules(&client.whole_plan(branch, &hello())).is_empty());
     assert!(client.ask(make(branch, "other", By::Extractive)).is_err());
 }
@@ -608,7 +618,7 @@ fn a_model_writes_a_summary_in_a_call_that_is_counted() {
     assert_eq!(all[0].card.source, CapsuleSource::Llm);
     assert_eq!((all[0].card.confidence, all[0].card.model.as_deref()), (500, Some("one-model")));
     assert_eq!(client.runs().len(), 1, "the call is written down");
-    client.must(Request::Override { branch, overrides: heavy() });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
     client.turn(branch, &hello());
     assert_eq!(times(&body(&model, 1), "by the model one-model"), 1);
 }
@@ -622,7 +632,7 @@ fn a_summary_that_is_written_can_be_stopped() {
     put(&bench.workspace.join("hive.rs"), "/// Keeps bees.\npub struct Hive;\n");
     let mut client = bench.start();
     let branch = client.session();
-    let stop = Request::Project(ProjectAct::Module(ModuleAct::Stop { branch }));
+    let stop = Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch })));
     assert!(client.ask(stop.clone()).is_err(), "nothing is being made");
     let from = client.seen.len();
     let ticket = client.post(make(branch, ".", By::Model));

@@ -24,7 +24,7 @@ mod writing;
 use pleach::config::keys::keymap::{Chord, Keymap};
 use pleach::domain::base::ids::NodeId;
 use pleach::domain::conversation::message::Node;
-use pleach::engine::api::{Answer, Event, Request, Ticket};
+use pleach::engine::api::{Answer, Event, Request, SessionRequest, Ticket};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
 use pleach::tui::shell::highlight::Painter;
@@ -78,7 +78,7 @@ impl Stage {
     fn take(&mut self, cmds: Vec<Cmd>) {
         for cmd in cmds {
             match cmd {
-                Cmd::Send(ticket, Request::Bodies { nodes }) => {
+                Cmd::Send(ticket, Request::Session(SessionRequest::Bodies { nodes })) => {
                     let found = nodes.iter().filter_map(|id| self.bodies.get(id).cloned()).collect();
                     self.answer(ticket, Answer::Bodies(found));
                 }

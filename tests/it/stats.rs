@@ -5,7 +5,7 @@ use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
 use pleach::domain::call::ledger::Ledger;
-use pleach::engine::api::{Answer, Event, Planned, Request};
+use pleach::engine::api::{Answer, CallRequest, Event, PlanRequest, Planned, Request};
 use serde_json::{Value, json};
 
 fn reporting(usage: &Value) -> Vec<Step> {
@@ -83,7 +83,7 @@ fn figures_are_those_of_the_calls() {
 }
 
 fn ledger(client: &mut Client, branch: pleach::domain::base::ids::BranchId, whole: bool) -> Box<Ledger> {
-    match client.must(Request::Ledger { branch, whole }) {
+    match client.must(Request::Call(CallRequest::Ledger { branch, whole })) {
         Answer::Ledger(found) => found,
         other => panic!("{other:?}"),
     }
@@ -132,7 +132,7 @@ fn after_a_restart_the_last_request_is_known_again() {
         same_prefix.is_some() && *same_prefix == before
     };
     client.wait(0, told);
-    let request = Request::WhatIf { branch, draft: message("And now?"), arms: Vec::new() };
+    let request = Request::Plan(PlanRequest::WhatIf { branch, draft: message("And now?"), arms: Vec::new() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
     assert_eq!(found.present.as_ref().unwrap().same, before);
     client.stop();

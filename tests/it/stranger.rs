@@ -16,7 +16,10 @@ use pleach::domain::conversation::message::NodeHead;
 use pleach::domain::planning::diff::ItemHistory;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::tool::consent::{Asking, Command, Deed};
-use pleach::engine::api::{Act, Answer, Event, Exact, Item, MemoryAct, MemoryScope, Request};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, Event, Exact, Item, MemoryAct, MemoryRequest, MemoryScope, PlanRequest,
+    Request, SessionRequest, ToolRequest,
+};
 use pleach::tui::chat::model::slash;
 use pleach::tui::model::layer::{self, Layer};
 use pleach::tui::model::{Focus, When};
@@ -39,7 +42,10 @@ const SCREENS: &[(&str, Open)] = &[
     }),
     ("Raw", |stage| {
         stage.press("tab w");
-        stage.reply(|r| matches!(r, Request::Exact { act: Exact::Show, .. }), Answer::Raw(over::raw()));
+        stage.reply(
+            |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })),
+            Answer::Raw(over::raw()),
+        );
     }),
     ("Traces", |stage| {
         stage.press("ctrl-t");
@@ -69,7 +75,7 @@ const SCREENS: &[(&str, Open)] = &[
         stage.type_text("/race mode:off mode:heavy Why?").press("enter");
         let branches =
             [7, 8].map(|n| fixture::branch(BranchId(uuid::Uuid::from_u128(n)), &format!("race-{n}"), None, Some(MAIN)));
-        stage.reply(|r| matches!(r, Request::Race { .. }), Answer::Race(branches.to_vec()));
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(branches.to_vec()));
     }),
     ("Calls", |stage| {
         stage.press("f9");
@@ -84,7 +90,10 @@ const SCREENS: &[(&str, Open)] = &[
         stage.press("tab h ctrl-o G k h");
         let atom = Atom::Message { node: fixture::story()[0].head.key };
         let told = ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
-        stage.reply(|r| matches!(r, Request::Why { most: None, .. }), Answer::History(Box::new(told)));
+        stage.reply(
+            |r| matches!(r, Request::Plan(PlanRequest::Why { most: None, .. })),
+            Answer::History(Box::new(told)),
+        );
     }),
     ("Find", |stage| {
         stage.press("ctrl-r");
@@ -256,10 +265,10 @@ fn is_asked(stage: &Stage) {
 #[test]
 fn what_cannot_be_undone_is_asked_about() {
     let mut stage = fixture::opened();
-    let deletes = |stage: &Stage| sent(stage, |r| matches!(r, Request::DeleteSession { .. }));
+    let deletes = |stage: &Stage| sent(stage, |r| matches!(r, Request::Session(SessionRequest::Delete { .. })));
     stage.press("f3");
     stage.reply(
-        |r| matches!(r, Request::Sessions | Request::SearchSessions { .. }),
+        |r| matches!(r, Request::Session(SessionRequest::List) | Request::Session(SessionRequest::Search { .. })),
         Answer::Sessions(vec![fixture::card("auth-bug")]),
     );
     stage.press("alt-d");
@@ -273,19 +282,26 @@ fn what_cannot_be_undone_is_asked_about() {
     stage.type_text("/trust-folder").press("enter");
     is_asked(&stage);
     stage.press("esc");
-    assert_eq!(sent(&stage, |r| matches!(r, Request::Trust { .. })), 0);
+    assert_eq!(sent(&stage, |r| matches!(r, Request::Tool(ToolRequest::Trust { .. }))), 0);
 
     let mut stage = fixture::opened();
     stage.press("ctrl-b D");
-    assert_eq!(sent(&stage, |r| matches!(r, Request::ArchiveBranch { .. })), 0, "not the branch stood on");
+    assert_eq!(
+        sent(&stage, |r| matches!(r, Request::Branch(BranchRequest::Archive { .. }))),
+        0,
+        "not the branch stood on"
+    );
     stage.press("j D");
-    assert_eq!(sent(&stage, |r| matches!(r, Request::ArchiveBranch { branch: RETRY, archived: true })), 1);
+    assert_eq!(
+        sent(&stage, |r| matches!(r, Request::Branch(BranchRequest::Archive { branch: RETRY, archived: true }))),
+        1
+    );
 }
 
 #[test]
 fn what_was_typed_is_not_lost_by_a_key() {
     let mut stage = fixture::opened();
-    let saves = |stage: &Stage| sent(stage, |r| matches!(r, Request::EditState { .. }));
+    let saves = |stage: &Stage| sent(stage, |r| matches!(r, Request::Branch(BranchRequest::EditState { .. })));
     stage.press("alt-s esc");
     assert!(stage.model.layers.is_empty(), "nothing was changed, nothing is asked");
     for leave in ["esc", "ctrl-c"] {
@@ -295,8 +311,8 @@ fn what_was_typed_is_not_lost_by_a_key() {
         assert!(stage.model.layers.is_empty());
     }
     assert_eq!(saves(&stage), 2);
-    let Some(Request::EditState { text, .. }) =
-        stage.sent.iter().rev().map(|(_, r)| r).find(|r| matches!(r, Request::EditState { .. }))
+    let Some(Request::Branch(BranchRequest::EditState { text, .. })) =
+        stage.sent.iter().rev().map(|(_, r)| r).find(|r| matches!(r, Request::Branch(BranchRequest::EditState { .. })))
     else {
         panic!()
     };
@@ -331,7 +347,8 @@ fn stood(client: &mut Client, branch: BranchId) -> Stood {
         branch.marks.sort_by_key(|mark| mark.target);
         branch.state.iter_mut().for_each(|state| state.version = 0);
     }
-    let Answer::Memories(mut memories) = client.must(Request::Memories { session: None, words: None, scope: None })
+    let Answer::Memories(mut memories) =
+        client.must(Request::Memory(MemoryRequest::List { session: None, words: None, scope: None }))
     else {
         panic!()
     };
@@ -344,33 +361,38 @@ fn stood(client: &mut Client, branch: BranchId) -> Stood {
 
 /// Two forks, a pin, a state, a memory and an item that mattered: what can be destroyed.
 fn furnish(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, BranchId, String) {
-    let fork = |client: &mut Client, name: &str| match client.must(Request::Fork {
+    let fork = |client: &mut Client, name: &str| match client.must(Request::Branch(BranchRequest::Fork {
         branch: main,
         at: None,
         name: Some(name.into()),
         switch: false,
-    }) {
+    })) {
         Answer::Branch(branch) => branch.id,
         other => panic!("{other:?}"),
     };
     let (one, two) = (fork(client, "one"), fork(client, "two"));
     client.say(one, "Elsewhere?");
-    client.must(Request::Mark {
+    client.must(Request::Branch(BranchRequest::Mark {
         branch: main,
         items: vec![Item::TurnOf(nodes[0].id)],
         act: Act::Set { kind: MarkKind::Sticky, toggle: false },
-    });
-    client.must(Request::EditState { branch: main, text: "Goal: tea".into() });
-    client.must(Request::Remember {
+    }));
+    client.must(Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: tea".into() }));
+    client.must(Request::Memory(MemoryRequest::Remember {
         kind: MemoryKind::Fact,
         text: "Tea is served at five".into(),
         scope: MemoryScope::Session,
-    });
-    let Answer::Memories(memories) = client.must(Request::Memories { session: None, words: None, scope: None }) else {
+    }));
+    let Answer::Memories(memories) =
+        client.must(Request::Memory(MemoryRequest::List { session: None, words: None, scope: None }))
+    else {
         panic!()
     };
     let mattered = vec![Atom::Message { node: nodes[2].key }];
-    client.must(Request::Override { branch: main, overrides: Overrides { mattered, ..Overrides::default() } });
+    client.must(Request::Branch(BranchRequest::Override {
+        branch: main,
+        overrides: Overrides { mattered, ..Overrides::default() },
+    }));
     (one, two, memories[0].id.to_string())
 }
 
@@ -382,27 +404,30 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
     let mattered = Atom::Message { node: nodes[2].key };
     let heavy = Overrides { mode: Some(Mode::Off), budget: Some(4_000), ..Overrides::default() };
     vec![
-        Request::ArchiveBranch { branch: one, archived: true },
-        Request::PutAway { branches: vec![one, two] },
-        Request::RenameBranch { branch: one, name: "elsewhere".into() },
-        Request::RenameSession { session: None, title: Some("Another title".into()) },
-        Request::MoveHead { branch: main, node: nodes[1].id, exact: true },
-        Request::Mark { branch: main, items: vec![turn(0), turn(2)], act: exclude },
-        Request::Mark { branch: main, items: vec![turn(0)], act: Act::Clear },
-        Request::Override { branch: main, overrides: heavy },
-        Request::EditState { branch: main, text: String::new() },
-        Request::EditState { branch: main, text: "Goal: coffee".into() },
-        Request::Dismiss { branch: main, item: Item::Atom(mattered) },
-        Request::Memory { id: memory.clone(), act: MemoryAct::Edit(Some("Tea is served at six".into()), None) },
-        Request::Memory { id: memory.clone(), act: MemoryAct::Dismiss },
-        Request::Memory { id: memory, act: MemoryAct::Delete },
-        Request::BringBack { from: one, onto: Some(main) },
-        Request::Race {
+        Request::Branch(BranchRequest::Archive { branch: one, archived: true }),
+        Request::Branch(BranchRequest::PutAway { branches: vec![one, two] }),
+        Request::Branch(BranchRequest::Rename { branch: one, name: "elsewhere".into() }),
+        Request::Session(SessionRequest::Rename { session: None, title: Some("Another title".into()) }),
+        Request::Branch(BranchRequest::MoveHead { branch: main, node: nodes[1].id, exact: true }),
+        Request::Branch(BranchRequest::Mark { branch: main, items: vec![turn(0), turn(2)], act: exclude }),
+        Request::Branch(BranchRequest::Mark { branch: main, items: vec![turn(0)], act: Act::Clear }),
+        Request::Branch(BranchRequest::Override { branch: main, overrides: heavy }),
+        Request::Branch(BranchRequest::EditState { branch: main, text: String::new() }),
+        Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: coffee".into() }),
+        Request::Branch(BranchRequest::Dismiss { branch: main, item: Item::Atom(mattered) }),
+        Request::Memory(MemoryRequest::Change {
+            id: memory.clone(),
+            act: MemoryAct::Edit(Some("Tea is served at six".into()), None),
+        }),
+        Request::Memory(MemoryRequest::Change { id: memory.clone(), act: MemoryAct::Dismiss }),
+        Request::Memory(MemoryRequest::Change { id: memory, act: MemoryAct::Delete }),
+        Request::Branch(BranchRequest::BringBack { from: one, onto: Some(main) }),
+        Request::Call(CallRequest::Race {
             branch: main,
             arms: vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2],
             limits: pleach::domain::call::race::Limits::default(),
-        },
-        Request::Fork { branch: main, at: Some(nodes[1].id), name: None, switch: true },
+        }),
+        Request::Branch(BranchRequest::Fork { branch: main, at: Some(nodes[1].id), name: None, switch: true }),
     ]
 }
 
@@ -418,12 +443,12 @@ fn what_is_not_asked_about_is_undone_whole() {
     let acts = destructive(&mut client, main, &nodes);
     for act in acts {
         let shown = format!("{act:?}");
-        client.must(Request::Switch { branch: main });
+        client.must(Request::Branch(BranchRequest::Switch { branch: main }));
         let before = stood(&mut client, main);
         client.must(act);
         let during = stood(&mut client, main);
         assert_ne!(during, before, "it changed nothing: {shown}");
-        client.must(Request::Undo);
+        client.must(Request::Session(SessionRequest::Undo));
         let mut after = stood(&mut client, main);
         // What was forked is put away, not deleted: its number goes with it.
         after.branches.retain(|branch| before.branches.iter().any(|known| known.id == branch.id) || !branch.archived);

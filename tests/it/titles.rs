@@ -4,12 +4,12 @@ use crate::support::bench::{Bench, Client, Model, Say, text};
 use pleach::config::settings::Titles;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::provider::ProviderErrorKind;
-use pleach::engine::api::{Answer, Event, Item, Request};
+use pleach::engine::api::{Answer, BranchRequest, Event, Item, Request, SessionRequest};
 use std::sync::Arc;
 
 fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
     let mut client = bench.start_with(|setup| setup.titles = titles);
-    match client.must(Request::NewSession { title: String::new() }) {
+    match client.must(Request::Session(SessionRequest::New { title: String::new() })) {
         Answer::Opened(view) => (client, view.current),
         other => panic!("{other:?}"),
     }
@@ -25,7 +25,7 @@ fn title(client: &mut Client) -> String {
 }
 
 fn retitle(client: &mut Client) -> Result<Answer, pleach::domain::base::failure::Failure> {
-    client.ask(Request::RenameSession { session: None, title: None })
+    client.ask(Request::Session(SessionRequest::Rename { session: None, title: None }))
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_session_is_called_after_its_first_question_once() {
 #[test]
 fn a_name_that_a_person_gave_stays_and_a_date_where_it_is_wished() {
     let (mut client, branch) = started(&Bench::new(&Model::new([])), Titles::Words);
-    client.must(Request::RenameSession { session: None, title: Some("Cranes".into()) });
+    client.must(Request::Session(SessionRequest::Rename { session: None, title: Some("Cranes".into()) }));
     client.say(branch, "Why do cranes not fall over?");
     assert_eq!(title(&mut client), "Cranes");
     let (mut client, branch) = started(&Bench::new(&Model::new([])), Titles::Date);
@@ -71,13 +71,13 @@ fn the_model_names_the_first_turn_and_undo_takes_it_back() {
     let runs = client.open().runs.len();
     assert_eq!(runs, 3, "its call is counted like any other");
 
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(title(&mut client), "Why do cranes not fall over");
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(title(&mut client), "Xyzzyplugh of cranes");
 
     let first = client.open().nodes[0].id;
-    client.must(Request::RemoveMessage { branch, item: Item::TurnOf(first) });
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(first) }));
     let holds = |word: &[u8]| {
         let folder = std::fs::read_dir(bench.store_path().parent().unwrap()).unwrap();
         let files = folder.flatten().filter(|entry| entry.path().is_file());

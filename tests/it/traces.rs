@@ -8,7 +8,10 @@ use pleach::domain::tool::consent::{Consent, Rule, Verdict};
 use pleach::domain::tool::rerun::{AgainState, AgainView};
 use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace, kept_path};
-use pleach::engine::api::{Act, Answer, Event, Item, Request, TraceAct, TraceWhole};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Event, Item, PlanRequest, Request, SessionRequest, ToolRequest, TraceAct, TraceWhole,
+    TurnRequest,
+};
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -49,14 +52,14 @@ impl Scene {
     }
 
     fn traces(&mut self) -> Vec<ToolTrace> {
-        match self.client.must(Request::Traces(TraceAct::List { most: 100 })) {
+        match self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::List { most: 100 }))) {
             Answer::Traces(all) => all,
             other => panic!("{other:?}"),
         }
     }
 
     fn show(&mut self, trace: &ToolTrace) -> TraceWhole {
-        match self.client.must(Request::Traces(TraceAct::Show { id: trace.id()[..8].into() })) {
+        match self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Show { id: trace.id()[..8].into() }))) {
             Answer::Trace(whole) => *whole,
             other => panic!("{other:?}"),
         }
@@ -65,7 +68,7 @@ impl Scene {
     /// Runs a call again; gives what is told until it waits for a word or ended.
     fn again(&mut self, trace: &ToolTrace) -> AgainView {
         let from = self.client.seen.len();
-        self.client.must(Request::Traces(TraceAct::Again { branch: self.branch, id: trace.id() }));
+        self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch: self.branch, id: trace.id() })));
         self.told(from)
     }
 
@@ -140,7 +143,7 @@ fn a_long_output_is_kept_and_read_in_parts_and_goes_with_its_turn() {
         nodes.iter().filter(|node| node.role == pleach::domain::conversation::message::Role::User).collect();
     for node in asked.into_iter().rev() {
         let item = Item::TurnOf(node.id);
-        scene.client.must(Request::RemoveMessage { branch: scene.branch, item });
+        scene.client.must(Request::Branch(BranchRequest::RemoveMessage { branch: scene.branch, item }));
     }
     assert_eq!(scene.holds("xyzzy2000plugh"), 0, "a removed turn takes along what was kept of its results");
     assert!(scene.show(&trace).full.is_none());
@@ -163,7 +166,12 @@ fn a_failure_is_linked_to_its_fix_and_a_call_is_run_again_beside_the_conversatio
     let Event::Asks { asking: Some(asking), .. } = scene.client.seen[at].clone() else { panic!() };
     let yes = || Consent::Yes { hunks: Vec::new() };
     let branch = scene.branch;
-    scene.client.must(Request::Consent { branch, index: asking.index, consent: yes(), always: None });
+    scene.client.must(Request::Turn(TurnRequest::Consent {
+        branch,
+        index: asking.index,
+        consent: yes(),
+        always: None,
+    }));
     assert!(scene.client.closed(from, branch).failure.is_none());
 
     let all = scene.traces();
@@ -197,21 +205,21 @@ fn a_failure_is_linked_to_its_fix_and_a_call_is_run_again_beside_the_conversatio
     {
         let view = scene.again(wrote);
         assert!(matches!(view.state, AgainState::Asks(_)), "{view:?}");
-        let twice = scene.client.ask(Request::Traces(TraceAct::Again { branch, id: wrote.id() }));
+        let twice = scene.client.ask(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch, id: wrote.id() })));
         assert!(twice.unwrap_err().to_string().contains("already"));
         let from = scene.client.seen.len();
-        scene.client.must(Request::Traces(TraceAct::Word { consent, always: None }));
+        scene.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always: None })));
         assert_eq!(scene.told(from).trace.status, Some(status));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), now);
     }
-    scene.client.must(Request::Undo);
+    scene.client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "second\n");
-    let stale = scene.client.ask(Request::Traces(TraceAct::Word { consent: yes(), always: None }));
+    let stale = scene.client.ask(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent: yes(), always: None })));
     assert!(stale.unwrap_err().to_string().contains("no longer waits"));
     // One that waits is stopped.
     scene.again(wrote);
     let from = scene.client.seen.len();
-    scene.client.must(Request::Traces(TraceAct::Stop));
+    scene.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Stop)));
     assert_eq!(scene.told(from).trace.status, Some(ToolStatus::Cancelled));
 }
 
@@ -226,7 +234,7 @@ fn results_are_pinned_and_left_out_by_marks_that_undo_takes_back() {
     let body = |scene: &mut Scene| {
         let branch = scene.branch;
         scene.client.plan(branch, &message("And now?")).unwrap();
-        match scene.client.must(Request::WireText { branch }) {
+        match scene.client.must(Request::Plan(PlanRequest::WireText { branch })) {
             Answer::Text(body) => body,
             other => panic!("{other:?}"),
         }
@@ -234,14 +242,18 @@ fn results_are_pinned_and_left_out_by_marks_that_undo_takes_back() {
     assert!(body(&mut scene).contains("frobnicate"));
     for (kind, there) in [(MarkKind::Exclude, false), (MarkKind::Sticky, true)] {
         let items = vec![Item::Message(node)];
-        scene.client.must(Request::Mark { branch: scene.branch, items, act: Act::Set { kind, toggle: true } });
+        scene.client.must(Request::Branch(BranchRequest::Mark {
+            branch: scene.branch,
+            items,
+            act: Act::Set { kind, toggle: true },
+        }));
         let marks = scene.client.open().branches[0].marks.clone();
         assert_eq!(
             marks.iter().map(|mark| (mark.target, mark.kind)).collect::<Vec<_>>(),
             [(Atom::Message { node: key }, kind)]
         );
         assert_eq!(body(&mut scene).contains("frobnicate"), there, "{kind:?}");
-        scene.client.must(Request::Undo);
+        scene.client.must(Request::Session(SessionRequest::Undo));
         assert!(scene.client.open().branches[0].marks.is_empty());
     }
 }

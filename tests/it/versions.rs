@@ -8,7 +8,9 @@ use pleach::domain::conversation::memory::MemoryKind;
 use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource};
 use pleach::domain::summary::draft::{By, CapsuleCard};
 use pleach::domain::summary::versions::{Editing, Thing, ThingKind, Version};
-use pleach::engine::api::{Answer, Condense, MemoryAct, MemoryScope, Request, ThingAct};
+use pleach::engine::api::{
+    Answer, BranchRequest, Condense, MemoryAct, MemoryRequest, MemoryScope, Request, SessionRequest, ThingAct,
+};
 
 fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<Thing> {
     match client.must(Request::Thing(ThingAct::Things { branch, kind })) {
@@ -38,11 +40,11 @@ fn a_state_block_and_its_versions() {
     assert!(empty.versions.is_empty() && matches!(empty.editing, Editing::Not(_)), "there is no message yet");
     client.say(branch, "first");
     client.say(branch, "second");
-    client.must(Request::EditState { branch, text: "Goal: mine".into() });
+    client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: mine".into() }));
     let state = &things(&mut client, branch, ThingKind::State)[0];
     assert_eq!(texts(state), ["[Goal: mine]", "Goal: two", "Goal: one"]);
     assert_eq!(state.versions.iter().map(|version| version.from).collect::<Vec<_>>(), [Some(1), Some(2), None]);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     let state = &things(&mut client, branch, ThingKind::State)[0];
     assert_eq!(texts(state), ["Goal: mine", "[Goal: two]", "Goal: one"], "what was undone stays to be seen");
     assert!(state.versions[0].what.contains("undone"));
@@ -56,15 +58,17 @@ fn a_memory_and_what_it_said_before() {
     let branch = client.session();
     client.say(branch, "hello");
     let (kind, scope) = (MemoryKind::Fact, MemoryScope::Session);
-    client.must(Request::Remember { kind, text: "The gate is green".into(), scope });
+    client.must(Request::Memory(MemoryRequest::Remember { kind, text: "The gate is green".into(), scope }));
     let memory = things(&mut client, branch, ThingKind::Memories).remove(0);
     assert_eq!(texts(&memory), ["[The gate is green]"]);
-    let edit = |text: &str| Request::Memory { id: memory.id.clone(), act: MemoryAct::Edit(Some(text.into()), None) };
+    let edit = |text: &str| {
+        Request::Memory(MemoryRequest::Change { id: memory.id.clone(), act: MemoryAct::Edit(Some(text.into()), None) })
+    };
     client.must(edit("The gate is blue"));
     client.must(edit("The gate is red"));
     let seen = |client: &mut Client| texts(&things(client, branch, ThingKind::Memories)[0]);
     assert_eq!(seen(&mut client), ["[The gate is red]", "The gate is blue", "The gate is green"]);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(seen(&mut client), ["The gate is red", "[The gate is blue]", "The gate is green"]);
     client.stop();
     let mut client = bench.start();
@@ -114,7 +118,7 @@ fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
     let refused = client.ask(rewrite(now.capsule.id, "  ")).unwrap_err();
     assert!(refused.kept.contains("Nothing was changed"), "{refused}");
     assert!(client.ask(rewrite(first.capsule.id, "x")).is_err(), "only what is in use");
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(cards(&mut client, branch)[0].capsule.id, first.capsule.id);
 }
 
@@ -163,7 +167,7 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     let made = found.ways[0].result.clone().unwrap();
     assert!(made.sums[1].0 > 0 && made.est < before.est_total, "a smaller cap loses something");
     let overrides = Overrides { policy: Some("lean".into()), ..Overrides::default() };
-    client.must(Request::Override { branch, overrides });
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
     let now = client.whole_plan(branch, &message("and now?"));
     assert_eq!((now.policy.as_str(), now.est_total, now.id), ("lean", made.est, made.plan), "it is as it was told");
     client.must(save("lean", "user_cap = 1400\n", None));
@@ -177,7 +181,7 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     );
     client.must(Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: true }));
     assert_eq!(texts(&policy(&mut client, branch, "lean"))[0], "[user_cap = 1400\n]");
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(client.whole_plan(branch, &message("and now?")).policy, "layered", "taking it is undone by the session");
     client.stop();
     let mut nothing = bench.start_with(|setup| setup.policies_dir = None);

@@ -10,7 +10,10 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::variant;
 use pleach::domain::planning::what_if::WhatIf;
-use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Replaying, Request};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, Item, PlanRequest, Planned, Replaying, Request,
+    SessionRequest,
+};
 use std::sync::Arc;
 
 const LONG: &str = "The grace of a refresh token is 1500 ms, because two tabs race for it. ";
@@ -25,7 +28,7 @@ fn talk(client: &mut Client, turns: usize) -> BranchId {
 
 fn what_if(client: &mut Client, branch: BranchId, draft: &Draft, arms: &[&str]) -> Arc<WhatIf> {
     let arms = arms.iter().map(|words| variant::read(words).unwrap()).collect();
-    match client.must(Request::WhatIf { branch, draft: draft.clone(), arms }) {
+    match client.must(Request::Plan(PlanRequest::WhatIf { branch, draft: draft.clone(), arms })) {
         Answer::WhatIf(found) => found,
         other => panic!("{other:?}"),
     }
@@ -59,7 +62,7 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
             continue;
         };
         let before = branch_of(&mut client, branch).overrides;
-        client.must(Request::Override { branch, overrides: variant::over(&before, &way.arm) });
+        client.must(Request::Branch(BranchRequest::Override { branch, overrides: variant::over(&before, &way.arm) }));
         let Ok(Planned::Plan { plan, .. }) = client.plan(branch, &asked) else { panic!("{}", way.title) };
         assert_eq!((plan.id, plan.est_total), (figures.plan, figures.est), "{}", way.title);
         let kept = present.items - figures.sums[1].0 + figures.sums[0].0;
@@ -68,7 +71,7 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
         if way.title.starts_with("model") {
             assert_eq!(figures.same, Some(0), "another model has nothing cached");
         }
-        client.must(Request::Undo);
+        client.must(Request::Session(SessionRequest::Undo));
         assert_eq!(branch_of(&mut client, branch).overrides, before);
     }
     assert!(differ > 0, "a small budget loses something");
@@ -80,21 +83,23 @@ fn another_draft_drops_what_is_being_tried_and_the_same_one_does_not() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 3);
-    let ask = |words: &str| Request::WhatIf { branch, draft: message(words), arms: Vec::new() };
+    let ask = |words: &str| Request::Plan(PlanRequest::WhatIf { branch, draft: message(words), arms: Vec::new() });
     let first = client.post(ask("one"));
     let second = client.post(ask("two"));
-    let same = client.post(Request::Replan { branch, generation: 100, draft: message("two") });
+    let same = client.post(Request::Plan(PlanRequest::Replan { branch, generation: 100, draft: message("two") }));
     assert!(matches!(client.answer(first), Ok(Answer::Done(_))), "a newer wish took its place");
     assert!(matches!(client.answer(same), Ok(Answer::Planned(_))));
     assert!(matches!(client.answer(second), Ok(Answer::WhatIf(_))));
     let third = client.post(ask("two"));
-    let other = client.post(Request::Replan { branch, generation: 101, draft: message("two and more") });
+    let other =
+        client.post(Request::Plan(PlanRequest::Replan { branch, generation: 101, draft: message("two and more") }));
     assert!(matches!(client.answer(third), Ok(Answer::Done(_))));
     assert!(matches!(client.answer(other), Ok(Answer::Planned(_))));
 }
 
 fn again(client: &mut Client, run: &str, model: Option<&str>, without: Option<Item>) -> Replaying {
-    let request = Request::Replay { run: run.into(), profile: None, model: model.map(str::to_owned), without };
+    let request =
+        Request::Call(CallRequest::Replay { run: run.into(), profile: None, model: model.map(str::to_owned), without });
     let from = client.seen.len();
     let made = match client.must(request) {
         Answer::Replaying(made) => *made,
@@ -126,7 +131,7 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
     let mut old: serde_json::Value = serde_json::from_slice(&bodies[1]).unwrap();
     old["model"] = "big-model".into();
     assert!(!other.exact && sent == old, "only the model is another");
-    let plan = match client.must(Request::StoredPlan { id: run.id.to_string() }) {
+    let plan = match client.must(Request::Call(CallRequest::StoredPlan { id: run.id.to_string() })) {
         Answer::StoredPlan { plan, .. } => plan,
         other => panic!("{other:?}"),
     };
@@ -164,11 +169,13 @@ fn what_cannot_be_made_again_is_refused_with_nothing_sent() {
     client.say(branch, "A question");
     client.say(branch, "Never answered");
     let runs = client.runs();
-    let ask = |run: usize, model: Option<&str>, without: Option<&str>| Request::Replay {
-        run: runs[run].id.to_string(),
-        profile: None,
-        model: model.map(str::to_owned),
-        without: without.map(|text| Item::Named { text: text.into(), message: false }),
+    let ask = |run: usize, model: Option<&str>, without: Option<&str>| {
+        Request::Call(CallRequest::Replay {
+            run: runs[run].id.to_string(),
+            profile: None,
+            model: model.map(str::to_owned),
+            without: without.map(|text| Item::Named { text: text.into(), message: false }),
+        })
     };
     for request in
         [ask(1, None, None), ask(0, None, Some("zzz")), ask(0, None, Some(&runs[0].user.unwrap().to_string()))]
@@ -192,19 +199,22 @@ fn what_mattered_is_suggested_as_a_pin_until_it_is_decided() {
     let plan = client.whole_plan(branch, &message("next"));
     let atom = plan.included().find(|row| row.source.turn == Some(2)).unwrap().atom;
     let before = branch_of(&mut client, branch).overrides;
-    client.must(Request::Override { branch, overrides: Overrides { mattered: vec![atom], ..before } });
+    client.must(Request::Branch(BranchRequest::Override {
+        branch,
+        overrides: Overrides { mattered: vec![atom], ..before },
+    }));
     assert_eq!(suggested(&mut client), [(Reason::PinMattered, Some(2))]);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(suggested(&mut client).is_empty());
-    client.must(Request::Redo);
+    client.must(Request::Session(SessionRequest::Redo));
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
-    client.must(Request::Mark { branch, items: vec![Item::Atom(atom)], act: pin });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act: pin }));
     assert!(suggested(&mut client).is_empty(), "it is pinned");
 }
 
 fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
     let arms: Vec<Overrides> = arms.iter().map(|words| variant::read(words).unwrap()).collect();
-    match client.must(Request::Race { branch, arms, limits: Limits::default() }) {
+    match client.must(Request::Call(CallRequest::Race { branch, arms, limits: Limits::default() })) {
         Answer::Race(branches) => branches,
         other => panic!("{other:?}"),
     }
@@ -219,10 +229,11 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     let branch = client.session();
     client.say(branch, "Hello");
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
-    client.must(Request::Mark { branch, items: vec![Item::Note("Metres.".into())], act: pin });
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Note("Metres.".into())], act: pin }));
     let before = branch_of(&mut client, branch);
-    let refused =
-        client.ask(Request::Race { branch, arms: vec![Overrides::default()], limits: Limits::default() }).unwrap_err();
+    let refused = client
+        .ask(Request::Call(CallRequest::Race { branch, arms: vec![Overrides::default()], limits: Limits::default() }))
+        .unwrap_err();
     assert!(refused.what.contains("two to 8"), "{refused}");
     let arms = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
     assert_eq!(arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);
@@ -249,12 +260,16 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     );
     assert_eq!(of(&arms[1]).model, "other-model");
     assert_eq!(branch_of(&mut client, branch).head, before.head, "the branch itself did not move");
-    client.must(Request::PutAway { branches: vec![arms[1].id] });
+    client.must(Request::Branch(BranchRequest::PutAway { branches: vec![arms[1].id] }));
     assert!(branch_of(&mut client, arms[1].id).archived && !branch_of(&mut client, arms[0].id).archived);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(!branch_of(&mut client, arms[1].id).archived);
     let all = race(&mut client, branch, &["mode=off", "mode=heavy", "mode=light"]);
-    client.must(Request::Undo);
+    client.must(Request::Session(SessionRequest::Undo));
     assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all of them");
-    assert!(client.ask(Request::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }).is_ok());
+    assert!(
+        client
+            .ask(Request::Plan(PlanRequest::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }))
+            .is_ok()
+    );
 }

@@ -8,7 +8,7 @@ use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
 use crate::domain::code::symbols::{CodeFound, Fate, IndexStatus, NearWhy, Scaffold, Touchpoint};
-use crate::engine::api::{Answer, CodeAct, Request};
+use crate::engine::api::{Answer, CodeAct, Request, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -29,7 +29,7 @@ struct Line {
 
 /// `index`.
 pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
-    let request = Request::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Index };
+    let request = Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Index });
     let status = match run.client.call(request, &mut run.io)? {
         Answer::Indexed(status) => *status,
         other => return Err(unexpected(&other)),
@@ -47,7 +47,10 @@ pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Sto
 /// `index --map`.
 pub(crate) fn map(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
     let budget = run.global.budget.unwrap_or(MAP);
-    let request = Request::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Map { budget, anchors: ANCHORS } };
+    let request = Request::Tool(ToolRequest::Code {
+        root: dir.map(Path::to_path_buf),
+        act: CodeAct::Map { budget, anchors: ANCHORS },
+    });
     let map = match run.client.call(request, &mut run.io)? {
         Answer::Map(map) => *map,
         other => return Err(unexpected(&other)),
@@ -94,7 +97,8 @@ fn many(run: &mut Run<'_, '_>, file: &Path, dir: Option<&Path>) -> Result<(), St
 
 fn look(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeFound, Stop> {
     let budget = run.global.budget.unwrap_or(BUDGET);
-    let request = Request::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Find { query, budget } };
+    let request =
+        Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Find { query, budget } });
     match run.client.call(request, &mut run.io)? {
         Answer::Code(found) => Ok(*found),
         other => Err(unexpected(&other)),

@@ -6,7 +6,7 @@ use crate::cli::client::unexpected;
 use crate::cli::output::{column, money, number, time};
 use crate::cli::stop::Stop;
 use crate::domain::planning::diff::{Call, Cause, Delta, ItemHistory, Kind, PlanDiff};
-use crate::engine::api::{Answer, Item, Request, Which};
+use crate::engine::api::{Answer, CallRequest, Item, PlanRequest, Request, Which};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -15,8 +15,8 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
     run.open(false)?;
     let named = |text: &str| Which::Named(text.to_owned());
     let request = match b {
-        Some(b) => Request::DiffPlans { before: Some(named(a)), after: named(b) },
-        None => Request::DiffPlans { before: None, after: named(a) },
+        Some(b) => Request::Call(CallRequest::DiffPlans { before: Some(named(a)), after: named(b) }),
+        None => Request::Call(CallRequest::DiffPlans { before: None, after: named(a) }),
     };
     match run.client.call(request, &mut run.io)? {
         Answer::Diff(diff) if run.io.json => run.io.value(&shape(&diff)),
@@ -32,7 +32,7 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
 pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let item = Item::Named { text: item.to_owned(), message };
-    let request = Request::Why { branch: view.current, item, most: None };
+    let request = Request::Plan(PlanRequest::Why { branch: view.current, item, most: None });
     match run.client.call(request, &mut run.io)? {
         Answer::History(history) if run.io.json => run.io.value(&*history),
         Answer::History(history) => {

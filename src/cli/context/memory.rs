@@ -6,7 +6,7 @@ use crate::cli::client::unexpected;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
-use crate::engine::api::{Answer, MemoryAct, MemoryScope, Request};
+use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::{Value, json};
 
@@ -114,7 +114,10 @@ fn scope(within: Within) -> Option<MemoryScope> {
 
 fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
     let session = run.global.session.clone();
-    let found = match run.client.call(Request::Memories { session, words, scope: scope(within) }, &mut run.io)? {
+    let found = match run
+        .client
+        .call(Request::Memory(MemoryRequest::List { session, words, scope: scope(within) }), &mut run.io)?
+    {
         Answer::Memories(found) => found,
         other => return Err(unexpected(&other)),
     };
@@ -131,7 +134,7 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
     let text = run.io.text(words)?.unwrap_or_default();
     run.open(true)?;
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
-    let request = Request::Remember { kind, text, scope: scope(within).unwrap_or(usual) };
+    let request = Request::Memory(MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) });
     match run.client.call(request, &mut run.io)? {
         Answer::Memories(made) => {
             let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
@@ -143,7 +146,7 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
 
 fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {
     run.open(false)?;
-    run.done(Request::Memory { id: id.to_owned(), act }, "Done.")
+    run.done(Request::Memory(MemoryRequest::Change { id: id.to_owned(), act }), "Done.")
 }
 
 /// The end of an id, which tells memories apart.

@@ -11,7 +11,7 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::Subject;
 use crate::domain::conversation::tree::{self, Tree};
-use crate::engine::api::{Answer, Request, SessionView, TaskAct, Told};
+use crate::engine::api::{Answer, BranchRequest, Request, SessionView, TaskAct, Told};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -38,7 +38,10 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     if history {
-        let steps = match run.client.call(Request::Steps { branch: branch.id, atom: None }, &mut run.io)? {
+        let steps = match run
+            .client
+            .call(Request::Branch(BranchRequest::Steps { branch: branch.id, atom: None }), &mut run.io)?
+        {
             Answer::Steps(steps) => steps,
             other => return Err(unexpected(&other)),
         };
@@ -180,7 +183,7 @@ pub(crate) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), S
         TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
     };
     let view = run.open(matches!(act, TaskAct::Start(_)))?;
-    run.done(Request::Task { branch: view.current, act }, "Done.")
+    run.done(Request::Branch(BranchRequest::Task { branch: view.current, act }), "Done.")
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {

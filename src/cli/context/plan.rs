@@ -14,7 +14,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
-use crate::engine::api::{Answer, Draft, DraftKind, Planned, Request, SessionView};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, Request, SessionView};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -184,7 +184,7 @@ pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> 
 }
 
 fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
-    let cards = match run.client.call(Request::Runs, &mut run.io)? {
+    let cards = match run.client.call(Request::Call(CallRequest::List), &mut run.io)? {
         Answer::Runs(cards) => cards,
         other => return Err(unexpected(&other)),
     };
@@ -222,10 +222,11 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
 }
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
-    let (plan, runs) = match run.client.call(Request::StoredPlan { id: id.to_owned() }, &mut run.io)? {
-        Answer::StoredPlan { plan, runs } => (plan, runs),
-        other => return Err(unexpected(&other)),
-    };
+    let (plan, runs) =
+        match run.client.call(Request::Call(CallRequest::StoredPlan { id: id.to_owned() }), &mut run.io)? {
+            Answer::StoredPlan { plan, runs } => (plan, runs),
+            other => return Err(unexpected(&other)),
+        };
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
         let mut value = serde_json::to_value(shape::plan(&plan, digest, None, None)).unwrap_or_default();
@@ -246,10 +247,11 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
 /// `replay RUN --dry-run`.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     run.open(false)?;
-    let (card, digest, body) = match run.client.call(Request::ReplayDryRun { run: id.to_owned() }, &mut run.io)? {
-        Answer::Replayed { run, digest, body } => (run, digest, body),
-        other => return Err(unexpected(&other)),
-    };
+    let (card, digest, body) =
+        match run.client.call(Request::Call(CallRequest::ReplayDryRun { run: id.to_owned() }), &mut run.io)? {
+            Answer::Replayed { run, digest, body } => (run, digest, body),
+            other => return Err(unexpected(&other)),
+        };
     let same = digest == card.request_digest;
     if request {
         run.io.data(&body);
@@ -300,7 +302,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
             let branch = pick::branch(&view, None)?;
             let mut overrides = branch.overrides.clone();
             overrides.window = Some(*turns);
-            let request = Request::Override { branch: branch.id, overrides };
+            let request = Request::Branch(BranchRequest::Override { branch: branch.id, overrides });
             let said = if *turns == 0 {
                 format!("The window of {} is the full history.", branch.name)
             } else {
@@ -310,7 +312,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
         }
         ContextCommand::Rebuild => {
             let view = run.open(false)?;
-            run.done(Request::RebuildState(view.current), "")
+            run.done(Request::Branch(BranchRequest::RebuildState(view.current)), "")
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
 use crate::domain::call::retrieval_set::{Evidence, Gate, MissWhy, ScoreParts};
-use crate::engine::api::{Answer, Request, Retrieved};
+use crate::engine::api::{Answer, PlanRequest, Request, Retrieved};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -86,14 +86,14 @@ fn look(
     at: Option<i64>,
     anyway: bool,
 ) -> Result<Retrieved, Stop> {
-    let request = Request::Retrieve {
+    let request = Request::Plan(PlanRequest::Retrieve {
         branch: branch.or_else(|| run.global.branch.clone().filter(|_| session.is_none())),
         session: session.or_else(|| run.global.session.clone()),
         query,
         at,
         budget: run.global.budget,
         anyway,
-    };
+    });
     match run.client.call(request, &mut run.io)? {
         Answer::Retrieved(found) => Ok(*found),
         other => Err(unexpected(&other)),

@@ -12,7 +12,7 @@ use crate::domain::base::chart::spark;
 use crate::domain::call::ledger::{Ledger, Spent, Sum, percent as per_cent, signed_percent};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::draft::{Stats, levels};
-use crate::engine::api::{Answer, Condense, Draft, Planned, Request};
+use crate::engine::api::{Answer, CallRequest, Condense, Draft, Planned, Request};
 use serde_json::{Value, json};
 
 /// Columns of a line.
@@ -31,7 +31,7 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
         let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
         stats.retrieved = retrieved.map(|row| row.atom.key().short()).collect();
     }
-    let ledger = match run.client.call(Request::Ledger { branch, whole }, &mut run.io)? {
+    let ledger = match run.client.call(Request::Call(CallRequest::Ledger { branch, whole }), &mut run.io)? {
         Answer::Ledger(ledger) => ledger,
         other => return Err(unexpected(&other)),
     };

@@ -12,7 +12,9 @@ use crate::domain::call::meter::ShortRead;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::conversation::state;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Answer, Draft, DraftKind, Event, Exact, Planned, Request, SessionView, Ticket};
+use crate::engine::api::{
+    Answer, Draft, DraftKind, Event, Exact, PlanRequest, Planned, Request, SessionView, Ticket, TurnRequest,
+};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +38,7 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
         return Ok(view);
     }
     let pressed = (run.io.interrupts)();
-    let ticket = run.client.send(Request::Turn(view.current, true));
+    let ticket = run.client.send(Request::Turn(TurnRequest::Claim(view.current)));
     loop {
         if (run.io.interrupts)() > pressed {
             let left = Failure::user("You left the line.").kept("Your message was not saved and nothing was sent.");
@@ -65,7 +67,7 @@ pub(crate) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait
     let view = open(run, true, wait)?;
     let draft = Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() };
     let act = Exact::Send { draft, body: body.into() };
-    follow(run, &view, Request::Exact { branch: view.current, act })
+    follow(run, &view, Request::Plan(PlanRequest::Exact { branch: view.current, act }))
 }
 
 /// `edit MESSAGE TEXT`.
@@ -125,7 +127,7 @@ struct Turn {
 
 /// One turn, its answer said as it comes.
 pub(crate) fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), Stop> {
-    follow(run, view, Request::Ask { branch: view.current, draft, plan: None })
+    follow(run, view, Request::Turn(TurnRequest::Ask { branch: view.current, draft, plan: None }))
 }
 
 /// Hands a call in and streams what comes of it.
@@ -159,7 +161,7 @@ impl Turn {
             1 if self.cancelled => {}
             1 => {
                 self.cancelled = true;
-                run.client.send(Request::Cancel { branch: self.branch });
+                run.client.send(Request::Turn(TurnRequest::Cancel { branch: self.branch }));
             }
             _ => return Err(Stop::Interrupted),
         }

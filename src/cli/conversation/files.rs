@@ -8,7 +8,7 @@ use crate::cli::input::to_import;
 use crate::cli::output::{escaped_lines, number};
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
-use crate::engine::api::{Answer, Request};
+use crate::engine::api::{Answer, Request, SessionRequest};
 use serde_json::json;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,10 +18,11 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
     let name = file.display().to_string();
     let opened = to_import(run, file)?;
     let reading = (run.formats.read)(opened, &name)?;
-    let (format, sessions, skipped) = match run.client.call(Request::Import { reading }, &mut run.io)? {
-        Answer::Imported { format, sessions, skipped } => (format, sessions, skipped),
-        other => return Err(unexpected(&other)),
-    };
+    let (format, sessions, skipped) =
+        match run.client.call(Request::Session(SessionRequest::Import { reading }), &mut run.io)? {
+            Answer::Imported { format, sessions, skipped } => (format, sessions, skipped),
+            other => return Err(unexpected(&other)),
+        };
     for skip in skipped.iter().take(20) {
         run.io.note(&format!("skipped {}: {}", skip.place, skip.why));
     }
@@ -56,8 +57,10 @@ pub(crate) fn export(
     output: Option<&Path>,
 ) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let request =
-        Request::Transcript { session: Some(view.card.id.to_string()), branch: (!all).then_some(view.current) };
+    let request = Request::Session(SessionRequest::Transcript {
+        session: Some(view.card.id.to_string()),
+        branch: (!all).then_some(view.current),
+    });
     let transcript = match run.client.call(request, &mut run.io)? {
         Answer::Transcript(transcript) => transcript,
         other => return Err(unexpected(&other)),

@@ -13,7 +13,7 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Role};
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::engine::api::{Act, Answer, Item, Request, SessionView};
+use crate::engine::api::{Act, Answer, BranchRequest, Item, Request, SessionRequest, SessionView};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -79,7 +79,7 @@ fn line(head: &NodeHead, turn: u32, enough: usize) -> String {
 }
 
 fn bodies(run: &mut Run<'_, '_>, nodes: Vec<NodeId>) -> Result<HashMap<NodeId, Arc<Node>>, Stop> {
-    match run.client.call(Request::Bodies { nodes }, &mut run.io)? {
+    match run.client.call(Request::Session(SessionRequest::Bodies { nodes }), &mut run.io)? {
         Answer::Bodies(nodes) => Ok(nodes.into_iter().map(|node| (node.head.id, node)).collect()),
         other => Err(unexpected(&other)),
     }
@@ -118,7 +118,7 @@ fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBack
         return Err(Stop::Said(1));
     }
     let item = Item::Named { text: item.to_owned(), message: false };
-    let request = Request::RemoveMessage { branch: view.current, item };
+    let request = Request::Branch(BranchRequest::RemoveMessage { branch: view.current, item });
     crate::cli::system::backups::after_removal(run, request, "Removed.", backups)
 }
 
@@ -127,7 +127,10 @@ pub(crate) fn add(run: &mut Run<'_, '_>, role: Role, words: &[String]) -> Result
     let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
     let text = text.ok_or_else(|| Stop::Usage("Say what to add, or give it on standard input.".into()))?;
     let view = run.open(true)?;
-    match run.client.call(Request::AddMessage { branch: view.current, role, text }, &mut run.io)? {
+    match run
+        .client
+        .call(Request::Branch(BranchRequest::AddMessage { branch: view.current, role, text }), &mut run.io)?
+    {
         Answer::Added(head) => {
             let value = json!({
                 "id": head.id,
@@ -174,7 +177,7 @@ fn named(items: &Items) -> Vec<Item> {
 
 fn marked(run: &mut Run<'_, '_>, items: Vec<Item>, act: Act, said: &str) -> Result<(), Stop> {
     let view: Arc<SessionView> = run.open(false)?;
-    run.done(Request::Mark { branch: view.current, items, act }, said)
+    run.done(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), said)
 }
 
 /// `undo` and `redo`.

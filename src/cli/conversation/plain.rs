@@ -13,7 +13,9 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::plan::ContextPlan;
-use crate::engine::api::{Act, Answer, Draft, DraftKind, Item, Planned, ProgramRequest, Request, SessionView};
+use crate::engine::api::{
+    Act, Answer, BranchRequest, Draft, DraftKind, Item, Planned, ProgramRequest, Request, SessionRequest, SessionView,
+};
 use clap::Parser as _;
 use std::sync::Arc;
 
@@ -193,10 +195,11 @@ fn slash(run: &mut Run<'_, '_>, desk: &mut Desk, command: &str) -> Result<Next, 
         "branch" if rest.is_empty() => generic(run, "branch list")?,
         "branch" if pick::branch(&*run.open(false)?, Some(rest)).is_ok() => switch(run, desk, rest)?,
         "open" if !rest.is_empty() => {
-            let request = Request::OpenSession { session: Some(rest.to_owned()), branch: None, create: false };
+            let request =
+                Request::Session(SessionRequest::Open { session: Some(rest.to_owned()), branch: None, create: false });
             opened(run, desk, request)?;
         }
-        "new" => opened(run, desk, Request::NewSession { title: rest.to_owned() })?,
+        "new" => opened(run, desk, Request::Session(SessionRequest::New { title: rest.to_owned() }))?,
         "sessions" => generic(run, "session list")?,
         "model" | "profile" | "policy" | "budget" => setting(run, name, rest)?,
         "reload" => run.done(Request::Program(ProgramRequest::Reload), "Read again; nothing of it changed.")?,
@@ -249,7 +252,7 @@ fn set(kind: MarkKind) -> Act {
 
 fn mark(run: &mut Run<'_, '_>, items: Vec<Item>, act: Act) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
-    run.done(Request::Mark { branch, items, act }, "Done; /undo takes it back.")
+    run.done(Request::Branch(BranchRequest::Mark { branch, items, act }), "Done; /undo takes it back.")
 }
 
 /// Marks items by their numbers.
@@ -284,10 +287,11 @@ fn read(run: &mut Run<'_, '_>, rest: &str) -> Result<(), Stop> {
     let tree = pick::tree(&view);
     let path = pick::path(&tree, pick::branch(&view, None)?);
     let nodes: Vec<NodeId> = path.iter().rev().take(count).rev().map(|slot| tree.head(*slot).id).collect();
-    let bodies = match run.client.call(Request::Bodies { nodes: nodes.clone() }, &mut run.io)? {
-        Answer::Bodies(bodies) => bodies,
-        other => return Err(unexpected(&other)),
-    };
+    let bodies =
+        match run.client.call(Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }), &mut run.io)? {
+            Answer::Bodies(bodies) => bodies,
+            other => return Err(unexpected(&other)),
+        };
     run.io.say(&format!("{} of {} messages.", nodes.len(), path.len()));
     for node in bodies {
         run.io.say(&words::message(&node));
@@ -298,7 +302,7 @@ fn read(run: &mut Run<'_, '_>, rest: &str) -> Result<(), Stop> {
 fn fork(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
     let name = (!name.is_empty()).then(|| name.to_owned());
-    match run.client.call(Request::Fork { branch, at: None, name, switch: true }, &mut run.io)? {
+    match run.client.call(Request::Branch(BranchRequest::Fork { branch, at: None, name, switch: true }), &mut run.io)? {
         Answer::Branch(made) => {
             stand(desk, made.id);
             run.io.say(&format!("Forked; you stand on {}.", made.name));
@@ -311,7 +315,7 @@ fn fork(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str) -> Result<(), Stop> 
 fn switch(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, Some(name))?.id;
-    match run.client.call(Request::Switch { branch }, &mut run.io)? {
+    match run.client.call(Request::Branch(BranchRequest::Switch { branch }), &mut run.io)? {
         Answer::Branch(_) => stand(desk, branch),
         other => return Err(unexpected(&other)),
     }
@@ -348,5 +352,5 @@ fn setting(run: &mut Run<'_, '_>, name: &str, value: &str) -> Result<(), Stop> {
             overrides.budget = (cap > 0).then_some(cap);
         }
     }
-    run.done(Request::Override { branch: branch.id, overrides }, "Done; /undo takes it back.")
+    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), "Done; /undo takes it back.")
 }

@@ -13,7 +13,9 @@ use crate::domain::call::run::{CAUTION, RunCard, RunStatus};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::state;
 use crate::domain::planning::variant;
-use crate::engine::api::{Answer, Draft, Event, Item, Replaying, Request, Ticket};
+use crate::engine::api::{
+    Answer, CallRequest, Draft, Event, Item, Replaying, Request, SessionRequest, Ticket, TurnRequest,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -99,7 +101,7 @@ fn follow(run: &mut Run<'_, '_>, laps: &mut [Lap]) -> Result<(), Stop> {
             1 => {
                 cancelled = true;
                 for lap in laps.iter().filter(|lap| !lap.over) {
-                    run.client.send(Request::Cancel { branch: lap.branch });
+                    run.client.send(Request::Turn(TurnRequest::Cancel { branch: lap.branch }));
                 }
             }
             _ => return Err(Stop::Interrupted),
@@ -147,7 +149,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
         return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
     }
     let view = run.open(true)?;
-    let request = Request::Race { branch: view.current, arms: arms.clone(), limits };
+    let request = Request::Call(CallRequest::Race { branch: view.current, arms: arms.clone(), limits });
     let branches = match run.client.call(request, &mut run.io)? {
         Answer::Race(branches) => branches,
         other => return Err(unexpected(&other)),
@@ -156,7 +158,11 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
     let mut laps = Vec::new();
     for (branch, arm) in branches.iter().zip(&arms) {
         let mut lap = Lap::new(branch, variant::title(arm));
-        lap.ticket = Some(run.client.send(Request::Ask { branch: branch.id, draft: draft.clone(), plan: None }));
+        lap.ticket = Some(run.client.send(Request::Turn(TurnRequest::Ask {
+            branch: branch.id,
+            draft: draft.clone(),
+            plan: None,
+        })));
         laps.push(lap);
     }
     follow(run, &mut laps)?;
@@ -182,7 +188,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     run.open(false)?;
     let without = without.map(|text| Item::Named { text: text.to_owned(), message: false });
     let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
-    let ticket = run.client.send(Request::Replay { run: id.to_owned(), profile, model, without });
+    let ticket = run.client.send(Request::Call(CallRequest::Replay { run: id.to_owned(), profile, model, without }));
     let mut early = Vec::new();
     let made = loop {
         match run.client.next(&mut run.io)? {
@@ -202,10 +208,12 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     follow(run, &mut laps)?;
     let [lap] = &laps;
     let before = match made.of.answer {
-        Some(node) => match run.client.call(Request::Bodies { nodes: vec![node] }, &mut run.io)? {
-            Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.words(), true)),
-            other => return Err(unexpected(&other)),
-        },
+        Some(node) => {
+            match run.client.call(Request::Session(SessionRequest::Bodies { nodes: vec![node] }), &mut run.io)? {
+                Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.words(), true)),
+                other => return Err(unexpected(&other)),
+            }
+        }
         None => None,
     };
     if run.io.json {

@@ -9,7 +9,7 @@ use crate::cli::shape;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::branch::SessionCard;
 use crate::domain::conversation::search::{FILTERS, Find, FoundMessage};
-use crate::engine::api::{Answer, Request};
+use crate::engine::api::{Answer, Request, SessionRequest};
 use serde_json::{Value, json};
 
 /// Columns of a match.
@@ -18,14 +18,17 @@ const WIDE: usize = 100;
 /// Prints what was found. With `--json` an array of sessions as `session list` has them, each with its `matches`.
 pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> Result<(), Stop> {
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let found = match run.client.call(Request::Find { line: format!("{line} "), limit }, &mut run.io)? {
+    let found = match run
+        .client
+        .call(Request::Session(SessionRequest::Find { line: format!("{line} "), limit }), &mut run.io)?
+    {
         Answer::Found(found) => found,
         other => return Err(unexpected(&other)),
     };
     if !found.problems.is_empty() {
         return Err(Stop::Usage(found.problems.join(" ")));
     }
-    let cards = match run.client.call(Request::Sessions, &mut run.io)? {
+    let cards = match run.client.call(Request::Session(SessionRequest::List), &mut run.io)? {
         Answer::Sessions(cards) => cards,
         other => return Err(unexpected(&other)),
     };

@@ -12,7 +12,7 @@ use crate::domain::code::settings;
 use crate::domain::conversation::branch::{SessionCard, StateVersion};
 use crate::domain::conversation::lane::Lane;
 use crate::domain::planning::mode::Mode;
-use crate::engine::api::{Answer, Named, Request};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, Named, Request, SessionRequest};
 use serde_json::{Value, json};
 
 /// `session`.
@@ -21,7 +21,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         SessionCommand::List => list_sessions(run),
         SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
         SessionCommand::New { title } => {
-            match run.client.call(Request::NewSession { title: title.join(" ") }, &mut run.io)? {
+            match run.client.call(Request::Session(SessionRequest::New { title: title.join(" ") }), &mut run.io)? {
                 Answer::Opened(view) => {
                     let value = json!({
                         "id": view.card.id,
@@ -36,11 +36,11 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         }
         SessionCommand::Rename { names } => {
             let (session, title) = two(run.global.session.clone(), names);
-            run.done(Request::RenameSession { session, title: Some(title) }, "Renamed.")
+            run.done(Request::Session(SessionRequest::Rename { session, title: Some(title) }), "Renamed.")
         }
         SessionCommand::Retitle { session } => {
             let session = session.clone().or_else(|| run.global.session.clone());
-            run.done(Request::RenameSession { session, title: None }, "Renamed.")
+            run.done(Request::Session(SessionRequest::Rename { session, title: None }), "Renamed.")
         }
         SessionCommand::Delete { session, yes, backups } => {
             let question = format!("Delete the session {session:?} with all its messages for good?");
@@ -48,14 +48,14 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
                 run.io.note("nothing was deleted");
                 return Err(Stop::Said(1));
             }
-            let request = Request::DeleteSession { session: Some(session.clone()) };
+            let request = Request::Session(SessionRequest::Delete { session: Some(session.clone()) });
             crate::cli::system::backups::after_removal(run, request, "Deleted.", *backups)
         }
     }
 }
 
 fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = match run.client.call(Request::Sessions, &mut run.io)? {
+    let found = match run.client.call(Request::Session(SessionRequest::List), &mut run.io)? {
         Answer::Sessions(found) => found,
         other => return Err(unexpected(&other)),
     };
@@ -100,7 +100,7 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
             let view = run.open(false)?;
             let (which, name) = two(None, names);
             let branch = pick::branch(&view, which.as_deref())?.id;
-            run.done(Request::RenameBranch { branch, name }, "Renamed.")
+            run.done(Request::Branch(BranchRequest::Rename { branch, name }), "Renamed.")
         }
         BranchCommand::Compare { a, b } => branches::compare(run, a, b.as_deref()),
         BranchCommand::Pick { items, onto, message, together } => {
@@ -110,13 +110,13 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Keep { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?.id;
-            run.done(Request::KeepOne { branch }, "Kept.")
+            run.done(Request::Call(CallRequest::KeepOne { branch }), "Kept.")
         }
         BranchCommand::Archive { branch, back } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, branch.as_deref())?.id;
             let said = if *back { "Taken back." } else { "Put away; nothing of it is lost." };
-            run.done(Request::ArchiveBranch { branch, archived: !back }, said)
+            run.done(Request::Branch(BranchRequest::Archive { branch, archived: !back }), said)
         }
     }
 }
@@ -145,7 +145,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let at = at.map(|text| pick::message(&view, text).map(|head| head.id)).transpose()?;
-    let request = Request::Fork { branch: view.current, at, name, switch: !stay };
+    let request = Request::Branch(BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
     match run.client.call(request, &mut run.io)? {
         Answer::Branch(branch) => {
             let words = format!("{}  {}", branch.id, branch.name);
@@ -171,7 +171,7 @@ pub(crate) fn mode(run: &mut Run<'_, '_>, to: Option<Mode>) -> Result<(), Stop> 
     let mut overrides = branch.overrides.clone();
     overrides.mode = Some(mode);
     let said = format!("{} is in mode {}.", branch.name, mode.title());
-    run.done(Request::Override { branch: branch.id, overrides }, &said)
+    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
 }
 
 /// `lane`.
@@ -190,7 +190,7 @@ pub(crate) fn lane(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop
     let mut overrides = branch.overrides.clone();
     overrides.lane = Some(lane.text());
     let said = format!("The next messages of {} go into the lane {}.", branch.name, lane.title());
-    run.done(Request::Override { branch: branch.id, overrides }, &said)
+    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
 }
 
 /// `focus`.
@@ -209,7 +209,7 @@ pub(crate) fn focus(run: &mut Run<'_, '_>, names: &[String]) -> Result<(), Stop>
         [] => format!("Looking at code keeps to nothing on {}.", branch.name),
         focus => format!("Looking at code keeps to {} on {}.", focus.join(", "), branch.name),
     };
-    run.done(Request::Override { branch: branch.id, overrides }, &said)
+    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
 }
 
 /// The state that counts, and the one that waits for a yes.
@@ -251,7 +251,8 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
     let (state, offered) = (branch.state.clone(), branch.offered.clone());
     match command {
         StateCommand::Show => show_state(run, state.as_ref(), offered.as_ref()),
-        StateCommand::Adopt => run.done(Request::AdoptState(view.current), "The state was taken; undo takes it back."),
+        StateCommand::Adopt => run
+            .done(Request::Branch(BranchRequest::AdoptState(view.current)), "The state was taken; undo takes it back."),
         StateCommand::Edit { .. } => {
             let before = state.map(|state| state.text).unwrap_or_default();
             let text = match given {
@@ -262,7 +263,10 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
             if text.trim() == before.trim() {
                 return run.io.either(&json!({ "done": true, "message": "" }), "The state is as it was.");
             }
-            run.done(Request::EditState { branch: view.current, text }, "The state was replaced; undo takes it back.")
+            run.done(
+                Request::Branch(BranchRequest::EditState { branch: view.current, text }),
+                "The state was replaced; undo takes it back.",
+            )
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::tag::{Tag, Wanted};
 use crate::domain::conversation::tree::Slot;
-use crate::engine::api::{Item, Request, SessionView, TagAct};
+use crate::engine::api::{BranchRequest, Item, Request, SessionView, TagAct};
 use serde_json::{Value, json};
 
 /// `message label MESSAGE [NAME]`.
@@ -23,7 +23,7 @@ pub(crate) fn favourite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Resu
 fn put(run: &mut Run<'_, '_>, message: &str, act: TagAct, said: &str) -> Result<(), Stop> {
     let view = run.open(false)?;
     let node = pick::message(&view, message)?.id;
-    run.done(Request::Tag { branch: view.current, item: Item::Message(node), act }, said)
+    run.done(Request::Branch(BranchRequest::Tag { branch: view.current, item: Item::Message(node), act }), said)
 }
 
 /// `message labels [WORDS]`: all of the session that fit the words, in the order in which the messages came.

@@ -9,7 +9,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, Toolbox};
 use crate::domain::tool::mcp::{Origin, ServerState};
-use crate::engine::api::{Answer, Request, ServerAct};
+use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
 use clap::Subcommand;
 
 /// `mcp`.
@@ -65,14 +65,14 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
         Some(McpCommand::Approve { server, tool }) => {
             toolbox(run, None, ServerAct::Settle)?;
             let act = ServerAct::Approve { server: server.clone(), tool: tool.clone() };
-            run.done(Request::Servers(None, act), "Approved.")
+            run.done(Request::Tool(ToolRequest::Servers(None, act)), "Approved.")
         }
         Some(McpCommand::Use { yes }) => file(run, *yes),
     }
 }
 
 fn toolbox(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<Toolbox, Stop> {
-    match run.client.call(Request::Servers(branch, act), &mut run.io)? {
+    match run.client.call(Request::Tool(ToolRequest::Servers(branch, act)), &mut run.io)? {
         Answer::Toolbox(all) => Ok(*all),
         other => Err(unexpected(&other)),
     }
@@ -89,7 +89,10 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
         return Err(Failure::user(format!("There is no tool {key:?}.")).todo("`mcp list` shows the keys.").into());
     }
     let act = ServerAct::Switch { keys: keys.to_vec(), on };
-    run.done(Request::Servers(Some(branch), act), if on { "It was on already." } else { "It was off already." })
+    run.done(
+        Request::Tool(ToolRequest::Servers(Some(branch), act)),
+        if on { "It was on already." } else { "It was off already." },
+    )
 }
 
 fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
@@ -212,5 +215,5 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         }
         matches!(line.trim(), "y" | "yes")
     };
-    run.done(Request::Servers(None, ServerAct::File { digest: file.digest, yes: said }), "Done.")
+    run.done(Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest: file.digest, yes: said })), "Done.")
 }

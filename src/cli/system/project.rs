@@ -11,7 +11,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList};
 use crate::domain::summary::draft::By;
 use crate::domain::summary::module::Staleness;
-use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request};
+use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
 use clap::Subcommand;
 
 /// `project`.
@@ -55,14 +55,14 @@ fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<()
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
     let set = |path: &str, on: bool, once: bool| {
-        Request::Project(ProjectAct::Set { branch, path: path.to_owned(), on: Some(on), once })
+        Request::Tool(ToolRequest::Project(ProjectAct::Set { branch, path: path.to_owned(), on: Some(on), once }))
     };
     match command {
         Some(ProjectCommand::Exclude { path, once }) => return run.done(set(path, false, *once), "Excluded."),
         Some(ProjectCommand::Include { path }) => return run.done(set(path, true, false), "Taken back in."),
         Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
     }
-    let list = match run.client.call(Request::Project(ProjectAct::List { branch }), &mut run.io)? {
+    let list = match run.client.call(Request::Tool(ToolRequest::Project(ProjectAct::List { branch })), &mut run.io)? {
         Answer::Project(list) => *list,
         other => return Err(unexpected(&other)),
     };
@@ -88,7 +88,7 @@ fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<()
 fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, by: By, (undo, redo): (bool, bool)) -> Result<(), Stop> {
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
-    let ask = |act: ModuleAct| Request::Project(ProjectAct::Module(act));
+    let ask = |act: ModuleAct| Request::Tool(ToolRequest::Project(ProjectAct::Module(act)));
     if let Some(path) = path {
         let path = path.trim_end_matches('/').to_owned();
         if undo || redo {

@@ -11,7 +11,7 @@ use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution::{self, Link, Sieve};
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Answer, Event, Request, SessionView, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, Event, Request, SessionView, ToolRequest, TraceAct, TraceWhole};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -80,10 +80,11 @@ struct Board {
 
 impl Board {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
-        let all = match run.client.call(Request::Traces(TraceAct::List { most: MOST }), &mut run.io)? {
-            Answer::Traces(all) => all,
-            other => return Err(unexpected(&other)),
-        };
+        let all =
+            match run.client.call(Request::Tool(ToolRequest::Traces(TraceAct::List { most: MOST })), &mut run.io)? {
+                Answer::Traces(all) => all,
+                other => return Err(unexpected(&other)),
+            };
         let tree = Tree::build(view.nodes.clone());
         let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
         let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
@@ -217,7 +218,7 @@ fn groups(run: &mut Run<'_, '_>, board: &Board, fits: &dyn Fn(usize) -> bool) ->
 }
 
 fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
-    match run.client.call(Request::Traces(TraceAct::Show { id: id.to_owned() }), &mut run.io)? {
+    match run.client.call(Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.to_owned() })), &mut run.io)? {
         Answer::Trace(whole) => Ok(*whole),
         other => Err(unexpected(&other)),
     }
@@ -271,13 +272,15 @@ fn part(run: &mut Run<'_, '_>, title: &str, text: &str) {
 }
 
 fn again(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
-    let ticket = run.client.send(Request::Traces(TraceAct::Again { branch: view.current, id: id.to_owned() }));
+    let ticket = run
+        .client
+        .send(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch: view.current, id: id.to_owned() })));
     let pressed = (run.io.interrupts)();
     let mut stopped = false;
     loop {
         if !stopped && (run.io.interrupts)() > pressed {
             stopped = true;
-            run.client.send(Request::Traces(TraceAct::Stop));
+            run.client.send(Request::Tool(ToolRequest::Traces(TraceAct::Stop)));
         }
         match run.client.next(&mut run.io)? {
             Some(Event::Answer { ticket: whose, result: Err(failure) }) if whose == ticket => {

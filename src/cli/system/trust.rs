@@ -8,7 +8,7 @@ use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
 use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
-use crate::engine::api::{Answer, FolderAct, Request};
+use crate::engine::api::{Answer, FolderAct, Request, ToolRequest};
 use serde_json::json;
 
 /// What trusting a folder means, as the question says it.
@@ -47,12 +47,12 @@ fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
             return Ok(());
         }
     }
-    run.done(Request::Trust { trusted: !off }, "Done.")
+    run.done(Request::Tool(ToolRequest::Trust { trusted: !off }), "Done.")
 }
 
 /// Shows what the folder's own settings change, and asks whether they are used.
 fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
-    let card = match run.client.call(Request::FolderSettings(FolderAct::Show), &mut run.io)? {
+    let card = match run.client.call(Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)), &mut run.io)? {
         Answer::FolderSettings(card) => card,
         other => return Err(unexpected(&other)),
     };
@@ -74,7 +74,7 @@ fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
         }
     };
     let said = !off && (yes || asked(run, &card)?);
-    run.done(Request::FolderSettings(FolderAct::Say { digest, yes: said }), "Done.")
+    run.done(Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes: said })), "Done.")
 }
 
 /// Shows every change whole and waits for a yes.

@@ -7,7 +7,6 @@
 mod acts;
 mod draft;
 mod event;
-mod program;
 mod project;
 mod request;
 mod servers;
@@ -20,9 +19,11 @@ pub use acts::{
 };
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
-pub use program::ProgramRequest;
 pub use project::{ModuleAct, ProjectAct};
-pub use request::Request;
+pub use request::{
+    BranchRequest, CallRequest, MemoryRequest, PlanRequest, ProgramRequest, Request, SessionRequest, ToolRequest,
+    TurnRequest,
+};
 pub use servers::ServerAct;
 pub use traces::{TraceAct, TraceWhole};
 pub use view::{

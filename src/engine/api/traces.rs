@@ -1,5 +1,5 @@
 //! Calls to tools at the door: all of them, one whole, one run again by a person.
-//! Not for: calls that a model asks for (`event`, `Request::Consent`).
+//! Not for: calls that a model asks for (`event`, `TurnRequest::Consent`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::consent::{Consent, FileChange, Rule, RuleScope};

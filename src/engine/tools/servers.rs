@@ -11,7 +11,9 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::FileWord;
 use crate::domain::tool::mcp::{self, Named, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::tool::trace::RunTools;
-use crate::engine::api::{Answer, Event, Request, ServerAct, Ticket};
+use crate::engine::api::{
+    Answer, CallRequest, Event, PlanRequest, Request, ServerAct, Ticket, ToolRequest, TurnRequest,
+};
 use crate::engine::core::Core;
 use crate::engine::turns::runner::Runner;
 use crate::store::types::Write;
@@ -56,13 +58,13 @@ impl Core {
     pub(crate) fn after_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
         let plans = matches!(
             request,
-            Request::Replan { .. }
-                | Request::Ask { .. }
-                | Request::WhatIf { .. }
-                | Request::Race { .. }
-                | Request::Exact { .. }
+            Request::Plan(PlanRequest::Replan { .. })
+                | Request::Turn(TurnRequest::Ask { .. })
+                | Request::Plan(PlanRequest::WhatIf { .. })
+                | Request::Call(CallRequest::Race { .. })
+                | Request::Plan(PlanRequest::Exact { .. })
         );
-        let listed = matches!(request, Request::Servers(..));
+        let listed = matches!(request, Request::Tool(ToolRequest::Servers(..)));
         if !plans && !listed {
             return Some(request);
         }
@@ -70,10 +72,11 @@ impl Core {
             self.foreign.wanted = true;
             self.set_servers();
         }
-        if let Request::Servers(_, ServerAct::Test { server }) = &request {
+        if let Request::Tool(ToolRequest::Servers(_, ServerAct::Test { server })) = &request {
             self.setup.foreign.restart(server);
         }
-        let settles = matches!(request, Request::Servers(_, ServerAct::Settle | ServerAct::Test { .. }));
+        let settles =
+            matches!(request, Request::Tool(ToolRequest::Servers(_, ServerAct::Settle | ServerAct::Test { .. })));
         if (settles || (plans && self.setup.patient)) && !self.settled() {
             self.foreign.waiting.push((ticket, request));
             return None;

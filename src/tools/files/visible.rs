@@ -41,7 +41,7 @@ fn name(path: &Path) -> String {
 impl Workspace {
     /// Opens a regular file that may be shown. What was opened is asked about again by its true name, so that no link, also
     /// one that was put there just now, leads past a rule.
-    pub(crate) fn open_seen(&self, path: &Path, eyes: Eyes<'_>) -> Result<(File, u64), Stop> {
+    pub(in crate::tools) fn open_seen(&self, path: &Path, eyes: Eyes<'_>) -> Result<(File, u64), Stop> {
         eyes.check(path, path)?;
         let opened = self.open_file(path)?;
         if !eyes.sight.is_open() {

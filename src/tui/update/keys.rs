@@ -3,7 +3,7 @@
 
 use super::{comfort, open, send};
 use crate::domain::conversation::mark::MarkKind;
-use crate::engine::api::Request;
+use crate::engine::api::{Request, SessionRequest, TurnRequest};
 use crate::tui::chat::update::{acts, ask, branches, completing, composing, queueing, quit};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
@@ -205,8 +205,8 @@ pub(crate) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
             model.focus = Focus::Branches;
         }
         Action::Undo | Action::Redo if screens::editor::update::undo(model, run == Action::Redo, out) => {}
-        Action::Undo => drop(send(model, Request::Undo, Pending::Act, out)),
-        Action::Redo => drop(send(model, Request::Redo, Pending::Act, out)),
+        Action::Undo => drop(send(model, Request::Session(SessionRequest::Undo), Pending::Act, out)),
+        Action::Redo => drop(send(model, Request::Session(SessionRequest::Redo), Pending::Act, out)),
         _ => act(model, run, out),
     }
 }
@@ -441,7 +441,7 @@ fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let asks = |pending: &Pending| matches!(pending, Pending::Ask { branch: on, .. } if *on == branch);
     let waits = !model.live.contains_key(&branch) && model.pending.values().any(asks);
     if waits {
-        send(model, Request::Cancel { branch }, Pending::Act, out);
+        send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);
     }
     waits
 }
@@ -450,7 +450,7 @@ fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(live) = model.live.get_mut(&branch) {
         live.stopping = true;
-        send(model, Request::Cancel { branch }, Pending::Act, out);
+        send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);
     }
 }
 

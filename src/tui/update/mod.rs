@@ -10,7 +10,7 @@ pub(crate) mod open;
 pub(crate) mod panes;
 
 use super::chat::model::composer::{Draft, DraftKind};
-use crate::engine::api::{self, ProgramRequest, Request, Ticket};
+use crate::engine::api::{self, ProgramRequest, Request, SessionRequest, Ticket};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::{Cmd, Msg};
@@ -60,7 +60,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 /// The first commands: open the session that was wished, and look around where nothing is set up.
 pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>) -> Vec<Cmd> {
     let mut out = Vec::new();
-    send(model, Request::OpenSession { session, branch, create: true }, Pending::Open, &mut out);
+    send(model, Request::Session(SessionRequest::Open { session, branch, create: true }), Pending::Open, &mut out);
     if model.facts.first_start {
         send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, &mut out);
     }
@@ -81,7 +81,7 @@ pub(crate) fn send(model: &mut Model, request: Request, what_for: Pending, out: 
 fn want(model: &mut Model, nodes: &[crate::domain::base::ids::NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {
-        send(model, Request::Bodies { nodes: nodes.clone() }, Pending::Bodies(nodes), out);
+        send(model, Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }), Pending::Bodies(nodes), out);
     }
 }
 

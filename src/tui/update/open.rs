@@ -8,7 +8,9 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::{Blocked, Choice, RowKind};
 use crate::domain::tool::consent::Consent;
-use crate::engine::api::{self, Item, ProgramRequest, Request};
+use crate::engine::api::{
+    self, BranchRequest, Item, PlanRequest, ProgramRequest, Request, SessionRequest, ToolRequest,
+};
 use crate::tui::chat::model::composer::{self, Draft};
 use crate::tui::chat::update::{acts, branches, queueing};
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question, Reader};
@@ -32,15 +34,17 @@ pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::ShowState => state(model),
         Action::RebuildState => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
-                send(model, Request::RebuildState(branch), Pending::Act, out);
+                send(model, Request::Branch(BranchRequest::RebuildState(branch)), Pending::Act, out);
             }
         }
         Action::AdoptState => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
-                send(model, Request::AdoptState(branch), Pending::Act, out);
+                send(model, Request::Branch(BranchRequest::AdoptState(branch)), Pending::Act, out);
             }
         }
-        Action::NewSession => drop(send(model, Request::NewSession { title: String::new() }, Pending::Open, out)),
+        Action::NewSession => {
+            send(model, Request::Session(SessionRequest::New { title: String::new() }), Pending::Open, out);
+        }
         Action::New | Action::Delete => screens::picker::update::manage(model, run, out),
         Action::Rename => match (model.layers.last(), model.panel.selected()) {
             (None, Some(id)) => branches::rename_prompt(model, id),
@@ -133,13 +137,18 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let waits = |what_for: Pending| model.pending.values().any(|p| *p == what_for);
     let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Lately(atom));
     if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::RowText(atom)) {
-        send(model, Request::RowText { branch, atom }, Pending::RowText(atom), out);
-        send(model, Request::Steps { branch, atom: Some(atom) }, Pending::Steps(atom), out);
+        send(model, Request::Plan(PlanRequest::RowText { branch, atom }), Pending::RowText(atom), out);
+        send(model, Request::Branch(BranchRequest::Steps { branch, atom: Some(atom) }), Pending::Steps(atom), out);
     }
     // Given up when the next row is asked about, and then asked again once this one is selected again.
     if untold {
         let item = Item::Atom(atom);
-        send(model, Request::Why { branch, item, most: Some(screens::calls::update::FEW) }, Pending::Lately(atom), out);
+        send(
+            model,
+            Request::Plan(PlanRequest::Why { branch, item, most: Some(screens::calls::update::FEW) }),
+            Pending::Lately(atom),
+            out,
+        );
     }
 }
 
@@ -282,7 +291,7 @@ fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     match what {
         Edited::State(branch) if !versions => {
             model.layers.pop();
-            send(model, Request::EditState { branch, text }, Pending::Act, out);
+            send(model, Request::Branch(BranchRequest::EditState { branch, text }), Pending::Act, out);
         }
         Edited::Draft { branch, number } => {
             model.layers.pop();
@@ -379,7 +388,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Close => {}
         Act::Run(action) => super::keys::action(model, action, None, out),
         Act::ForkAndSend(branch, draft) => {
-            let request = Request::Fork { branch, at: None, name: None, switch: true };
+            let request = Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true });
             send(model, request, Pending::Fork(Some(draft)), out);
         }
         Act::Wait(branch, draft) => {
@@ -395,7 +404,12 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Unpin(atoms) => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
                 let items = atoms.into_iter().map(Item::Atom).collect();
-                send(model, Request::Mark { branch, items, act: api::Act::Clear }, Pending::Act, out);
+                send(
+                    model,
+                    Request::Branch(BranchRequest::Mark { branch, items, act: api::Act::Clear }),
+                    Pending::Act,
+                    out,
+                );
                 model.plan.hurry(model.now);
             }
         }
@@ -404,7 +418,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::ReplayModel(run) => crate::tui::screens::race::update::models(model, run, out),
         Act::ReplayWithout(run) => crate::tui::screens::race::update::without(model, run, out),
         Act::DeleteSession(id) => {
-            send(model, Request::DeleteSession { session: Some(id.to_string()) }, Pending::Act, out);
+            send(model, Request::Session(SessionRequest::Delete { session: Some(id.to_string()) }), Pending::Act, out);
             screens::picker::update::filter_changed(model, out);
         }
         Act::RejectDraft(branch) => screens::summaries::update::reject(model, branch, out),
@@ -429,7 +443,7 @@ fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
     if let Some(session) = &mut model.session {
         session.workspace.1 = trusted;
     }
-    send(model, Request::Trust { trusted }, Pending::Act, out);
+    send(model, Request::Tool(ToolRequest::Trust { trusted }), Pending::Act, out);
     model.plan.hurry(model.now);
 }
 
@@ -449,11 +463,11 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     match purpose {
         Purpose::RenameBranch(branch) => {
-            send(model, Request::RenameBranch { branch, name: text }, Pending::Act, out);
+            send(model, Request::Branch(BranchRequest::Rename { branch, name: text }), Pending::Act, out);
         }
         Purpose::RenameSession(id) => {
             let session = id.map(|id| id.to_string());
-            send(model, Request::RenameSession { session, title: Some(text) }, Pending::Act, out);
+            send(model, Request::Session(SessionRequest::Rename { session, title: Some(text) }), Pending::Act, out);
             screens::picker::update::filter_changed(model, out);
         }
         Purpose::SaveUnsaved => crate::tui::chat::update::quit::named(model, text, out),
@@ -473,6 +487,8 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
                 out,
             );
         }
-        Purpose::NewSession => drop(send(model, Request::NewSession { title: text }, Pending::Open, out)),
+        Purpose::NewSession => {
+            send(model, Request::Session(SessionRequest::New { title: text }), Pending::Open, out);
+        }
     }
 }

@@ -11,7 +11,7 @@ use pleach::domain::conversation::branch::{Branch, Overrides};
 use pleach::domain::conversation::message::{Node, Role};
 use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
-use pleach::engine::api::{Answer, AsideView, Event, Item, Request, TagAct};
+use pleach::engine::api::{Answer, AsideView, BranchRequest, CallRequest, Event, Item, Request, TagAct, TurnRequest};
 use pleach::tui::chat::model::conversation::Place;
 use pleach::tui::model::Focus;
 use pleach::tui::model::layer::Layer;
@@ -51,7 +51,7 @@ fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::Grove {
 
 fn asked_tag(stage: &Stage) -> (Item, TagAct) {
     match stage.last() {
-        Request::Tag { item, act, .. } => (item.clone(), act.clone()),
+        Request::Branch(BranchRequest::Tag { item, act, .. }) => (item.clone(), act.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -162,14 +162,17 @@ fn a_side_question_stands_beside_and_is_dropped_or_kept() {
     let story = fixture::story();
     stage.type_text("/aside What does *rotate* mean here?").press("enter");
     assert!(
-        matches!(stage.last(), Request::Aside { branch: MAIN, text } if &**text == "What does *rotate* mean here?")
+        matches!(stage.last(), Request::Turn(TurnRequest::Aside { branch: MAIN, text }) if &**text == "What does *rotate* mean here?")
     );
     let run = RunId(Uuid::from_u128(7_000));
     stage.event(aside("To *rotate* a tok", None));
-    stage.reply(|r| matches!(r, Request::Aside { .. }), Answer::Asked { run });
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Aside { .. })), Answer::Asked { run });
     pictures("aside_coming", &mut stage);
     stage.press("b");
-    assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::KeepAside { .. })), "it is still coming");
+    assert!(
+        !stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::KeepAside { .. }))),
+        "it is still coming"
+    );
     let said = "To *rotate* a token is to replace it with a fresh one:\n\n- the old one ends\n- 日本語\n\n---STATE---\nx\n---END STATE---";
     let card = RunCard { id: run, user: None, answer: None, aside: true, ..fixture::run(1, &story[0], &story[3]) };
     stage.event(aside(said, Some(card)));
@@ -177,21 +180,26 @@ fn a_side_question_stands_beside_and_is_dropped_or_kept() {
     stage.press("y");
     assert!(!stage.copied[0].contains("STATE"));
     stage.press("b");
-    assert_eq!(*stage.last(), Request::KeepAside { run });
+    assert_eq!(*stage.last(), Request::Turn(TurnRequest::KeepAside { run }));
     let kept = fixture::branch(BranchId(Uuid::from_u128(70)), "aside-1", Some(&story[5]), Some(MAIN));
-    stage.reply(|r| matches!(r, Request::KeepAside { .. }), Answer::Branch(Box::new(kept.clone())));
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::KeepAside { .. })), Answer::Branch(Box::new(kept.clone())));
     assert_eq!(stage.model.session.as_ref().unwrap().current, kept.id);
     assert!(stage.model.layers.is_empty());
 
     stage.type_text("/aside And?").press("enter esc");
-    let drops = |stage: &Stage| stage.sent.iter().filter(|(_, r)| matches!(r, Request::DropAside { .. })).count();
+    let drops = |stage: &Stage| {
+        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Turn(TurnRequest::DropAside { .. }))).count()
+    };
     assert_eq!(drops(&stage), 0, "its call is not made yet");
-    stage.reply(|r| matches!(r, Request::Aside { .. }), Answer::Asked { run });
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Aside { .. })), Answer::Asked { run });
     assert_eq!(drops(&stage), 1, "it is dropped as soon as it is");
     stage.type_text("/aside And?").press("enter");
-    stage.reply(|r| matches!(r, Request::Aside { .. }), Answer::Asked { run }).press("esc");
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Aside { .. })), Answer::Asked { run }).press("esc");
     assert!(drops(&stage) == 2 && stage.model.layers.is_empty());
-    assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Cancel { .. })), "nothing else is stopped");
+    assert!(
+        !stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::Cancel { .. }))),
+        "nothing else is stopped"
+    );
 }
 
 #[test]
@@ -211,7 +219,7 @@ fn versions_are_walked_through_with_one_key() {
     let view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", Some(&nodes[5]), None)]);
     let mut stage = fixture::open(nodes.clone(), view);
     stage.model.focus = Focus::Conversation;
-    let sibling = |r: &Request| matches!(r, Request::Sibling { .. });
+    let sibling = |r: &Request| matches!(r, Request::Branch(BranchRequest::Sibling { .. }));
     let stands = |stage: &mut Stage, n: u128| {
         let head = nodes.iter().find(|node| node.head.id == node_id(n));
         let branch = fixture::branch(MAIN, "main", head, None);
@@ -219,22 +227,26 @@ fn versions_are_walked_through_with_one_key() {
         stage.reply(sibling, Answer::Branch(Box::new(branch)));
     };
     stage.press("l");
-    assert!(matches!(stage.last(), Request::Sibling { node, step: 1, .. } if *node == node_id(5)));
+    assert!(
+        matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, step: 1, .. }) if *node == node_id(5))
+    );
     stands(&mut stage, 22);
     assert!(stage.screen(100, 30).contains("Version 2 of 3."));
     assert!(stage.screen(100, 30).contains("2/3"));
     stage.press("l");
     assert!(
-        matches!(stage.last(), Request::Sibling { node, .. } if *node == node_id(20)),
+        matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, .. }) if *node == node_id(20)),
         "the version stays selected, not the answers below it"
     );
     stands(&mut stage, 30);
     stage.press("h");
-    assert!(matches!(stage.last(), Request::Sibling { node, step: -1, .. } if *node == node_id(30)));
+    assert!(
+        matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, step: -1, .. }) if *node == node_id(30))
+    );
     stands(&mut stage, 22);
     stage.press("G h");
     assert!(
-        matches!(stage.last(), Request::Sibling { node, .. } if *node == node_id(22)),
+        matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, .. }) if *node == node_id(22)),
         "at the answer, its versions"
     );
 }
@@ -354,13 +366,18 @@ fn a_race_says_its_limits() {
     let story = fixture::story();
     stage.type_text("/race tokens:400 mode:off time:30 mode:heavy Why does it fail?").press("enter");
     let limits = Limits { tokens: Some(400), seconds: Some(30), ..Limits::default() };
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Race { limits: found, .. } if *found == limits)));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Call(CallRequest::Race { limits: found, .. }) if *found == limits))
+    );
     let arm = |n, name| Branch {
         fork: Some(story[4].head.id),
         ..fixture::branch(BranchId(Uuid::from_u128(n)), name, story.get(4), Some(MAIN))
     };
     let made = vec![arm(60, "race-1"), arm(61, "race-2")];
-    stage.reply(|r| matches!(r, Request::Race { .. }), Answer::Race(made.clone()));
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.clone()));
     for on in &made {
         stage.event(record(on.id, limits, None));
         stage.event(Event::TurnOpened { branch: on.id, text: "".into(), after: on.head });

@@ -13,7 +13,7 @@ use pleach::domain::conversation::transition::Standing;
 use pleach::domain::planning::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Setting, Stay, Told};
 use pleach::domain::planning::plan::{Form, Reason, RowKind};
 use pleach::domain::planning::policy::Section;
-use pleach::engine::api::{Answer, Event, Item, Request, Which};
+use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, Item, PlanRequest, Request, Which};
 
 fn turn(n: u8) -> Atom {
     Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }
@@ -94,13 +94,13 @@ fn listed() -> Stage {
     let nodes = fixture::story();
     stage.press("f9");
     let runs = vec![fixture::run(1, &nodes[0], &nodes[3]), fixture::run(2, &nodes[4], &nodes[5])];
-    stage.reply(|request| matches!(request, Request::Runs), Answer::Runs(runs));
+    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
     stage
 }
 
 fn diffs(stage: &Stage) -> Vec<(Option<Which>, Which)> {
     let of = |request: &Request| match request {
-        Request::DiffPlans { before, after } => Some((before.clone(), after.clone())),
+        Request::Call(CallRequest::DiffPlans { before, after }) => Some((before.clone(), after.clone())),
         _ => None,
     };
     stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
@@ -116,13 +116,18 @@ fn two_calls_are_chosen_and_what_changed_is_told() {
     pictures("calls", &mut stage);
     stage.press("enter");
     assert_eq!(diffs(&stage), [(None, id(2))], "the newest stands first, and goes against the one before it");
-    stage.reply(|r| matches!(r, Request::DiffPlans { .. }), Answer::Diff(differs("Why does it fail?\u{202e}")));
+    stage.reply(
+        |r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })),
+        Answer::Diff(differs("Why does it fail?\u{202e}")),
+    );
     pictures("call_diff", &mut stage);
     stage.press("j enter");
-    let why = Request::Why { branch: MAIN, item: Item::Atom(turn(1)), most: None };
+    let why = Request::Plan(PlanRequest::Why { branch: MAIN, item: Item::Atom(turn(1)), most: None });
     assert_eq!(stage.sent.last().map(|(_, request)| request), Some(&why));
-    stage
-        .reply(|r| matches!(r, Request::Why { most: None, .. }), Answer::History(history("Why does it fail?\u{202e}")));
+    stage.reply(
+        |r| matches!(r, Request::Plan(PlanRequest::Why { most: None, .. })),
+        Answer::History(history("Why does it fail?\u{202e}")),
+    );
     pictures("item_history", &mut stage);
     stage.press("esc esc space j enter");
     assert_eq!(diffs(&stage).last(), Some(&(Some(id(2)), id(1))), "the one that was taken, against the selected");
@@ -178,18 +183,18 @@ pub(super) fn compared(words: &str) -> Box<Comparison> {
 fn two_branches_side_by_side_and_what_is_picked() {
     let mut stage = fixture::opened();
     stage.type_text("/compare retry").press("enter");
-    assert_eq!(stage.sent.last().map(|(_, r)| r), Some(&Request::Compare { a: MAIN, b: RETRY }));
+    assert_eq!(stage.sent.last().map(|(_, r)| r), Some(&Request::Branch(BranchRequest::Compare { a: MAIN, b: RETRY })));
     let answer = Answer::Compared(compared("日本語\u{202e}"));
-    stage.reply(|r| matches!(r, Request::Compare { .. }), answer);
+    stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), answer);
     pictures("compare", &mut stage);
     stage.press("space j space p");
     let items = vec![Item::Atom(turn(3)), Item::Atom(turn(4))];
-    let wanted = Request::Pick { from: MAIN, items, onto: RETRY, together: true };
+    let wanted = Request::Branch(BranchRequest::Pick { from: MAIN, items, onto: RETRY, together: true });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "both turns as one text");
     stage.press("tab p b");
     let items = vec![Item::Atom(turn(3))];
-    let one = Request::Pick { from: RETRY, items, onto: MAIN, together: false };
-    let back = Request::BringBack { from: RETRY, onto: Some(MAIN) };
+    let one = Request::Branch(BranchRequest::Pick { from: RETRY, items, onto: MAIN, together: false });
+    let back = Request::Branch(BranchRequest::BringBack { from: RETRY, onto: Some(MAIN) });
     assert!(stage.sent.iter().any(|(_, request)| *request == one), "the selected turn of the other side");
     assert!(stage.sent.iter().any(|(_, request)| *request == back));
     stage.press("enter");

@@ -6,7 +6,7 @@ use super::pictures::pictures;
 use pleach::config::keys::keymap::Keymap;
 use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::failure::Failure;
-use pleach::engine::api::{Answer, Event, ProgramRequest, Request};
+use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request};
 use pleach::tui::model::layer::Layer;
 use pleach::tui::model::panes::{Arrangement, Shape};
 use pleach::tui::model::pointer::{Did, Mouse};
@@ -217,7 +217,11 @@ fn a_click_selects_and_a_second_one_opens() {
     assert_eq!((stage.model.focus, stage.model.panel.selected()), (Focus::Branches, Some(RETRY)));
     stage.wait(200);
     click(&mut stage, at);
-    assert!(stage.sent.iter().any(|(_, request)| matches!(request, Request::Switch { branch } if *branch == RETRY)));
+    assert!(
+        stage.sent.iter().any(
+            |(_, request)| matches!(request, Request::Branch(BranchRequest::Switch { branch }) if *branch == RETRY)
+        )
+    );
     let mut stage = opened();
     let at = find(&mut stage, "Why does login fail");
     click(&mut stage, at);
@@ -371,7 +375,12 @@ fn a_race_begins_with_the_message() {
     stage.type_text("Why does it fail?").press("ctrl-x k");
     assert_eq!(stage.model.composer.first_line(), "/race mode:off mode:heavy Why does it fail?");
     stage.press("enter");
-    assert!(stage.sent.iter().any(|(_, request)| matches!(request, Request::Race { arms, .. } if arms.len() == 2)));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, request)| matches!(request, Request::Call(CallRequest::Race { arms, .. }) if arms.len() == 2))
+    );
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The message being written: kept over restarts, earlier messages, the person's editor.
 
 use super::fixture::{self, MAIN, RETRY};
-use pleach::engine::api::{Answer, Request};
+use pleach::engine::api::{Answer, BranchRequest, PlanRequest, Request};
 use pleach::tui::msg::Msg;
 
 fn kept(stage: &super::Stage) -> Vec<String> {
     let texts = stage.sent.iter().filter_map(|(_, request)| match request {
-        Request::KeepDraft { branch, text } if *branch == MAIN => Some(text.to_string()),
+        Request::Branch(BranchRequest::KeepDraft { branch, text }) if *branch == MAIN => Some(text.to_string()),
         _ => None,
     });
     texts.collect()
@@ -48,7 +48,7 @@ fn a_kept_draft_is_there_after_a_restart() {
     assert!(stage.model.composer.first_line().starts_with("[pasted"), "a long one is folded as a paste is");
     assert_eq!(&*stage.model.composer.text(), long);
     stage.wait(5_000);
-    assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::KeepDraft { .. })));
+    assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::Branch(BranchRequest::KeepDraft { .. }))));
 }
 
 #[test]
@@ -74,5 +74,5 @@ fn the_message_goes_to_the_editor_and_comes_back() {
     stage.msg(Msg::Composed(Err("The editor \"x\" did not do it.".into())));
     assert!(stage.screen(100, 30).contains("did not do it"));
     assert_eq!(&*stage.model.composer.text(), "first\nand second");
-    stage.reply(|request| matches!(request, Request::Replan { .. }), Answer::Done(String::new()));
+    stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), Answer::Done(String::new()));
 }

@@ -4,7 +4,7 @@ use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
 use pleach::domain::tool::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
-use pleach::engine::api::{Answer, Event, Request, RuleAct};
+use pleach::engine::api::{Answer, Event, Request, RuleAct, ToolRequest, TurnRequest};
 use std::sync::Arc;
 
 fn run(line: &str) -> Deed {
@@ -49,7 +49,7 @@ fn asks(tool: &str, deed: Deed) -> Stage {
 
 fn words(stage: &Stage) -> Vec<(Consent, Option<(RuleScope, Rule)>)> {
     let of = |request: &Request| match request {
-        Request::Consent { branch, index, consent, always } => {
+        Request::Turn(TurnRequest::Consent { branch, index, consent, always }) => {
             assert_eq!((*branch, *index), (MAIN, 1));
             Some((consent.clone(), always.clone()))
         }
@@ -229,9 +229,9 @@ fn rules_are_listed_and_taken_off() {
     stage.type_text("/rules").press("enter");
     let rule = Rule { tool: "run".into(), on: Some("cargo test*".into()), verdict: Verdict::Allow };
     let all = vec![(RuleScope::Folder, rule.clone())];
-    stage.reply(|request| *request == Request::Rule(RuleAct::List), Answer::Rules(all));
+    stage.reply(|request| *request == Request::Tool(ToolRequest::Rule(RuleAct::List)), Answer::Rules(all));
     assert!(stage.screen(100, 30).contains("allow run \"cargo test*\""));
     stage.press("alt-d");
-    let gone = Request::Rule(RuleAct::Set { scope: RuleScope::Folder, rule, on: false });
+    let gone = Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: RuleScope::Folder, rule, on: false }));
     assert!(stage.sent.iter().any(|(_, request)| *request == gone));
 }

@@ -11,7 +11,7 @@ use pleach::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, Cap
 use pleach::domain::summary::draft::{
     AnchorKind, By, CapsuleCard, CapsuleDraft, Compacting, Dropped, SourceMessage, SourceTurn, Stays,
 };
-use pleach::engine::api::{Answer, Condense, Event, Request};
+use pleach::engine::api::{Answer, BranchRequest, Condense, Event, Request};
 use std::sync::Arc;
 
 fn said(turn: u32, role: Role, text: &str) -> SourceMessage {
@@ -271,7 +271,7 @@ fn commands_have_words() {
     assert_eq!(acts(&stage), [Condense::Draft { kind: CapsuleKind::Session, up_to: None, by: By::Extractive }]);
     stage.press("esc").type_text("/compaction off").press("enter");
     let overrides = Overrides { compaction: Some(Compacting::Off), ..Overrides::default() };
-    let wanted = Request::Override { branch: MAIN, overrides };
+    let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
 }
 

@@ -5,7 +5,7 @@ use super::fixture::{self, MAIN, NOON, RETRY, SESSION};
 use pleach::domain::base::ids::SessionId;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::conversation::search::{FoundMessage, FoundMessages};
-use pleach::engine::api::{Answer, Request};
+use pleach::engine::api::{Answer, BranchRequest, Request, SessionRequest};
 use pleach::tui::model::Focus;
 use pleach::tui::model::layer::Layer;
 use uuid::Uuid;
@@ -37,7 +37,7 @@ pub(crate) fn found(words: &str) -> FoundMessages {
 }
 
 fn find(request: &Request) -> bool {
-    matches!(request, Request::Find { .. })
+    matches!(request, Request::Session(SessionRequest::Find { .. }))
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn finding() {
     stage.press("ctrl-r");
     super::pictures::pictures("find_empty", &mut stage);
     stage.type_text("bees role:user");
-    assert!(matches!(stage.last(), Request::Find { line, .. } if line == "bees role:user"));
+    assert!(matches!(stage.last(), Request::Session(SessionRequest::Find { line, .. }) if line == "bees role:user"));
     stage.reply(find, Answer::Found(Box::new(found("grep: bees.txt"))));
     stage.press("down");
     super::pictures::pictures("find", &mut stage);
@@ -86,7 +86,7 @@ fn enter_goes_there_and_back_comes_back() {
     stage.press("end down down enter");
     let other = SessionId(Uuid::from_u128(55));
     assert!(
-        matches!(stage.last(), Request::OpenAt { session, node } if *session == other && *node == fixture::node_id(77))
+        matches!(stage.last(), Request::Session(SessionRequest::OpenAt { session, node }) if *session == other && *node == fixture::node_id(77))
     );
 }
 
@@ -119,7 +119,8 @@ fn a_message_that_no_branch_holds_is_shown_in_the_tree_and_gets_a_branch() {
     let hit = message(41, SESSION, Role::User, &[(true, "left")]);
     let hits = FoundMessages { messages: vec![hit], ..FoundMessages::default() };
     stage.reply(find, Answer::Found(Box::new(hits))).press("enter");
-    let view = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::OpenAt { .. })).unwrap().0;
+    let view =
+        stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Session(SessionRequest::OpenAt { .. }))).unwrap().0;
     let answer = std::sync::Arc::new(fixture::view(
         &[fixture::story(), vec![lost, lost_too.clone()]].concat(),
         vec![fixture::branch(MAIN, "main", fixture::story().last(), None)],
@@ -127,7 +128,8 @@ fn a_message_that_no_branch_holds_is_shown_in_the_tree_and_gets_a_branch() {
     stage.answer(view, Answer::Opened(answer));
     assert!(stage.screen(100, 30).contains("No branch holds that message"));
     stage.press("enter");
-    let fork = |r: &Request| matches!(r, Request::Fork { at: Some(at), .. } if *at == lost_too.head.id);
+    let fork =
+        |r: &Request| matches!(r, Request::Branch(BranchRequest::Fork { at: Some(at), .. }) if *at == lost_too.head.id);
     let made = fixture::branch(RETRY, "left", Some(&lost_too), Some(MAIN));
     stage.reply(fork, Answer::Branch(Box::new(made)));
     assert!(stage.model.focus == Focus::Conversation && stage.model.layers.is_empty());
@@ -152,7 +154,12 @@ fn the_tree_folds_filters_and_goes_there() {
     assert!(stage.model.focus == Focus::Conversation && stage.model.layers.is_empty());
     stage.press("alt-left");
     assert_eq!(stage.model.session.as_ref().unwrap().current, MAIN);
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Switch { branch } if *branch == MAIN)));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Switch { branch }) if *branch == MAIN))
+    );
 }
 
 #[test]

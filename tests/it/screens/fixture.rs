@@ -17,7 +17,7 @@ use pleach::domain::planning::plan::{
 };
 use pleach::domain::planning::policy::{Layout, Section};
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace};
-use pleach::engine::api::{Answer, Event, Planned, Request, SessionView, Settings};
+use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request, SessionRequest, SessionView, Settings};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -381,11 +381,17 @@ pub(crate) fn open(nodes: Vec<Node>, view: SessionView) -> Stage {
     let mut stage = Stage::new();
     let plan = (nodes.len() >= 4).then(|| plan(&nodes));
     stage.bodies = nodes.into_iter().map(|node| (node.head.id, Arc::new(node))).collect();
-    stage.reply(|request| matches!(request, Request::OpenSession { .. }), Answer::Opened(Arc::new(view)));
+    stage.reply(
+        |request| matches!(request, Request::Session(SessionRequest::Open { .. })),
+        Answer::Opened(Arc::new(view)),
+    );
     stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings()) });
     stage.wait(100);
     if let Some(plan) = plan {
-        stage.reply(|request| matches!(request, Request::Replan { .. }), Answer::Planned(planned(plan)));
+        stage.reply(
+            |request| matches!(request, Request::Plan(PlanRequest::Replan { .. })),
+            Answer::Planned(planned(plan)),
+        );
     }
     stage.wait(60_000);
     stage

@@ -15,24 +15,27 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::mode::SearchWish;
 use pleach::domain::planning::plan::{ContextPlan, Warning};
 use pleach::domain::planning::tuning::Milli;
-use pleach::engine::api::{Act, Answer, Draft, DraftKind, Event, Item, Planned, Request};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, Item, PlanRequest, Planned, Request, SessionRequest,
+    TurnRequest,
+};
 use pleach::tui::msg::Msg;
 
 fn ask(stage: &Stage) -> (Draft, Option<Hash>) {
     let found = stage.sent.iter().rev().find_map(|(_, request)| match request {
-        Request::Ask { draft, plan, .. } => Some((draft.clone(), *plan)),
+        Request::Turn(TurnRequest::Ask { draft, plan, .. }) => Some((draft.clone(), *plan)),
         _ => None,
     });
     found.unwrap()
 }
 
 fn asks(stage: &Stage) -> usize {
-    stage.sent.iter().filter(|(_, request)| matches!(request, Request::Ask { .. })).count()
+    stage.sent.iter().filter(|(_, request)| matches!(request, Request::Turn(TurnRequest::Ask { .. }))).count()
 }
 
 fn planned(stage: &mut Stage) {
     let plan = fixture::plan(&fixture::story());
-    stage.reply(|r| matches!(r, Request::Replan { .. }), Answer::Planned(fixture::planned(plan)));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(fixture::planned(plan)));
 }
 
 #[test]
@@ -45,7 +48,7 @@ fn enter_names_the_plan_on_the_screen() {
     assert_eq!(&*draft.text, "hello");
     assert_eq!(plan, Some(Hash::of(b"plan")));
     assert!(stage.screen(100, 30).contains("hello"), "the draft is kept until it is asked");
-    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(5) });
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(5) });
     assert!(stage.model.composer.is_empty());
 }
 
@@ -72,7 +75,7 @@ fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
     stage.event(Event::Indexing { done: 1_200, total: 10_000 });
     let screen = stage.screen(120, 30);
     assert!(screen.contains("Not sent yet: older messages are indexed first, 1,200 of 10,000."), "{screen}");
-    let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.press("enter");
     assert_eq!(asks(&stage), 2);
     assert_eq!(ask(&stage).0.search, SearchWish::Never);
@@ -80,14 +83,14 @@ fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
     stage.wait(400).press("enter");
     assert_eq!(asks(&stage), 2, "there is nothing more to go without");
     assert!(!stage.screen(120, 30).contains("Stopped before"));
-    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(5) });
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(5) });
     assert!(stage.model.composer.is_empty());
     assert!(!stage.screen(120, 30).contains("Not sent yet"));
 }
 
 fn taken_back(stage: &mut Stage) {
     let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(stopped) });
 }
 
@@ -95,7 +98,7 @@ fn taken_back(stage: &mut Stage) {
 fn esc_takes_back_a_call_that_waits() {
     let mut stage = fixture::opened();
     stage.type_text("hello").press("enter").wait(301).press("esc");
-    assert!(matches!(stage.sent.last(), Some((_, Request::Cancel { .. }))));
+    assert!(matches!(stage.sent.last(), Some((_, Request::Turn(TurnRequest::Cancel { .. })))));
     taken_back(&mut stage);
     let screen = stage.screen(120, 30);
     assert!(screen.contains("Stopped before anything was sent") && screen.contains("hello"), "{screen}");
@@ -106,7 +109,7 @@ fn esc_takes_back_a_call_that_waits() {
 fn a_stale_plan_is_said_and_the_draft_kept() {
     let mut stage = fixture::opened();
     stage.type_text("hello").press("enter");
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Stale, "changed")) });
     let screen = stage.screen(120, 30);
     assert!(screen.contains("The plan changed") && screen.contains("hello"), "{screen}");
@@ -119,7 +122,7 @@ fn typing_rests_before_a_plan_is_asked_for_and_old_ones_are_dropped() {
     stage.type_text("abc");
     assert_eq!(stage.sent.len(), before);
     stage.wait(60);
-    let Request::Replan { generation, draft, .. } = stage.last().clone() else { panic!() };
+    let Request::Plan(PlanRequest::Replan { generation, draft, .. }) = stage.last().clone() else { panic!() };
     assert_eq!(&*draft.text, "abc");
     let mut old = fixture::plan(&fixture::story());
     old.est_total = 1;
@@ -131,23 +134,27 @@ fn typing_rests_before_a_plan_is_asked_for_and_old_ones_are_dropped() {
 fn keys_act_on_the_selected_message() {
     let mut stage = fixture::opened();
     stage.press("tab g p");
-    let Request::Mark { items, act, .. } = stage.sent[stage.sent.len() - 2].1.clone() else {
+    let Request::Branch(BranchRequest::Mark { items, act, .. }) = stage.sent[stage.sent.len() - 2].1.clone() else {
         panic!("{:?}", stage.last())
     };
     assert_eq!(items, vec![Item::TurnOf(node_id(1))]);
     assert_eq!(act, Act::Set { kind: MarkKind::Sticky, toggle: true });
-    assert!(matches!(stage.last(), Request::Replan { .. }), "the plan is solved again at once");
+    assert!(matches!(stage.last(), Request::Plan(PlanRequest::Replan { .. })), "the plan is solved again at once");
     stage.press("G x");
-    let Request::Mark { items, .. } = stage.sent[stage.sent.len() - 2].1.clone() else { panic!() };
+    let Request::Branch(BranchRequest::Mark { items, .. }) = stage.sent[stage.sent.len() - 2].1.clone() else {
+        panic!()
+    };
     assert_eq!(items, vec![Item::Message(node_id(6))]);
     stage.press("R");
     assert_eq!(ask(&stage).0.kind, DraftKind::Regenerate(node_id(5)));
     stage.press("c");
     assert_eq!(ask(&stage).0.kind, DraftKind::Continue(node_id(6)));
     stage.press("f");
-    assert!(matches!(stage.last(), Request::Fork { at: Some(at), switch: true, .. } if *at == node_id(6)));
+    assert!(
+        matches!(stage.last(), Request::Branch(BranchRequest::Fork { at: Some(at), switch: true, .. }) if *at == node_id(6))
+    );
     stage.press("h");
-    assert!(matches!(stage.last(), Request::Sibling { step: -1, .. }));
+    assert!(matches!(stage.last(), Request::Branch(BranchRequest::Sibling { step: -1, .. })));
     stage.press("y");
     assert_eq!(stage.copied, ["With two tabs both"]);
 }
@@ -168,7 +175,7 @@ fn the_overlay_acts_on_rows_and_on_messages_in_them() {
     stage.press("x");
     let marks = |stage: &Stage| {
         stage.sent.iter().rev().find_map(|(_, r)| match r {
-            Request::Mark { items, .. } => Some(items.clone()),
+            Request::Branch(BranchRequest::Mark { items, .. }) => Some(items.clone()),
             _ => None,
         })
     };
@@ -179,7 +186,7 @@ fn the_overlay_acts_on_rows_and_on_messages_in_them() {
     assert_eq!(marks(&stage), Some(vec![Item::Atom(pleach::domain::conversation::mark::Atom::Message { node: tool })]));
     stage.press("]");
     let raised = stage.sent.iter().rev().find_map(|(_, r)| match r {
-        Request::Override { overrides, .. } => overrides.budget,
+        Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.budget,
         _ => None,
     });
     assert_eq!(raised, Some(9_000), "9,000 is all that this window leaves");
@@ -199,7 +206,7 @@ fn mode_cycles_everywhere() {
     let mut stage = fixture::opened();
     let mode = |stage: &Stage| {
         stage.sent.iter().rev().find_map(|(_, r)| match r {
-            Request::Override { overrides, .. } => overrides.mode,
+            Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.mode,
             _ => None,
         })
     };
@@ -215,9 +222,9 @@ fn esc_leaves_then_interrupts_then_opens_the_tree() {
     let mut stage = fixture::opened();
     stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
     stage.press("tab esc");
-    assert!(!matches!(stage.last(), Request::Cancel { .. }));
+    assert!(!matches!(stage.last(), Request::Turn(TurnRequest::Cancel { .. })));
     stage.press("esc");
-    assert!(matches!(stage.last(), Request::Cancel { .. }));
+    assert!(matches!(stage.last(), Request::Turn(TurnRequest::Cancel { .. })));
     stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
     let sent = stage.sent.len();
     stage.press("esc esc");
@@ -225,8 +232,13 @@ fn esc_leaves_then_interrupts_then_opens_the_tree() {
     stage.press("k");
     assert_eq!(stage.sent.len(), sent, "nothing changes until Enter");
     stage.press("enter");
-    assert!(matches!(stage.last(), Request::Replan { .. }));
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Switch { branch } if *branch == RETRY)));
+    assert!(matches!(stage.last(), Request::Plan(PlanRequest::Replan { .. })));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Switch { branch }) if *branch == RETRY))
+    );
 }
 
 #[test]
@@ -260,7 +272,7 @@ fn a_lane_is_set_and_stands_in_the_title() {
     assert!(!stage.screen(120, 30).contains("lane"), "the root lane is not mentioned");
     stage.type_text("/lane login bug").press("enter");
     let lane = |r: &Request| match r {
-        Request::Override { overrides, .. } => overrides.lane.clone(),
+        Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.lane.clone(),
         _ => None,
     };
     assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some("login bug"));
@@ -287,7 +299,10 @@ fn another_size_of_the_window_is_announced_once() {
         limited: false,
     }];
     let reply = |stage: &mut Stage, plan: &ContextPlan| {
-        stage.reply(|r| matches!(r, Request::Replan { .. }), Answer::Planned(fixture::planned(plan.clone())));
+        stage.reply(
+            |r| matches!(r, Request::Plan(PlanRequest::Replan { .. })),
+            Answer::Planned(fixture::planned(plan.clone())),
+        );
     };
     reply(&mut stage, &plan);
     let said = |stage: &Stage| stage.model.status.shown().map(|said| said.text.clone()).unwrap_or_default();
@@ -307,17 +322,22 @@ fn commands_with_words() {
         stage
             .sent
             .iter()
-            .any(|(_, r)| matches!(r, Request::Override { overrides, .. } if overrides.budget == Some(6_000)))
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Override { overrides, .. }) if overrides.budget == Some(6_000)))
     );
     stage.type_text("/note keep it short").press("enter");
     assert!(
         stage
             .sent
             .iter()
-            .any(|(_, r)| matches!(r, Request::Mark { items, .. } if items[0] == Item::Note("keep it short".into())))
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Mark { items, .. }) if items[0] == Item::Note("keep it short".into())))
     );
     stage.type_text("/fork other").press("enter");
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Fork { name: Some(n), .. } if n == "other")));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Fork { name: Some(n), .. }) if n == "other"))
+    );
     stage.type_text("/nonsense").press("enter");
     assert!(stage.screen(120, 30).contains("no command /nonsense"));
     stage.press("ctrl-c").type_text("//etc is a folder").press("enter");
@@ -374,7 +394,7 @@ fn a_draft_that_came_to_nothing_is_given_back() {
 fn busy_offers_a_fork_or_waiting() {
     let mut stage = fixture::opened();
     stage.type_text("next").press("enter");
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, "busy")) });
     stage.press("w");
@@ -400,7 +420,7 @@ fn state_is_shown_and_edited() {
     let mut stage = fixture::opened();
     stage.press("tab s").type_text("Now: ").press("ctrl-d");
     let edited = stage.sent.iter().find_map(|(_, r)| match r {
-        Request::EditState { text, .. } => Some(text.clone()),
+        Request::Branch(BranchRequest::EditState { text, .. }) => Some(text.clone()),
         _ => None,
     });
     assert_eq!(edited.as_deref(), Some("Now: Goal: fix login"));
@@ -411,11 +431,14 @@ fn state_is_shown_and_edited() {
 fn deleting_a_session_asks_first() {
     let mut stage = fixture::opened();
     stage.press("f3");
-    stage.reply(|r| matches!(r, Request::Sessions), Answer::Sessions(vec![fixture::card("old")]));
+    stage.reply(|r| matches!(r, Request::Session(SessionRequest::List)), Answer::Sessions(vec![fixture::card("old")]));
     stage.press("alt-d enter");
-    assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::DeleteSession { .. })), "the first choice is no");
+    assert!(
+        !stage.sent.iter().any(|(_, r)| matches!(r, Request::Session(SessionRequest::Delete { .. }))),
+        "the first choice is no"
+    );
     stage.press("alt-d y");
-    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::DeleteSession { .. })));
+    assert!(stage.sent.iter().any(|(_, r)| matches!(r, Request::Session(SessionRequest::Delete { .. }))));
 }
 
 #[test]
@@ -486,7 +509,7 @@ fn reusing(stage: &mut Stage, tokens: u32, saves: u64) {
     let cost = cost.map(|cost| PromptCost { micro: cost.uncached_micro - saves, ..cost });
     let planned = Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, same_prefix: Some(tokens) };
     stage.type_text("x").wait(100);
-    stage.reply(|r| matches!(r, Request::Replan { .. }), Answer::Planned(planned));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(planned));
 }
 
 #[test]

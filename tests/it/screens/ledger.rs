@@ -7,7 +7,7 @@ use pleach::domain::call::ledger::{Ledger, Spent, Totals};
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::call::usage::Usage;
 use pleach::domain::planning::blocked::Blocked;
-use pleach::engine::api::{Answer, Event, Planned, Request};
+use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request};
 use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::msg::Msg;
 use pleach::tui::theme::Theme;
@@ -46,13 +46,13 @@ fn ledger(count: u32, whole: bool) -> Box<Ledger> {
 }
 
 fn asked(request: &Request) -> bool {
-    matches!(request, Request::Ledger { .. })
+    matches!(request, Request::Call(CallRequest::Ledger { .. }))
 }
 
 fn opened(count: u32) -> Stage {
     let mut stage = fixture::opened();
     stage.press("f10");
-    assert_eq!(*stage.last(), Request::Ledger { branch: MAIN, whole: false });
+    assert_eq!(*stage.last(), Request::Call(CallRequest::Ledger { branch: MAIN, whole: false }));
     stage.reply(asked, Answer::Ledger(ledger(count, false)));
     stage
 }
@@ -98,7 +98,7 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("call 18 of 23") && screen.contains("in unknown (est") && screen.contains("out unknown"));
     stage.press("a");
-    assert_eq!(*stage.last(), Request::Ledger { branch: MAIN, whole: true });
+    assert_eq!(*stage.last(), Request::Call(CallRequest::Ledger { branch: MAIN, whole: true }));
     stage.reply(asked, Answer::Ledger(ledger(30, true)));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("the whole session") && screen.contains("call 18 of 30"), "{screen}");
@@ -106,13 +106,13 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     stage.event(Event::Run(Box::new(fixture::run(77, &nodes[0], &nodes[3]))));
     assert_eq!(
         *stage.last(),
-        Request::Ledger { branch: MAIN, whole: true },
+        Request::Call(CallRequest::Ledger { branch: MAIN, whole: true }),
         "a call ended: figures are asked for again"
     );
     stage.reply(asked, Answer::Ledger(ledger(31, true)));
     stage.press("enter");
     let runs = (1..=31).map(card).collect();
-    stage.reply(|request| matches!(request, Request::Runs), Answer::Runs(runs));
+    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Calls that were made") && screen.contains(&run_id(18).to_string()), "{screen}");
     stage.press("esc f10");

@@ -5,7 +5,7 @@ use super::fixture::{self, MAIN};
 use pleach::domain::base::ids::MemoryId;
 use pleach::domain::conversation::mark::{Actor, Atom};
 use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
-use pleach::engine::api::{Answer, Item, MemoryAct, MemoryScope, Request};
+use pleach::engine::api::{Answer, BranchRequest, Item, MemoryAct, MemoryRequest, MemoryScope, Request};
 use uuid::Uuid;
 
 fn memory(n: u128, text: &str, status: MemoryStatus) -> Memory {
@@ -25,7 +25,7 @@ fn memory(n: u128, text: &str, status: MemoryStatus) -> Memory {
 
 fn acts(stage: &Stage) -> Vec<(String, MemoryAct)> {
     let of = |request: &Request| match request {
-        Request::Memory { id, act } => Some((id.clone(), act.clone())),
+        Request::Memory(MemoryRequest::Change { id, act }) => Some((id.clone(), act.clone())),
         _ => None,
     };
     stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
@@ -36,7 +36,7 @@ fn listed(stage: &mut Stage) {
         memory(1, "The gate is green", MemoryStatus::Confirmed),
         memory(2, "The port is 48213\u{202e}", MemoryStatus::Suggested),
     ];
-    stage.reply(|request| matches!(request, Request::Memories { .. }), Answer::Memories(all));
+    stage.reply(|request| matches!(request, Request::Memory(MemoryRequest::List { .. })), Answer::Memories(all));
 }
 
 #[test]
@@ -57,8 +57,12 @@ fn keys_in_the_list_decide() {
     stage.type_text("!").press("enter");
     let edited = MemoryAct::Edit(Some("The port is 48213\u{202e}!".into()), None);
     assert_eq!(acts(&stage).last(), Some(&(second, edited)));
-    stage.reply(|request| matches!(request, Request::Memory { .. }), Answer::Done("Edited a memory.".into()));
-    let asked = stage.sent.iter().filter(|(_, request)| matches!(request, Request::Memories { .. })).count();
+    stage.reply(
+        |request| matches!(request, Request::Memory(MemoryRequest::Change { .. })),
+        Answer::Done("Edited a memory.".into()),
+    );
+    let asked =
+        stage.sent.iter().filter(|(_, request)| matches!(request, Request::Memory(MemoryRequest::List { .. }))).count();
     assert_eq!(asked, 2, "the list is read again");
 }
 
@@ -70,7 +74,7 @@ fn a_memory_is_written_by_a_command() {
         ("/remember note: the gate", MemoryKind::Fact, "note: the gate", MemoryScope::Session),
     ] {
         stage.type_text(typed).press("enter");
-        assert_eq!(*stage.last(), Request::Remember { kind, text: text.into(), scope });
+        assert_eq!(*stage.last(), Request::Memory(MemoryRequest::Remember { kind, text: text.into(), scope }));
     }
 }
 
@@ -82,7 +86,7 @@ fn a_suggested_pin_is_turned_down_with_one_key() {
     assert!(screen.contains("suggested pins 1"), "{screen}");
     let dismissed = |stage: &Stage| {
         stage.sent.iter().rev().find_map(|(_, request)| match request {
-            Request::Dismiss { branch, item } => Some((*branch, item.clone())),
+            Request::Branch(BranchRequest::Dismiss { branch, item }) => Some((*branch, item.clone())),
             _ => None,
         })
     };

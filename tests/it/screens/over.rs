@@ -12,7 +12,10 @@ use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
 use pleach::domain::planning::what_if::{Figures, Foreseen, Moved};
 use pleach::domain::tool::cards::ToolCost;
-use pleach::engine::api::{Act, Answer, Event, Exact, Item, RawPart, RawRequest, Request, ServerAct, Weighed};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, Event, Exact, Item, PlanRequest, RawPart, RawRequest, Request, ServerAct,
+    ToolRequest, Weighed,
+};
 use pleach::tui::model::layer::Layer;
 use pleach::tui::msg::Msg;
 use pleach::tui::screens::request::model::Overlay;
@@ -28,7 +31,7 @@ fn out() -> Atom {
 
 fn marks(stage: &Stage) -> Option<(Vec<Item>, Act)> {
     stage.sent.iter().rev().find_map(|(_, r)| match r {
-        Request::Mark { items, act, .. } => Some((items.clone(), *act)),
+        Request::Branch(BranchRequest::Mark { items, act, .. }) => Some((items.clone(), *act)),
         _ => None,
     })
 }
@@ -63,7 +66,12 @@ fn lost() -> Vec<Moved> {
 }
 
 fn foresees(stage: &Stage) -> Vec<Request> {
-    stage.sent.iter().filter(|(_, r)| matches!(r, Request::Foresee { .. })).map(|(_, r)| r.clone()).collect()
+    stage
+        .sent
+        .iter()
+        .filter(|(_, r)| matches!(r, Request::Plan(PlanRequest::Preview { .. })))
+        .map(|(_, r)| r.clone())
+        .collect()
 }
 
 fn overlay(stage: &Stage) -> &Overlay {
@@ -82,9 +90,12 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
     let asked = foresees(&stage);
     let act = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
     let draft = pleach::engine::api::Draft::default();
-    assert_eq!(asked, [Request::Foresee { branch: MAIN, draft, items: vec![Item::Atom(out())], act }]);
+    assert_eq!(
+        asked,
+        [Request::Plan(PlanRequest::Preview { branch: MAIN, draft, items: vec![Item::Atom(out())], act })]
+    );
     assert!(stage.screen(120, 35).contains("What i would do is being worked out"));
-    stage.reply(|r| matches!(r, Request::Foresee { .. }), Answer::Foreseen(foreseen(lost())));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Foreseen(foreseen(lost())));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("That brings 340 tok est; pushes out 3,244:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
@@ -95,7 +106,8 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
     stage.press("g").wait(1_000);
     assert_eq!(foresees(&stage).len(), 1, "what goes already has nothing to foresee");
     stage.press("G").wait(1_000);
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Foresee { .. })).unwrap().0;
+    let ticket =
+        stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Plan(PlanRequest::Preview { .. }))).unwrap().0;
     let moved_on = Failure::new(FailureKind::Stale, "The branch changed.");
     stage.event(Event::Answer { ticket, result: Err(moved_on) });
     stage.wait(1_000);
@@ -119,13 +131,16 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     other.id = Hash::of(b"another plan");
     other.rows[3].verdict = Verdict::Out { needed: 0, remedy: None };
     let at = overlay(&stage).selected_atom();
-    stage.reply(|request| matches!(request, Request::Replan { .. }), Answer::Planned(fixture::planned(other)));
+    stage.reply(
+        |request| matches!(request, Request::Plan(PlanRequest::Replan { .. })),
+        Answer::Planned(fixture::planned(other)),
+    );
     assert_eq!(overlay(&stage).taken.len(), 2, "what was taken survives a new plan");
     assert_eq!(overlay(&stage).selected_atom(), at, "and so does the selection");
     stage.press("V");
     assert_eq!(overlay(&stage).taken.len(), 3, "all that can be marked: the note, the turn, the older turn");
     stage.wait(500);
-    let Some(Request::Foresee { items, .. }) = foresees(&stage).pop() else { panic!() };
+    let Some(Request::Plan(PlanRequest::Preview { items, .. })) = foresees(&stage).pop() else { panic!() };
     assert_eq!(items.len(), 2, "of what was taken, what is out");
     stage.press("P");
     let all: Vec<Item> = overlay(&stage).taken().into_iter().map(Item::Atom).collect();
@@ -172,7 +187,10 @@ fn rows_are_filtered_ordered_and_grouped() {
 fn a_line_without_others_opens_to_its_full_text() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
-    stage.reply(|r| matches!(r, Request::RowText { .. }), Answer::Text("You are a helpful assistant.\u{200b}".into()));
+    stage.reply(
+        |r| matches!(r, Request::Plan(PlanRequest::RowText { .. })),
+        Answer::Text("You are a helpful assistant.\u{200b}".into()),
+    );
     stage.press("enter");
     assert!(matches!(stage.model.layers.last(), Some(Layer::Reader(_))));
     assert!(stage.screen(80, 24).contains("assistant.⟨U+200B⟩"));
@@ -196,7 +214,7 @@ pub(crate) fn raw() -> Box<RawRequest> {
 fn shown() -> Stage {
     let mut stage = fixture::opened();
     stage.press("ctrl-o w");
-    stage.reply(|r| matches!(r, Request::Exact { act: Exact::Show, .. }), Answer::Raw(raw()));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
     stage
 }
 
@@ -228,7 +246,7 @@ fn editor_text(stage: &Stage) -> String {
 
 fn exact(stage: &Stage) -> &Exact {
     match stage.last() {
-        Request::Exact { act, .. } => act,
+        Request::Plan(PlanRequest::Exact { act, .. }) => act,
         other => panic!("{other:?}"),
     }
 }
@@ -250,11 +268,14 @@ fn a_request_is_edited_once_looked_at_and_sent() {
     assert_eq!(**weighed, *body, "only the message that was changed is another");
     let digest = Hash::of(body.as_bytes());
     let found = Weighed { digest, tokens: 5_300, room: 8_000, changed: 1 };
-    stage.reply(|r| matches!(r, Request::Exact { act: Exact::Weigh { .. }, .. }), Answer::Weighed(found));
+    stage.reply(
+        |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Weigh { .. }, .. })),
+        Answer::Weighed(found),
+    );
     pictures("edited", &mut stage);
     stage.press("esc");
     stage.press("E");
-    stage.reply(|r| matches!(r, Request::Exact { act: Exact::Show, .. }), Answer::Raw(raw()));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
     assert!(stage.screen(120, 35).contains("as you left it"), "what was written is not lost");
     stage.press("S");
     let Exact::Send { body: sent, .. } = exact(&stage) else { panic!() };
@@ -268,7 +289,7 @@ fn a_request_is_edited_once_looked_at_and_sent() {
     assert!(stage.screen(120, 35).contains("needs 9,000"), "refused, and still there");
     stage.press("S");
     stage.reply(
-        |r| matches!(r, Request::Exact { act: Exact::Send { .. }, .. }),
+        |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Send { .. }, .. })),
         Answer::Asked { run: RunId(Uuid::from_u128(5)) },
     );
     assert!(stage.model.layers.is_empty());
@@ -304,7 +325,7 @@ fn edited_calls_say_so() {
     stage.event(Event::Run(Box::new(run.clone())));
     assert!(stage.screen(160, 50).contains("edited by hand"), "under the message");
     stage.press("f9");
-    stage.reply(|request| matches!(request, Request::Runs), Answer::Runs(vec![run]));
+    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(vec![run]));
     assert!(stage.screen(120, 35).contains("(edited by hand)"), "in the list of calls");
 }
 
@@ -317,7 +338,10 @@ fn tools_are_listed_with_what_each_costs_and_switched_there() {
     let tool = |name: &str, tokens, on| ToolCost { name: name.into(), tokens, on };
     with.tool_costs =
         vec![tool("read_file", 120, true), tool("mcp__web__fetch", 130, true), tool("mcp__web__search", 90, false)];
-    stage.reply(|request| matches!(request, Request::Replan { .. }), Answer::Planned(fixture::planned(with)));
+    stage.reply(
+        |request| matches!(request, Request::Plan(PlanRequest::Replan { .. })),
+        Answer::Planned(fixture::planned(with)),
+    );
     let screen = stage.screen(120, 35);
     assert!(screen.contains("2, 1 switched off") && !screen.contains("mcp__web__fetch"), "{screen}");
     while !overlay(&stage).on_tools() {
@@ -331,8 +355,13 @@ fn tools_are_listed_with_what_each_costs_and_switched_there() {
     assert!(stage.screen(120, 35).contains("with every call of this branch or with none"));
     assert_eq!(marks(&stage).map(|(_, act)| act), Some(Act::Set { kind: MarkKind::Exclude, toggle: true }), "no other");
     stage.press("x");
-    let switched = |stage: &Stage| match stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Servers(..))) {
-        Some((_, Request::Servers(_, ServerAct::Switch { keys, on }))) => (keys.clone(), *on),
+    let switched = |stage: &Stage| match stage
+        .sent
+        .iter()
+        .rev()
+        .find(|(_, r)| matches!(r, Request::Tool(ToolRequest::Servers(..))))
+    {
+        Some((_, Request::Tool(ToolRequest::Servers(_, ServerAct::Switch { keys, on })))) => (keys.clone(), *on),
         other => panic!("{other:?}"),
     };
     assert_eq!(switched(&stage), (vec!["mcp__web__fetch".to_owned()], false));

@@ -5,7 +5,7 @@ use super::fixture::{self, MAIN, RETRY, run_id};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::run::RunCard;
 use pleach::domain::call::tokens::Certainty;
-use pleach::engine::api::{Answer, Event, Finding, ProgramRequest, Request};
+use pleach::engine::api::{Answer, Event, Finding, PlanRequest, ProgramRequest, Request, SessionRequest, TurnRequest};
 
 /// From the smallest that shows anything to more than a full screen.
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (120, 35), (200, 50), (250, 80)];
@@ -60,7 +60,7 @@ fn overlay() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o j j j enter");
     stage.reply(
-        |request| matches!(request, Request::RowText { .. }),
+        |request| matches!(request, Request::Plan(PlanRequest::RowText { .. })),
         Answer::Text("user: Why does login fail after the refresh?\n\nassistant: Let me look.\u{200b}".into()),
     );
     pictures("overlay", &mut stage);
@@ -85,7 +85,7 @@ fn sessions() {
     let mut stage = fixture::opened();
     stage.press("f3");
     let cards = vec![fixture::card("auth-bug"), fixture::card("notes for the talk")];
-    stage.reply(|request| matches!(request, Request::Sessions), Answer::Sessions(cards));
+    stage.reply(|request| matches!(request, Request::Session(SessionRequest::List)), Answer::Sessions(cards));
     pictures("sessions", &mut stage);
 }
 
@@ -157,7 +157,7 @@ fn busy_question() {
     let mut stage = fixture::opened();
     stage.type_text("hello").wait(100);
     stage.press("enter");
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     let failure = Failure::new(FailureKind::Busy, "An answer is still coming on this branch.");
     stage.event(Event::Answer { ticket, result: Err(failure) });
     pictures("busy", &mut stage);

@@ -7,7 +7,9 @@ use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::summary::draft::By;
 use pleach::domain::summary::versions::{Editing, Thing, ThingKind, Version};
-use pleach::engine::api::{Answer, Event, FileAct, ModuleAct, ProjectAct, Request, ThingAct};
+use pleach::engine::api::{
+    Answer, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, ThingAct, ToolRequest,
+};
 use pleach::tui::model::status::Weight;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
@@ -22,7 +24,7 @@ fn pictures(name: &str, stage: &mut Stage) {
 }
 
 fn asked(stage: &Stage) -> &Request {
-    stage.sent.iter().rev().map(|(_, r)| r).find(|r| !matches!(r, Request::Replan { .. })).unwrap()
+    stage.sent.iter().rev().map(|(_, r)| r).find(|r| !matches!(r, Request::Plan(PlanRequest::Replan { .. }))).unwrap()
 }
 
 fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
@@ -91,29 +93,32 @@ fn rules_are_looked_at_taken_out_and_written() {
     pictures("project_rules", &mut stage);
     stage.press("x");
     let set = ProjectAct::Set { branch: MAIN, path: "AGENTS.md".into(), on: None, once: false };
-    assert_eq!(*asked(&stage), Request::Project(set));
-    stage.reply(|r| matches!(r, Request::Project(_)), Answer::Done("Excluded. u undoes it.".into()));
+    assert_eq!(*asked(&stage), Request::Tool(ToolRequest::Project(set)));
+    stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Project(_))), Answer::Done("Excluded. u undoes it.".into()));
     assert!(stage.screen(80, 24).contains("Excluded. u undoes it."));
     fill(&mut stage, ThingKind::Rules, rules());
     stage.press("u");
-    assert_eq!(*asked(&stage), Request::Undo);
+    assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo));
     stage.press("e").type_text("- New.\n");
     stage.press("ctrl-d");
     match asked(&stage) {
-        Request::Project(ProjectAct::Save { branch, path, text, expected }) => {
+        Request::Tool(ToolRequest::Project(ProjectAct::Save { branch, path, text, expected })) => {
             assert_eq!((*branch, path.as_str(), *expected), (MAIN, "AGENTS.md", Some(Hash::of(RULES.as_bytes()))));
             assert!(text.starts_with("- New.\n# Rules") && !text.contains('\u{1b}'), "{text}");
         }
         other => panic!("{other:?}"),
     }
-    stage.reply(|r| matches!(r, Request::Project(ProjectAct::Save { .. })), Answer::Done("Wrote AGENTS.md.".into()));
+    stage.reply(
+        |r| matches!(r, Request::Tool(ToolRequest::Project(ProjectAct::Save { .. }))),
+        Answer::Done("Wrote AGENTS.md.".into()),
+    );
     fill(&mut stage, ThingKind::Rules, rules());
     stage.press("k e");
     assert!(stage.screen(120, 35).contains("It lies outside this folder"));
     stage.press("esc").press("ctrl-x p");
     fill(&mut stage, ThingKind::Rules, Vec::new());
     stage.press("e").type_text("First rule.").press("ctrl-d");
-    let first = |r: &Request| matches!(r, Request::Project(ProjectAct::Save { expected: None, text, .. }) if text == "First rule.");
+    let first = |r: &Request| matches!(r, Request::Tool(ToolRequest::Project(ProjectAct::Save { expected: None, text, .. })) if text == "First rule.");
     assert!(first(asked(&stage)), "{:?}", asked(&stage));
 }
 
@@ -137,11 +142,16 @@ fn a_skill_goes_into_the_message() {
     fill(&mut stage, ThingKind::Skills, all);
     pictures("project_skills", &mut stage);
     stage.press("x");
-    assert!(matches!(asked(&stage), Request::Project(ProjectAct::Set { path, .. }) if path == "skills"));
+    assert!(
+        matches!(asked(&stage), Request::Tool(ToolRequest::Project(ProjectAct::Set { path, .. })) if path == "skills")
+    );
     stage.press("a");
     assert!(stage.model.layers.is_empty());
-    assert_eq!(*asked(&stage), Request::Files(FileAct::Read { path: "skill:pdf".into() }));
-    stage.reply(|r| matches!(r, Request::Files(_)), Answer::Attached { text: "Use pdftotext.".into(), masked: 0 });
+    assert_eq!(*asked(&stage), Request::Tool(ToolRequest::Files(FileAct::Read { path: "skill:pdf".into() })));
+    stage.reply(
+        |r| matches!(r, Request::Tool(ToolRequest::Files(_))),
+        Answer::Attached { text: "Use pdftotext.".into(), masked: 0 },
+    );
     assert!(
         stage.model.composer.text().contains("@skill:pdf") && stage.model.composer.text().contains("Use pdftotext.")
     );
@@ -161,13 +171,14 @@ fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
     stage.event(going((61, 61), 1_204));
     assert!(stage.screen(120, 30).contains("summing up src/engine: 1,204 tok est so far, Esc stops"));
     stage.press("esc");
-    let stop = Request::Project(ProjectAct::Module(ModuleAct::Stop { branch: MAIN }));
+    let stop = Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch: MAIN })));
     assert_eq!(*asked(&stage), stop);
     assert!(stage.screen(120, 30).contains("stopping the summary of src/engine"));
     let before = stage.sent.len();
     stage.press("esc");
     assert!(!stage.sent[before..].iter().any(|(_, request)| *request == stop), "once is enough");
-    let make = |r: &Request| matches!(r, Request::Project(ProjectAct::Module(ModuleAct::Make { .. })));
+    let make =
+        |r: &Request| matches!(r, Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make { .. }))));
     let ticket = stage.sent.iter().find(|(_, request)| make(request)).unwrap().0;
     let kept = "Nothing of the summary was kept. The call is counted.";
     stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.").kept(kept)) });
@@ -189,8 +200,13 @@ fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
 fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     let mut stage = fixture::opened();
     stage.type_text("/capsule src/engine").press("enter");
-    let make =
-        |by| Request::Project(ProjectAct::Module(ModuleAct::Make { branch: MAIN, path: "src/engine".into(), by }));
+    let make = |by| {
+        Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make {
+            branch: MAIN,
+            path: "src/engine".into(),
+            by,
+        })))
+    };
     assert_eq!(*asked(&stage), make(By::Extractive));
     stage.type_text("/capsule src/engine by model").press("enter");
     assert_eq!(*asked(&stage), make(By::Model));
@@ -239,10 +255,12 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     stage.press("m");
     assert_eq!(*asked(&stage), make(By::Extractive));
     stage.press("u");
-    let step = |forward| Request::Project(ProjectAct::Module(ModuleAct::Step { path: "src/engine".into(), forward }));
+    let step = |forward| {
+        Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path: "src/engine".into(), forward })))
+    };
     assert_eq!(*asked(&stage), step(false));
     stage.press("U");
     assert_eq!(*asked(&stage), step(true));
     stage.press("e").press("ctrl-d");
-    assert!(matches!(asked(&stage), Request::Project(ProjectAct::Module(ModuleAct::Edit { .. }))));
+    assert!(matches!(asked(&stage), Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Edit { .. })))));
 }

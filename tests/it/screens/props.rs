@@ -7,7 +7,7 @@ use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::summary::draft::By;
-use pleach::engine::api::{Answer, Condense, Draft, Event, Request, Ticket};
+use pleach::engine::api::{Answer, Condense, Draft, Event, PlanRequest, Request, SessionRequest, Ticket, TurnRequest};
 use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::msg::Msg;
 use proptest::prelude::*;
@@ -91,13 +91,19 @@ fn event(stage: &mut Stage, n: u8, words: String) {
             let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));
             for (ticket, request) in open {
                 let result = match request {
-                    Request::Ask { .. } if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
-                    Request::Replan { .. } => Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story())))),
-                    Request::RowText { .. } | Request::WireText { .. } => Ok(Answer::Text(words.clone())),
+                    Request::Turn(TurnRequest::Ask { .. }) if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
+                    Request::Plan(PlanRequest::Replan { .. }) => {
+                        Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story()))))
+                    }
+                    Request::Plan(PlanRequest::RowText { .. }) | Request::Plan(PlanRequest::WireText { .. }) => {
+                        Ok(Answer::Text(words.clone()))
+                    }
                     Request::Condense { act: Condense::List, .. } => Ok(Answer::Capsules(super::drafts::shelf(&words))),
-                    Request::WhatIf { .. } => Ok(Answer::WhatIf(super::whatif::found(&words))),
-                    Request::Find { .. } => Ok(Answer::Found(Box::new(super::find::found(&words)))),
-                    Request::Sessions => Ok(Answer::Sessions(vec![fixture::card(&words)])),
+                    Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::whatif::found(&words))),
+                    Request::Session(SessionRequest::Find { .. }) => {
+                        Ok(Answer::Found(Box::new(super::find::found(&words))))
+                    }
+                    Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(&words)])),
                     _ if n == 10 => Ok(Answer::Done(words.clone())),
                     _ => Err(failure()),
                 };
@@ -179,7 +185,7 @@ fn escapes_are_shown_in_every_field() {
     }
     (plan.policy, plan.model, plan.profile) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
     stage.wait(100);
-    stage.reply(|r| matches!(r, Request::Replan { .. }), Answer::Planned(fixture::planned(plan)));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(fixture::planned(plan)));
     stage.event(Event::TurnOpened { branch: MAIN, text: HOSTILE.into(), after: Some(nodes[5].head.id) });
     event(&mut stage, 2, HOSTILE.into());
     stage.event(Event::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: HOSTILE.into() });

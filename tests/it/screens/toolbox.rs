@@ -5,7 +5,7 @@ use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::tool::cards::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
 use pleach::domain::tool::mcp::{Hints, Origin, ServerState, offered_name, switch};
-use pleach::engine::api::{Answer, Event, Request, ServerAct};
+use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolRequest};
 use pleach::tui::model::layer::Layer;
 use pleach::tui::theme::Theme;
 
@@ -95,13 +95,13 @@ fn toolbox(word: FileWord) -> Box<Toolbox> {
 }
 
 fn asked(request: &Request) -> bool {
-    matches!(request, Request::Servers(_, ServerAct::List))
+    matches!(request, Request::Tool(ToolRequest::Servers(_, ServerAct::List)))
 }
 
 fn opened(word: FileWord) -> Stage {
     let mut stage = fixture::opened();
     stage.type_text("/mcp").press("enter");
-    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), ServerAct::List));
+    assert_eq!(*stage.last(), Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)));
     stage.reply(asked, Answer::Toolbox(toolbox(word)));
     stage
 }
@@ -135,20 +135,20 @@ fn the_folders_file_is_asked_about_with_its_whole_commands() {
     stage.press("a y");
     stage.press("enter");
     let yes = ServerAct::File { digest: Hash::of(b"file"), yes: true };
-    let said = stage.sent.iter().any(|(_, request)| *request == Request::Servers(None, yes.clone()));
+    let said = stage.sent.iter().any(|(_, request)| *request == Request::Tool(ToolRequest::Servers(None, yes.clone())));
     assert!(said, "{:?}", stage.sent);
 }
 
 #[test]
 fn keys_switch_restart_and_approve() {
     let mut stage = opened(FileWord::Yes);
-    let servers = |act: ServerAct| Request::Servers(None, act);
+    let servers = |act: ServerAct| Request::Tool(ToolRequest::Servers(None, act));
     stage.press("j j space");
     let off = ServerAct::Switch { keys: vec!["everything/*".into()], on: false };
-    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), off));
+    assert_eq!(*stage.last(), Request::Tool(ToolRequest::Servers(Some(MAIN), off)));
     stage.press("j j j space");
     let on = ServerAct::Switch { keys: vec!["everything/get-env".into()], on: true };
-    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), on));
+    assert_eq!(*stage.last(), Request::Tool(ToolRequest::Servers(Some(MAIN), on)));
     stage.press("j a");
     let approve = ServerAct::Approve { server: "everything".into(), tool: Some("get-tiny-image".into()) };
     assert_eq!(*stage.last(), servers(approve));
@@ -157,7 +157,11 @@ fn keys_switch_restart_and_approve() {
     stage.press("g j r");
     assert!(stage.screen(120, 35).contains("Only a server is started again."));
     stage.event(Event::Servers);
-    assert_eq!(*stage.last(), Request::Servers(Some(MAIN), ServerAct::List), "what changes is looked at again");
+    assert_eq!(
+        *stage.last(),
+        Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)),
+        "what changes is looked at again"
+    );
     stage.press("G k k k enter");
     assert!(matches!(stage.model.layers.last(), Some(Layer::Reader(_))), "Enter shows a tool whole");
 }

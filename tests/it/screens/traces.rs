@@ -6,7 +6,7 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::tool::consent::{Asking, BESIDE, Command, Consent, Deed, FileChange, Hunk};
 use pleach::domain::tool::rerun::{AgainState, AgainView};
 use pleach::domain::tool::trace::{Texts, ToolStatus, ToolTrace};
-use pleach::engine::api::{Act, Answer, Event, Item, Request, TraceAct, TraceWhole};
+use pleach::engine::api::{Act, Answer, BranchRequest, Event, Item, Request, ToolRequest, TraceAct, TraceWhole};
 use std::sync::Arc;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
@@ -76,7 +76,11 @@ fn opened() -> Stage {
 }
 
 fn asked(stage: &Stage, wanted: impl Fn(&TraceAct) -> bool) -> usize {
-    stage.sent.iter().filter(|(_, request)| matches!(request, Request::Traces(act) if wanted(act))).count()
+    stage
+        .sent
+        .iter()
+        .filter(|(_, request)| matches!(request, Request::Tool(ToolRequest::Traces(act)) if wanted(act)))
+        .count()
 }
 
 #[test]
@@ -91,7 +95,10 @@ fn the_calls_and_what_belongs_together() {
         full: Some("[exit 101]\nrunning 2 tests\ntest auth::refresh::rotates ... FAILED\n".into()),
         files: Vec::new(),
     };
-    stage.reply(|r| matches!(r, Request::Traces(TraceAct::Show { .. })), Answer::Trace(Box::new(whole)));
+    stage.reply(
+        |r| matches!(r, Request::Tool(ToolRequest::Traces(TraceAct::Show { .. }))),
+        Answer::Trace(Box::new(whole)),
+    );
     let screen = stage.screen(160, 60);
     for words in [
         "Fixed by run cargo test",
@@ -219,13 +226,19 @@ fn copied_marked_and_found_in_the_conversation() {
         full: Some("all of it".into()),
         files: Vec::new(),
     };
-    stage.reply(|r| matches!(r, Request::Traces(TraceAct::Show { .. })), Answer::Trace(Box::new(whole)));
+    stage.reply(
+        |r| matches!(r, Request::Tool(ToolRequest::Traces(TraceAct::Show { .. }))),
+        Answer::Trace(Box::new(whole)),
+    );
     assert_eq!(stage.copied.last().unwrap(), "all of it");
     let node = fixture::story()[2].head.id;
     for (key, kind) in [("p", MarkKind::Sticky), ("x", MarkKind::Exclude)] {
         stage.press(key);
-        let wanted =
-            Request::Mark { branch: MAIN, items: vec![Item::Message(node)], act: Act::Set { kind, toggle: true } };
+        let wanted = Request::Branch(BranchRequest::Mark {
+            branch: MAIN,
+            items: vec![Item::Message(node)],
+            act: Act::Set { kind, toggle: true },
+        });
         assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "{kind:?}");
     }
     stage.press("m");

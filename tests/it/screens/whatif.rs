@@ -15,7 +15,9 @@ use pleach::domain::conversation::message::{Node, Role};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
 use pleach::domain::planning::what_if::{Figures, Moved, Way, WhatIf};
-use pleach::engine::api::{Answer, Event, Item, Replaying, Request};
+use pleach::engine::api::{
+    Answer, BranchRequest, CallRequest, Event, Item, PlanRequest, Replaying, Request, TurnRequest,
+};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -80,7 +82,7 @@ pub(super) fn found(words: &str) -> Arc<WhatIf> {
 }
 
 fn asked(request: &Request) -> bool {
-    matches!(request, Request::WhatIf { .. })
+    matches!(request, Request::Plan(PlanRequest::WhatIf { .. }))
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn other_ways_are_seen_and_one_is_taken() {
         stage
             .sent
             .iter()
-            .any(|(_, r)| matches!(r, Request::WhatIf { branch: MAIN, draft, .. } if &*draft.text == "Why twice?"))
+            .any(|(_, r)| matches!(r, Request::Plan(PlanRequest::WhatIf { branch: MAIN, draft, .. }) if &*draft.text == "Why twice?"))
     );
     pictures("whatif_loading", &mut stage);
     stage.reply(asked, Answer::WhatIf(found("Why does login fail after the refresh?")));
@@ -99,7 +101,7 @@ fn other_ways_are_seen_and_one_is_taken() {
     pictures("whatif", &mut stage);
     stage.press("enter");
     let overrides = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
-    let wanted = Request::Override { branch: MAIN, overrides };
+    let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
     assert!(stage.model.layers.is_empty());
 }
@@ -108,7 +110,9 @@ fn other_ways_are_seen_and_one_is_taken() {
 fn looking_at_other_ways_changes_nothing() {
     let mut stage = fixture::opened();
     stage.press("f7");
-    let overrides = |stage: &Stage| stage.sent.iter().filter(|(_, r)| matches!(r, Request::Override { .. })).count();
+    let overrides = |stage: &Stage| {
+        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Branch(BranchRequest::Override { .. }))).count()
+    };
     stage.press("enter");
     assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 1), "there is nothing to take yet");
     stage.reply(asked, Answer::WhatIf(found("x"))).press("enter");
@@ -167,12 +171,16 @@ fn a_call_made_again_stands_beside_the_stored_one() {
     stage.type_text("w");
     let plan = Arc::new(fixture::plan(&fixture::story()));
     let runs = Vec::new();
-    stage.reply(|r| matches!(r, Request::StoredPlan { .. }), Answer::StoredPlan { plan: plan.clone(), runs });
+    stage.reply(
+        |r| matches!(r, Request::Call(CallRequest::StoredPlan { .. })),
+        Answer::StoredPlan { plan: plan.clone(), runs },
+    );
     assert!(stage.screen(120, 35).contains("Make the call again without"));
     let atom = plan.rows.iter().find(|row| row.kind == RowKind::Turn).unwrap().atom;
     stage.press("down down down enter");
     let run = fixture::run_id(1).to_string();
-    let wanted = Request::Replay { run, profile: None, model: None, without: Some(Item::Atom(atom)) };
+    let wanted =
+        Request::Call(CallRequest::Replay { run, profile: None, model: None, without: Some(Item::Atom(atom)) });
     assert_eq!(*stage.last(), wanted);
     let (scratch, story) = (branch(50, "replay-1"), fixture::story());
     let made = Replaying {
@@ -182,17 +190,17 @@ fn a_call_made_again_stands_beside_the_stored_one() {
         exact: false,
         without: Some((atom, "Why does login fail after the refresh?".into())),
     };
-    stage.reply(|r| matches!(r, Request::Replay { .. }), Answer::Replaying(Box::new(made)));
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Replay { .. })), Answer::Replaying(Box::new(made)));
     opens(&mut stage, &scratch, "I cannot tell without");
     pictures("replay_coming", &mut stage);
     answered(&mut stage, &scratch, 40, "I cannot tell *without* what was said of the refresh.");
     pictures("replay", &mut stage);
     stage.press("m");
     let overrides = Overrides { mattered: vec![atom], ..Overrides::default() };
-    let wanted = Request::Override { branch: MAIN, overrides };
+    let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "it goes to the branch of the stored call");
     stage.press("x");
-    assert_eq!(*stage.last(), Request::PutAway { branches: vec![scratch.id] });
+    assert_eq!(*stage.last(), Request::Branch(BranchRequest::PutAway { branches: vec![scratch.id] }));
     assert!(stage.model.layers.is_empty());
 }
 
@@ -201,7 +209,7 @@ fn a_race_is_run_and_one_is_kept() {
     let mut stage = fixture::opened();
     for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
         stage.type_text(line).press("enter");
-        assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Race { .. })), "{line}");
+        assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Call(CallRequest::Race { .. }))), "{line}");
         assert_eq!(stage.model.composer.first_line(), line, "it can be mended");
         stage.press("ctrl-c");
     }
@@ -211,11 +219,16 @@ fn a_race_is_run_and_one_is_kept() {
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { model: Some("gpt-4.1".into()), policy: Some("window".into()), ..Overrides::default() },
     ];
-    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Race { branch: MAIN, arms: arms.clone(), limits }));
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| *r == Request::Call(CallRequest::Race { branch: MAIN, arms: arms.clone(), limits }))
+    );
     let made = [branch(60, "race-1"), branch(61, "race-2")];
-    stage.reply(|r| matches!(r, Request::Race { .. }), Answer::Race(made.to_vec()));
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.to_vec()));
     let of = |request: &Request| match request {
-        Request::Ask { branch, draft, .. } if &*draft.text == "Why does it fail?" => Some(*branch),
+        Request::Turn(TurnRequest::Ask { branch, draft, .. }) if &*draft.text == "Why does it fail?" => Some(*branch),
         _ => None,
     };
     let asks: Vec<BranchId> = stage.sent.iter().filter_map(|(_, request)| of(request)).collect();
@@ -229,6 +242,6 @@ fn a_race_is_run_and_one_is_kept() {
     answered(&mut stage, &made[1], 42, "It does not fail here. 日本語");
     pictures("race", &mut stage);
     stage.press("tab enter");
-    assert!(stage.sent.iter().any(|(_, r)| *r == Request::KeepOne { branch: made[1].id }));
-    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Switch { branch: made[1].id }));
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Call(CallRequest::KeepOne { branch: made[1].id })));
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Branch(BranchRequest::Switch { branch: made[1].id })));
 }

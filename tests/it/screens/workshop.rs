@@ -8,7 +8,9 @@ use pleach::config::policies;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::summary::versions::{Editing, Fault, Thing, ThingKind, Version};
-use pleach::engine::api::{Answer, Event, MemoryAct, Request, ThingAct};
+use pleach::engine::api::{
+    Answer, BranchRequest, Event, MemoryAct, MemoryRequest, PlanRequest, Request, SessionRequest, ThingAct,
+};
 use pleach::tui::msg::Msg;
 
 const PRESET: &str = "# What fits, the newest first.\nabout = \"The default.\"\nuser_cap = 32000\nwindow_turns = 0\n\n\
@@ -51,8 +53,9 @@ fn policies_there(own: Option<(&str, bool)>) -> Vec<Thing> {
 /// The last request that is no plan.
 fn asked(stage: &Stage) -> &Request {
     let found = stage.sent.iter().rev().map(|(_, request)| request);
-    let mut found =
-        found.filter(|request| !matches!(request, Request::Replan { .. } | Request::Thing(ThingAct::TryPolicy { .. })));
+    let mut found = found.filter(|request| {
+        !matches!(request, Request::Plan(PlanRequest::Replan { .. }) | Request::Thing(ThingAct::TryPolicy { .. }))
+    });
     found.next().unwrap()
 }
 
@@ -109,9 +112,12 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     let memory = thing(ThingKind::Memories, "0190", vec![version("version 1, confirmed", "The gate is", true, None)]);
     fill(&mut stage, ThingKind::Memories, vec![memory]);
     stage.press("e end").type_text(" green").press("ctrl-d");
-    let wanted = Request::Memory { id: "0190".into(), act: MemoryAct::Edit(Some("The gate is green".into()), None) };
+    let wanted = Request::Memory(MemoryRequest::Change {
+        id: "0190".into(),
+        act: MemoryAct::Edit(Some("The gate is green".into()), None),
+    });
     assert_eq!(*asked(&stage), wanted);
-    let saved = |request: &Request| matches!(request, Request::Memory { .. });
+    let saved = |request: &Request| matches!(request, Request::Memory(MemoryRequest::Change { .. }));
     let ticket = stage.sent.iter().rev().find(|(_, request)| saved(request)).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::user("That looks like a secret.")) });
     let screen = stage.screen(120, 35);
@@ -121,14 +127,17 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     stage.press("k ctrl-g");
     assert_eq!(stage.composed, ["The gate is green"]);
     stage.msg(Msg::Composed(Ok("The gate is red\n".into()))).press("ctrl-d");
-    stage.reply(|r| matches!(r, Request::Memory { .. }), Answer::Done("Edited a memory. u undoes it.".into()));
+    stage.reply(
+        |r| matches!(r, Request::Memory(MemoryRequest::Change { .. })),
+        Answer::Done("Edited a memory. u undoes it.".into()),
+    );
     assert_eq!(
         *asked(&stage),
         Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Memories }),
         "read again"
     );
     stage.press("u");
-    assert_eq!(*asked(&stage), Request::Undo, "a memory lives in the session");
+    assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo), "a memory lives in the session");
     stage.press("e").type_text("x").press("esc d");
     assert!(stage.screen(80, 24).contains("[Memories]"), "dropped on a word");
     stage.press("e esc");
@@ -187,11 +196,11 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     assert!(stage.screen(120, 35).contains("version 1"));
     stage.press("l a");
     let overrides = Overrides { policy: Some("lean".into()), ..Overrides::default() };
-    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Override { branch: MAIN, overrides: overrides.clone() }));
+    assert!(stage.sent.iter().any(|(_, r)| *r == Request::Branch(BranchRequest::Override { branch: MAIN, overrides: overrides.clone() })));
     fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, true))));
     stage.press("u");
-    assert_eq!(*asked(&stage), Request::Undo, "taking it is undone first");
-    stage.reply(|r| matches!(r, Request::Undo), Answer::Done("Undone.".into()));
+    assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo), "taking it is undone first");
+    stage.reply(|r| matches!(r, Request::Session(SessionRequest::Undo)), Answer::Done("Undone.".into()));
     fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, false))));
     stage.press("u");
     assert_eq!(

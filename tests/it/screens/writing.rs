@@ -7,7 +7,9 @@ use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::code::symbols::{Kind, Named, Sourced};
 use pleach::domain::conversation::message::Role;
-use pleach::engine::api::{Answer, CodeAct, Event, FileAct, FileList, Request};
+use pleach::engine::api::{
+    Answer, BranchRequest, CodeAct, Event, FileAct, FileList, Request, SessionRequest, ToolRequest, TurnRequest,
+};
 use pleach::tui::chat::model::queue::Standing;
 use pleach::tui::msg::Msg;
 use pleach::tui::theme::{Ink, Theme};
@@ -79,14 +81,14 @@ fn parts_of_a_message_are_copied() {
     stage.press("Y").type_text("turn").press("enter");
     assert!(stage.copied[2].starts_with("## you\n\nExplain the fault, with code.\n\n## gpt-4.1-mini\n\n## What"));
     stage.press("Y").type_text("branch").press("enter");
-    assert!(matches!(stage.last(), Request::Markdown { branch: MAIN }));
-    stage.reply(|r| matches!(r, Request::Markdown { .. }), Answer::Text("# all".into()));
+    assert!(matches!(stage.last(), Request::Session(SessionRequest::Markdown { branch: MAIN })));
+    stage.reply(|r| matches!(r, Request::Session(SessionRequest::Markdown { .. })), Answer::Text("# all".into()));
     assert_eq!(stage.copied[3], "# all");
 }
 
 fn asks(stage: &Stage) -> Vec<String> {
     let texts = stage.sent.iter().filter_map(|(_, request)| match request {
-        Request::Ask { draft, .. } => Some(draft.text.to_string()),
+        Request::Turn(TurnRequest::Ask { draft, .. }) => Some(draft.text.to_string()),
         _ => None,
     });
     texts.collect()
@@ -125,12 +127,12 @@ fn messages_wait_in_line_and_go_one_after_another() {
     closed(&mut stage, None);
     assert_eq!(asks(&stage), ["first"]);
     assert!(stage.screen(100, 30).contains("sending 1: first"));
-    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(8) });
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(8) });
     stage.event(Event::TurnOpened { branch: MAIN, text: "first".into(), after: None });
     assert!(stage.screen(100, 30).contains("queued 1: second"));
     closed(&mut stage, None);
     assert_eq!(asks(&stage), ["first", "second"]);
-    stage.reply(|r| matches!(r, Request::Ask { .. }), Answer::Asked { run: run_id(9) });
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(9) });
     assert!(stage.model.queue.of(MAIN).is_empty());
 }
 
@@ -178,7 +180,7 @@ fn what_waits_is_kept_over_a_restart() {
     let mut stage = answering();
     stage.type_text("one").press("enter").type_text("two").wait(2_000);
     let kept = stage.sent.iter().rev().find_map(|(_, request)| match request {
-        Request::KeepDraft { text, .. } => Some(text.to_string()),
+        Request::Branch(BranchRequest::KeepDraft { text, .. }) => Some(text.to_string()),
         _ => None,
     });
     assert_eq!(kept.as_deref(), Some("one\n\ntwo"));
@@ -189,7 +191,7 @@ fn a_message_in_line_that_is_refused_is_held() {
     let mut stage = answering();
     stage.type_text("next").press("enter");
     closed(&mut stage, None);
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "It does not fit.")) });
     assert_eq!(stage.model.queue.of(MAIN)[0].standing, Standing::Held);
     assert!(stage.screen(100, 30).contains("was not sent: It does not fit."));
@@ -203,16 +205,19 @@ fn files(paths: &[&str], note: &str) -> Answer {
 fn a_file_is_named_and_goes_with_the_message() {
     let mut stage = fixture::opened();
     stage.type_text("why does @au");
-    assert!(matches!(stage.last(), Request::Files(FileAct::Find { query, .. }) if query == "au"));
-    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/auth.rs", "docs/audit.md"], ""));
+    assert!(matches!(stage.last(), Request::Tool(ToolRequest::Files(FileAct::Find { query, .. })) if query == "au"));
+    stage.reply(
+        |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))),
+        files(&["src/auth.rs", "docs/audit.md"], ""),
+    );
     let screen = stage.screen(100, 30);
     assert!(screen.contains("@auth.rs  src") && screen.contains("@audit.md  docs"), "{screen}");
     pictures("names", &mut stage);
     stage.press("down up enter");
     assert_eq!(stage.model.composer.first_line(), "why does @src/auth.rs ");
-    assert!(matches!(stage.last(), Request::Files(FileAct::Read { path }) if path == "src/auth.rs"));
+    assert!(matches!(stage.last(), Request::Tool(ToolRequest::Files(FileAct::Read { path })) if path == "src/auth.rs"));
     stage.reply(
-        |r| matches!(r, Request::Files(FileAct::Read { .. })),
+        |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. }))),
         Answer::Attached { text: "fn a() {}\n".into(), masked: 1 },
     );
     let screen = stage.screen(200, 30);
@@ -226,39 +231,43 @@ fn a_file_is_named_and_goes_with_the_message() {
 fn a_name_that_is_typed_whole_goes_with_the_message() {
     let mut stage = fixture::opened();
     stage.type_text("see @src/auth.rs, then");
-    let find = |r: &Request| matches!(r, Request::Files(FileAct::Find { query, .. }) if query == "src/auth.rs");
+    let find = |r: &Request| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { query, .. })) if query == "src/auth.rs");
     stage.reply(find, files(&["src/auth.rs", "src/auth.rs.bak"], ""));
-    assert!(matches!(stage.last(), Request::Files(FileAct::Read { path }) if path == "src/auth.rs"));
+    assert!(matches!(stage.last(), Request::Tool(ToolRequest::Files(FileAct::Read { path })) if path == "src/auth.rs"));
     stage.reply(
-        |r| matches!(r, Request::Files(FileAct::Read { .. })),
+        |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. }))),
         Answer::Attached { text: "fn a() {}\n".into(), masked: 0 },
     );
     assert!(stage.screen(200, 30).contains("with src/auth.rs 10 bytes"));
     assert_eq!(stage.model.composer.first_line(), "see @src/auth.rs, then");
     // What brings something already is not asked for again, nor is what is nothing: that is said once it looks like a path.
     let reads = |stage: &super::Stage| {
-        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Files(FileAct::Read { .. }))).count()
+        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. })))).count()
     };
     stage.press("ctrl-left ctrl-left").press("end");
     stage.type_text(" @src/gone.rs and @somebody (");
     for query in ["src/gone.rs", "somebody"] {
-        let find = |r: &Request| matches!(r, Request::Files(FileAct::Find { query: q, .. }) if q == query);
+        let find =
+            |r: &Request| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { query: q, .. })) if q == query);
         stage.reply(find, files(&["src/other.rs"], ""));
     }
     assert!(stage.screen(200, 30).contains("No file here is called src/gone.rs; only its name is in the message."));
     assert_eq!(reads(&stage), 1);
     stage.type_text("@Hive::fly)  ");
-    let names =
-        |r: &Request| matches!(r, Request::Code { act: CodeAct::Names { typed, .. }, .. } if typed == "Hive::fly");
+    let names = |r: &Request| matches!(r, Request::Tool(ToolRequest::Code { act: CodeAct::Names { typed, .. }, .. }) if typed == "Hive::fly");
     stage.reply(names, Answer::Symbols(vec![symbol("src/hive.rs", "Hive::fly", Kind::Method, (6, 8))]));
-    assert!(matches!(stage.last(), Request::Code { act: CodeAct::Source(of), .. } if of.short == "Hive::fly"));
+    assert!(
+        matches!(stage.last(), Request::Tool(ToolRequest::Code { act: CodeAct::Source(of), .. }) if of.short == "Hive::fly")
+    );
     // The list was closed: then it is only a word.
     let before = stage.sent.len();
     stage.type_text("@src/x.rs");
-    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/x.rs"], ""));
+    stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))), files(&["src/x.rs"], ""));
     stage.press("esc").type_text(" ");
-    let sources =
-        stage.sent[before..].iter().filter(|(_, r)| matches!(r, Request::Files(FileAct::Find { .. }))).count();
+    let sources = stage.sent[before..]
+        .iter()
+        .filter(|(_, r)| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))))
+        .count();
     assert_eq!(sources, "@src/x.rs".len(), "one look for each letter, and none for the space");
 }
 
@@ -266,25 +275,34 @@ fn a_name_that_is_typed_whole_goes_with_the_message() {
 fn the_list_of_names_gives_way() {
     let mut stage = fixture::opened();
     stage.type_text("@x");
-    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["x.rs"], ""));
+    stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))), files(&["x.rs"], ""));
     stage.press("esc").press("enter");
     assert_eq!(asks(&stage), ["@x"], "closed, Enter sends");
     let mut stage = fixture::opened();
     stage.type_text("@x");
-    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&[], "This folder is not trusted."));
+    stage.reply(
+        |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))),
+        files(&[], "This folder is not trusted."),
+    );
     assert!(stage.screen(100, 30).contains("not trusted"));
     stage.press("enter");
     assert_eq!(asks(&stage), ["@x"], "nothing to take");
     let mut stage = fixture::opened();
     stage.type_text("mail me@x.org");
     assert!(
-        !stage.sent.iter().any(|(_, r)| matches!(r, Request::Files(FileAct::Find { .. }))),
+        !stage.sent.iter().any(|(_, r)| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. })))),
         "no name begins inside a word"
     );
     stage.type_text(" @big");
-    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["big.json"], ""));
+    stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))), files(&["big.json"], ""));
     stage.press("tab");
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Files(FileAct::Read { .. }))).unwrap().0;
+    let ticket = stage
+        .sent
+        .iter()
+        .rev()
+        .find(|(_, r)| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. }))))
+        .unwrap()
+        .0;
     stage.event(Event::Answer {
         ticket,
         result: Err(Failure::user("big.json has 4,200,000 bytes, more than 200,000.")),
@@ -323,9 +341,11 @@ fn a_symbol_is_named_and_its_source_goes_with_the_message() {
             (120, 180),
         ),
     ];
-    let names =
-        |r: &Request| matches!(r, Request::Code { root: None, act: CodeAct::Names { typed, .. } } if typed == "se");
-    stage.reply(|r| matches!(r, Request::Files(FileAct::Find { .. })), files(&["src/session.rs", "docs/setup.md"], ""));
+    let names = |r: &Request| matches!(r, Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Names { typed, .. } }) if typed == "se");
+    stage.reply(
+        |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))),
+        files(&["src/session.rs", "docs/setup.md"], ""),
+    );
     stage.reply(names, Answer::Symbols(symbols.clone()));
     let screen = stage.screen(100, 30);
     assert!(
@@ -337,8 +357,7 @@ fn a_symbol_is_named_and_its_source_goes_with_the_message() {
     stage.press("down down enter");
     assert_eq!(stage.model.composer.first_line(), "why does @Client::send ");
     let source = Sourced { named: symbols[0].clone(), text: "pub fn send(&self) {}\n".into(), masked: 0 };
-    let read =
-        |r: &Request| matches!(r, Request::Code { act: CodeAct::Source(symbol), .. } if symbol.short == "Client::send");
+    let read = |r: &Request| matches!(r, Request::Tool(ToolRequest::Code { act: CodeAct::Source(symbol), .. }) if symbol.short == "Client::send");
     stage.reply(read, Answer::Source(Box::new(source)));
     let screen = stage.screen(200, 30);
     assert!(screen.contains("src/net/client.rs, lines 6 to 8 (Client::send) 22 bytes"), "{screen}");
@@ -353,7 +372,7 @@ fn the_focus_is_typed_shown_and_taken_off() {
     stage.press("ctrl-x F").type_text("@src/net, Client").press("enter");
     let kept = |stage: &Stage| {
         let found = stage.sent.iter().rev().find_map(|(_, request)| match request {
-            Request::Override { branch, overrides } => Some((*branch, overrides.clone())),
+            Request::Branch(BranchRequest::Override { branch, overrides }) => Some((*branch, overrides.clone())),
             _ => None,
         });
         found.unwrap()
@@ -377,7 +396,8 @@ fn a_message_waits_for_another_program() {
     for taken_back in [false, true] {
         let mut stage = fixture::opened();
         stage.type_text("hello").wait(100).press("enter");
-        let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Ask { .. })).unwrap().0;
+        let ticket =
+            stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
         let what = "Somebody else is asking on main: the command line of process 7, since 2026-11-22 10:00:00.";
         stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, what)) });
         assert!(stage.screen(140, 30).contains("Somebody else is asking on main"), "who asks is said");
@@ -387,8 +407,8 @@ fn a_message_waits_for_another_program() {
         if taken_back {
             stage.press("alt-q");
         }
-        stage.reply(|r| matches!(r, Request::Turn(_, true)), Answer::Done(String::new()));
-        let given_back = stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(_, false)));
+        stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Claim(_))), Answer::Done(String::new()));
+        let given_back = stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::GiveBackClaim(_))));
         assert_eq!((asks(&stage).len(), given_back), if taken_back { (1, true) } else { (2, false) });
     }
 }
@@ -398,7 +418,7 @@ fn a_message_waits_for_another_program() {
 fn quitting_without_room_asks_first() {
     let mut stage = answering();
     stage.type_text("half a thought").wait(2_000);
-    stage.reply(|r| matches!(r, Request::KeepDraft { .. }), Answer::Done(String::new()));
+    stage.reply(|r| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. })), Answer::Done(String::new()));
     stage.event(Event::Room(Some("The store cannot be written (no room).".into())));
     assert!(stage.screen(100, 30).contains("The store cannot be written"));
     stage.press("ctrl-x q");
@@ -407,13 +427,17 @@ fn quitting_without_room_asks_first() {
     assert!(screen.contains("the answer on main: 5 words (assistant)"), "{screen}");
     assert!(!screen.contains("what you wrote"), "the store has the draft: {screen}");
     stage.press("n").type_text(" more").wait(2_000);
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::KeepDraft { .. })).unwrap().0;
+    let ticket =
+        stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store cannot grow.")) });
-    let tries = |stage: &Stage| stage.sent.iter().filter(|(_, r)| matches!(r, Request::KeepDraft { .. })).count();
+    let tries = |stage: &Stage| {
+        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).count()
+    };
     let before = tries(&stage);
     stage.wait(2_000);
     assert_eq!(tries(&stage), before + 1, "a draft that was refused is tried again");
-    let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::KeepDraft { .. })).unwrap().0;
+    let ticket =
+        stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store cannot grow.")) });
     stage.press("ctrl-x q s").type_text("x").press("enter");
     let file = stage.kept.last().unwrap().clone();

@@ -15,7 +15,10 @@ use pleach::domain::code::settings::Orienting;
 use pleach::domain::planning::plan::ContextPlan;
 use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
-use pleach::engine::api::{Answer, Door, Draft, DraftKind, Event, Events, Planned, Request, SessionView, Ticket};
+use pleach::engine::api::{
+    Answer, CallRequest, Door, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, SessionRequest,
+    SessionView, Ticket, TurnRequest,
+};
 use pleach::engine::startup::setup::{ProjectSetup, Prompts, Servers, Setup};
 use pleach::engine::{Engine, EngineDoor};
 use pleach::llm::openai::{OpenAi, Timing};
@@ -430,7 +433,7 @@ impl Client {
 
     /// Makes a session; gives its only branch.
     pub(crate) fn session(&mut self) -> BranchId {
-        match self.must(Request::NewSession { title: "test".into() }) {
+        match self.must(Request::Session(SessionRequest::New { title: "test".into() })) {
             Answer::Opened(view) => view.current,
             other => panic!("{other:?}"),
         }
@@ -438,7 +441,7 @@ impl Client {
 
     /// Opens the last session.
     pub(crate) fn open(&mut self) -> Arc<SessionView> {
-        match self.must(Request::OpenSession { session: None, branch: None, create: false }) {
+        match self.must(Request::Session(SessionRequest::Open { session: None, branch: None, create: false })) {
             Answer::Opened(view) => view,
             other => panic!("{other:?}"),
         }
@@ -447,7 +450,7 @@ impl Client {
     /// Solves a draft.
     pub(crate) fn plan(&mut self, branch: BranchId, draft: &Draft) -> Result<Planned, Failure> {
         let generation = self.next + 1;
-        match self.ask(Request::Replan { branch, generation, draft: draft.clone() })? {
+        match self.ask(Request::Plan(PlanRequest::Replan { branch, generation, draft: draft.clone() }))? {
             Answer::Planned(planned) => Ok(planned),
             other => panic!("{other:?}"),
         }
@@ -471,7 +474,7 @@ impl Client {
 
     /// Sends without a drawn plan; the run is open when it returns.
     pub(crate) fn send(&mut self, branch: BranchId, draft: &Draft) -> Result<RunId, Failure> {
-        match self.ask(Request::Ask { branch, draft: draft.clone(), plan: None })? {
+        match self.ask(Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None }))? {
             Answer::Asked { run } => Ok(run),
             other => panic!("{other:?}"),
         }
@@ -500,7 +503,7 @@ impl Client {
 
     /// All calls of the session.
     pub(crate) fn runs(&mut self) -> Vec<RunCard> {
-        match self.must(Request::Runs) {
+        match self.must(Request::Call(CallRequest::List)) {
             Answer::Runs(runs) => runs,
             other => panic!("{other:?}"),
         }
@@ -508,7 +511,7 @@ impl Client {
 
     /// Digest of a stored call, rendered again.
     pub(crate) fn replay(&mut self, run: &RunCard) -> Result<Hash, Failure> {
-        match self.ask(Request::ReplayDryRun { run: run.id.to_string() })? {
+        match self.ask(Request::Call(CallRequest::ReplayDryRun { run: run.id.to_string() }))? {
             Answer::Replayed { digest, .. } => Ok(digest),
             other => panic!("{other:?}"),
         }

@@ -7,7 +7,7 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{End, Role};
 use crate::domain::tool::cards::ToolCost;
-use crate::engine::api::{Act, Item, Request, ServerAct};
+use crate::engine::api::{Act, BranchRequest, Item, Request, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
@@ -52,7 +52,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
         model.status.say(Weight::Notice, "Nothing is selected on which this could act.", model.now);
         return;
     }
-    send(model, Request::Mark { branch, items, act }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
     model.plan.hurry(model.now);
 }
 
@@ -68,7 +68,7 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
         return model.status.say(Weight::Notice, words, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
-    send(model, Request::Servers(Some(branch), act), Pending::ToolAct, out);
+    send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::ToolAct, out);
     model.plan.hurry(model.now);
 }
 
@@ -140,7 +140,12 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
         _ => None,
     };
     crate::tui::screens::search::update::leave_here(model);
-    send(model, Request::Fork { branch, at, name: None, switch: true }, Pending::Fork(None), out);
+    send(
+        model,
+        Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: true }),
+        Pending::Fork(None),
+        out,
+    );
 }
 
 /// Puts the text of the selected message of the person into the composer.
@@ -160,7 +165,9 @@ pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     };
     let found = if model.layers.is_empty() { from_here() } else { from_overlay };
     match found {
-        Some(id) => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::EditText(id), out)),
+        Some(id) => {
+            send(model, Request::Session(SessionRequest::Bodies { nodes: vec![id] }), Pending::EditText(id), out);
+        }
         None => model.status.say(Weight::Notice, "Only your own messages can be edited.", model.now),
     }
 }
@@ -199,7 +206,7 @@ pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     let node = at.map(|at| session.tree.head(model.conversation.path[at]).id).or_else(|| selected_node(model));
     let Some(node) = node else { return };
     let pending = at.map_or(Pending::Act, Pending::Sibling);
-    send(model, Request::Sibling { branch, node, step }, pending, out);
+    send(model, Request::Branch(BranchRequest::Sibling { branch, node, step }), pending, out);
 }
 
 /// Another version is shown: it is selected, and it is said which one it is.
@@ -248,6 +255,8 @@ fn copy_node(model: &mut Model, node: Option<NodeId>, out: &mut Vec<Cmd>) {
     let Some(id) = node else { return };
     match model.bodies.get(id) {
         Some(node) => out.push(Cmd::Copy(node.content.words())),
-        None => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::CopyText(id), out)),
+        None => {
+            send(model, Request::Session(SessionRequest::Bodies { nodes: vec![id] }), Pending::CopyText(id), out);
+        }
     }
 }

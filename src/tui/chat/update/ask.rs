@@ -10,7 +10,9 @@ use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::mode::{Mode, SearchWish};
 use crate::domain::planning::policy::Layout;
 use crate::domain::summary::draft::Compacting;
-use crate::engine::api::{Act, Item, ProgramRequest, Request, TaskAct};
+use crate::engine::api::{
+    Act, BranchRequest, Item, PlanRequest, ProgramRequest, Request, SessionRequest, TaskAct, TurnRequest,
+};
 use crate::tui::chat::model::composer::{Draft, DraftKind};
 use crate::tui::chat::model::slash::{self, Typed};
 use crate::tui::model::panes::Shape;
@@ -37,7 +39,7 @@ pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     model.plan.asked = Some((branch, draft.clone()));
     model.pending.retain(|_, what_for| *what_for != Pending::Replan);
     let generation = model.plan.generation;
-    send(model, Request::Replan { branch, generation, draft: wire(&draft) }, Pending::Replan, out);
+    send(model, Request::Plan(PlanRequest::Replan { branch, generation, draft: wire(&draft) }), Pending::Replan, out);
 }
 
 /// Enter: sends exactly the plan on the screen, or a command.
@@ -143,7 +145,7 @@ pub(crate) fn ask(
     out: &mut Vec<Cmd>,
 ) {
     model.conversation.failed.remove(&branch);
-    let request = Request::Ask { branch, draft: wire(&draft), plan };
+    let request = Request::Turn(TurnRequest::Ask { branch, draft: wire(&draft), plan });
     let since = model.now;
     send(model, request, Pending::Ask { branch, draft, since, told: false }, out);
 }
@@ -262,26 +264,38 @@ fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>
 fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out: &mut Vec<Cmd>) {
     let given = (!words.is_empty()).then(|| words.to_owned());
     match (name, given) {
-        ("rename", Some(name)) => drop(send(model, Request::RenameBranch { branch, name }, Pending::Act, out)),
+        ("rename", Some(name)) => {
+            send(model, Request::Branch(BranchRequest::Rename { branch, name }), Pending::Act, out);
+        }
         ("rename", None) => branches::rename_prompt(model, branch),
         ("title", Some(title)) => {
             let session = model.session.as_ref().map(|session| session.card.id.to_string());
-            send(model, Request::RenameSession { session, title: Some(title) }, Pending::Act, out);
+            send(model, Request::Session(SessionRequest::Rename { session, title: Some(title) }), Pending::Act, out);
         }
         ("retitle", _) => {
             let session = model.session.as_ref().map(|session| session.card.id.to_string());
-            send(model, Request::RenameSession { session, title: None }, Pending::Act, out);
+            send(model, Request::Session(SessionRequest::Rename { session, title: None }), Pending::Act, out);
         }
         ("title", None) => branches::title_prompt(model),
         ("fork", name) => {
-            send(model, Request::Fork { branch, at: None, name, switch: true }, Pending::Fork(None), out);
+            send(
+                model,
+                Request::Branch(BranchRequest::Fork { branch, at: None, name, switch: true }),
+                Pending::Fork(None),
+                out,
+            );
         }
         ("new", title) => {
-            send(model, Request::NewSession { title: title.unwrap_or_default() }, Pending::Open, out);
+            send(model, Request::Session(SessionRequest::New { title: title.unwrap_or_default() }), Pending::Open, out);
         }
         ("note", Some(text)) => {
             let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
-            send(model, Request::Mark { branch, items: vec![Item::Note(text)], act }, Pending::Act, out);
+            send(
+                model,
+                Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Note(text)], act }),
+                Pending::Act,
+                out,
+            );
             model.plan.touch(model.now);
         }
         ("note", None) => wrong(model, "/note wants the words to pin."),
@@ -294,7 +308,7 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
             model.status.say(Weight::Notice, text, model.now);
         }
         ("task", Some(words)) => {
-            send(model, Request::Task { branch, act: task_act(&words) }, Pending::Act, out);
+            send(model, Request::Branch(BranchRequest::Task { branch, act: task_act(&words) }), Pending::Act, out);
             model.plan.touch(model.now);
         }
         ("remember", Some(text)) => crate::tui::screens::memories::update::remember(model, &text, out),

@@ -3,7 +3,7 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::engine::api::Request;
+use crate::engine::api::{BranchRequest, Request};
 use crate::tui::model::layer::{Layer, Prompt, Purpose};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
@@ -19,7 +19,7 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
     }
     let Some(branch) = session.find(id).cloned() else { return };
     stand_on(model, branch);
-    send(model, Request::Switch { branch: id }, Pending::Switch, out);
+    send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Switch, out);
 }
 
 /// Stands on a branch, here only.
@@ -50,7 +50,7 @@ pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut V
             known.overrides = overrides.clone();
         }
     }
-    send(model, Request::Override { branch, overrides }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::Override { branch, overrides }), Pending::Act, out);
     model.plan.hurry(model.now);
 }
 
@@ -117,5 +117,5 @@ pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
         model.status.say(Weight::Trouble, text, model.now);
         return;
     }
-    send(model, Request::ArchiveBranch { branch: id, archived }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::Archive { branch: id, archived }), Pending::Act, out);
 }

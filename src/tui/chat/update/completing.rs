@@ -4,7 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::Named;
-use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request};
+use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request, ToolRequest};
 use crate::tui::chat::model::complete::{Item, Popup, Source, mention};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
@@ -39,9 +39,14 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
             popup.fill(Source::Symbols, Vec::new());
         } else {
             let act = CodeAct::Names { typed: word.clone(), most: MOST };
-            popup.symbols = send(model, Request::Code { root: None, act }, Pending::Complete(Source::Symbols), out);
+            popup.symbols = send(
+                model,
+                Request::Tool(ToolRequest::Code { root: None, act }),
+                Pending::Complete(Source::Symbols),
+                out,
+            );
         }
-        let request = Request::Files(FileAct::Find { query: word, limit: MOST });
+        let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MOST }));
         popup.ticket = send(model, request, Pending::Complete(Source::Files), out);
     }
     model.popup = Some(popup);
@@ -59,8 +64,8 @@ fn typed(model: &mut Model, popup: &Popup, out: &mut Vec<Cmd>) {
         return;
     }
     let act = CodeAct::Names { typed: name.to_owned(), most: MOST };
-    send(model, Request::Code { root: None, act }, Pending::Typed(name.to_owned()), out);
-    let request = Request::Files(FileAct::Find { query: name.to_owned(), limit: MOST });
+    send(model, Request::Tool(ToolRequest::Code { root: None, act }), Pending::Typed(name.to_owned()), out);
+    let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MOST }));
     send(model, request, Pending::Typed(name.to_owned()), out);
 }
 
@@ -68,7 +73,7 @@ fn typed(model: &mut Model, popup: &Popup, out: &mut Vec<Cmd>) {
 pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut Vec<Cmd>) {
     let (request, place) = match answer {
         Answer::Files(list) if list.paths.contains(&name) => {
-            (Request::Files(FileAct::Read { path: name.clone() }), name.clone())
+            (Request::Tool(ToolRequest::Files(FileAct::Read { path: name.clone() })), name.clone())
         }
         Answer::Files(list) => {
             if name.contains('/') && list.note.is_empty() {
@@ -81,7 +86,7 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
             let mut same = symbols.into_iter().filter(|symbol| symbol.short == name);
             let (Some(named), None) = (same.next(), same.next()) else { return };
             let place = named.place();
-            (Request::Code { root: None, act: CodeAct::Source(Box::new(named)) }, place)
+            (Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(Box::new(named)) }), place)
         }
         _ => return,
     };
@@ -134,10 +139,10 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     model.composer.put_name(typed, &item.name);
     model.plan.touch(model.now);
     let (request, place) = match item.symbol {
-        None => (Request::Files(FileAct::Read { path: item.name.clone() }), item.name.clone()),
+        None => (Request::Tool(ToolRequest::Files(FileAct::Read { path: item.name.clone() })), item.name.clone()),
         Some(named) => {
             let place = named.place();
-            (Request::Code { root: None, act: CodeAct::Source(named) }, place)
+            (Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(named) }), place)
         }
     };
     send(model, request, Pending::Attach { name: item.name, place }, out);

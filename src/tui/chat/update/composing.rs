@@ -6,7 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::{Node, Role};
-use crate::engine::api::Request;
+use crate::engine::api::{BranchRequest, Request, SessionRequest};
 use crate::tui::chat::model::composer::{self, DraftKind, Keep};
 use crate::tui::model::layer::{Edited, Layer};
 use crate::tui::model::status::Weight;
@@ -69,7 +69,7 @@ fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>
     model.keep.due = None;
     let stored = if text.len() > LONGEST { Arc::from("") } else { text.clone() };
     model.composer.was_kept(branch, text);
-    send(model, Request::KeepDraft { branch, text: stored }, Pending::Kept, out);
+    send(model, Request::Branch(BranchRequest::KeepDraft { branch, text: stored }), Pending::Kept, out);
 }
 
 /// Asks for earlier messages of the path, once a session. False when they were asked for already.
@@ -86,7 +86,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     if nodes.is_empty() {
         return false;
     }
-    send(model, Request::Bodies { nodes }, Pending::Earlier(id), out);
+    send(model, Request::Session(SessionRequest::Bodies { nodes }), Pending::Earlier(id), out);
     true
 }
 

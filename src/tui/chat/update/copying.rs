@@ -5,7 +5,7 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::message::{End, Node, Role};
 use crate::domain::conversation::state;
-use crate::engine::api::Request;
+use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::model::excerpts::code_blocks;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
@@ -25,7 +25,9 @@ pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
     let id = session.tree.head(slot).id;
     match model.bodies.get(id).cloned() {
         Some(node) => show(model, &node),
-        None => drop(send(model, Request::Bodies { nodes: vec![id] }, Pending::CopyMenu(id), out)),
+        None => {
+            send(model, Request::Session(SessionRequest::Bodies { nodes: vec![id] }), Pending::CopyMenu(id), out);
+        }
     }
 }
 
@@ -74,7 +76,7 @@ pub(crate) fn turn(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     let first = (0..=here).rev().find(|at| head(*at).role == Role::User).unwrap_or(here);
     let after = (here + 1..path.len()).find(|at| head(*at).role == Role::User).unwrap_or(path.len());
     let nodes: Vec<NodeId> = (first..after).map(|at| head(at).id).collect();
-    send(model, Request::Bodies { nodes: nodes.clone() }, Pending::CopyTurn(nodes), out);
+    send(model, Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }), Pending::CopyTurn(nodes), out);
 }
 
 /// Messages as one Markdown text, in this order.
@@ -99,6 +101,6 @@ pub(crate) fn joined(order: &[NodeId], nodes: &[Arc<Node>]) -> String {
 /// Copies the branch that is stood on.
 pub(crate) fn branch(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::Markdown { branch }, Pending::CopyAll, out);
+        send(model, Request::Session(SessionRequest::Markdown { branch }), Pending::CopyAll, out);
     }
 }

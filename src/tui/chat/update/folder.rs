@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
-use crate::engine::api::{FolderAct, Request};
+use crate::engine::api::{FolderAct, Request, ToolRequest};
 use crate::tui::model::layer::{Act, Layer, Question, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
@@ -12,7 +12,7 @@ use crate::tui::update::send;
 
 /// Asks how the file stands.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    send(model, Request::FolderSettings(FolderAct::Show), Pending::FolderSettings, out);
+    send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)), Pending::FolderSettings, out);
 }
 
 /// How it stands: every change stands in the question whole or, where there is no room, in a text that is read first.
@@ -56,7 +56,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
 
 /// What a person said to it.
 pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
-    send(model, Request::FolderSettings(FolderAct::Say { digest, yes }), Pending::Act, out);
+    send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes })), Pending::Act, out);
     model.plan.hurry(model.now);
 }
 

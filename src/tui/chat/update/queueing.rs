@@ -4,7 +4,7 @@
 use super::{ask, composing};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::engine::api::{Answer, Request};
+use crate::engine::api::{Answer, BranchRequest, Request, TurnRequest};
 use crate::tui::chat::model::composer::{Draft, DraftKind};
 use crate::tui::model::layer::{Act, Layer, Question};
 use crate::tui::model::status::Weight;
@@ -33,7 +33,7 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     model.composer.sent(&draft.text);
     model.queue.push(branch, draft);
     model.plan.touch(model.now);
-    crate::tui::update::send(model, Request::Turn(branch, true), Pending::Turn(branch), out);
+    crate::tui::update::send(model, Request::Turn(TurnRequest::Claim(branch)), Pending::Turn(branch), out);
 }
 
 /// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
@@ -41,7 +41,7 @@ pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
     match result {
         Ok(_) => {
             if !next(model, branch, false, out) {
-                crate::tui::update::send(model, Request::Turn(branch, false), Pending::Kept, out);
+                crate::tui::update::send(model, Request::Turn(TurnRequest::GiveBackClaim(branch)), Pending::Kept, out);
             }
         }
         Err(why) => {
@@ -149,7 +149,12 @@ fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
         let text = composing::unsent(model, branch, &model.composer.left_on(branch));
         if !model.composer.is_kept(branch, &text) {
             model.composer.was_kept(branch, text.clone());
-            crate::tui::update::send(model, Request::KeepDraft { branch, text }, Pending::Kept, out);
+            crate::tui::update::send(
+                model,
+                Request::Branch(BranchRequest::KeepDraft { branch, text }),
+                Pending::Kept,
+                out,
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::acts;
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{Item, Request, TagAct};
+use crate::engine::api::{BranchRequest, Item, Request, TagAct};
 use crate::tui::model::layer::{Layer, Prompt, Purpose};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
@@ -35,7 +35,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
 /// Puts a name or a star on a message.
 pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    send(model, Request::Tag { branch, item: Item::Message(node), act }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::Tag { branch, item: Item::Message(node), act }), Pending::Act, out);
 }
 
 /// The message that is meant: the selected one, of a branch the one where it stands; else the last.

@@ -6,7 +6,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::tool::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Verdict};
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::AgainState;
-use crate::engine::api::{Request, RuleAct, TraceAct};
+use crate::engine::api::{Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::{ASKING, Weight};
 use crate::tui::model::{Action, Model, Pending};
@@ -51,7 +51,7 @@ pub(crate) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) 
 pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::AnswerTool => open(model),
-        Action::Rules => drop(send(model, Request::Rule(RuleAct::List), Pending::Rules, out)),
+        Action::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
         _ => decide(model, run, out),
     }
 }
@@ -125,8 +125,8 @@ pub(crate) fn give(
 ) {
     model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
     let request = match index {
-        BESIDE => Request::Traces(TraceAct::Word { consent, always }),
-        _ => Request::Consent { branch, index, consent, always },
+        BESIDE => Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always })),
+        _ => Request::Turn(TurnRequest::Consent { branch, index, consent, always }),
     };
     send(model, request, Pending::Act, out);
 }
@@ -199,6 +199,6 @@ pub(crate) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
 pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Picker(picker)) = model.layers.last() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
-    send(model, Request::Rule(RuleAct::Set { scope, rule, on: false }), Pending::Act, out);
-    send(model, Request::Rule(RuleAct::List), Pending::Rules, out);
+    send(model, Request::Tool(ToolRequest::Rule(RuleAct::Set { scope, rule, on: false })), Pending::Act, out);
+    send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out);
 }

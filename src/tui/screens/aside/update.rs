@@ -3,7 +3,7 @@
 
 use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
-use crate::engine::api::{Answer, AsideView, Request};
+use crate::engine::api::{Answer, AsideView, Request, TurnRequest};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
@@ -18,7 +18,7 @@ pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
         return model.status.say(Weight::Trouble, text, model.now);
     }
     leave(model, out);
-    let ticket = send(model, Request::Aside { branch, text: words.into() }, Pending::Aside, out);
+    let ticket = send(model, Request::Turn(TurnRequest::Aside { branch, text: words.into() }), Pending::Aside, out);
     model.layers.push(Layer::Aside(Box::new(AsidePane::new(branch, words, ticket))));
 }
 
@@ -39,7 +39,9 @@ pub(crate) fn asked(model: &mut Model, ticket: u64, result: Result<Answer, Failu
             }
         }
         // It was left before its call was made.
-        Ok(Answer::Asked { run }) => drop(send(model, Request::DropAside { run }, Pending::Kept, out)),
+        Ok(Answer::Asked { run }) => {
+            send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Kept, out);
+        }
         Ok(_) => {}
         Err(failure) => {
             if mine {
@@ -69,7 +71,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     }
     let Some(Layer::Aside(pane)) = model.layers.pop() else { return false };
     if let Some(run) = pane.run {
-        send(model, Request::DropAside { run }, Pending::Act, out);
+        send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Act, out);
     }
     true
 }
@@ -80,7 +82,9 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Weight::Notice, "Only a side question is kept this way.", model.now);
     };
     match (pane.run, &pane.card) {
-        (Some(run), Some(_)) => drop(send(model, Request::KeepAside { run }, Pending::Fork(None), out)),
+        (Some(run), Some(_)) => {
+            send(model, Request::Turn(TurnRequest::KeepAside { run }), Pending::Fork(None), out);
+        }
         _ => model.status.say(Weight::Trouble, "Its answer is still coming: wait for it, or leave.", model.now),
     }
 }

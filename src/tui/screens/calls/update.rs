@@ -7,7 +7,7 @@ use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::{ItemHistory, PlanDiff};
-use crate::engine::api::{Answer, Item, Request, Which};
+use crate::engine::api::{Answer, CallRequest, Item, PlanRequest, Request, Which};
 use crate::tui::chat::update::acts;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
@@ -70,7 +70,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = model.layers.len();
     model.layers.retain(|layer| !matches!(layer, Layer::Calls(_)));
     if model.layers.len() == before {
-        send(model, Request::Runs, Pending::Calls, out);
+        send(model, Request::Call(CallRequest::List), Pending::Calls, out);
         model.layers.push(Layer::Calls(Box::default()));
     }
 }
@@ -78,7 +78,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Opens the list with a call selected.
 pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     model.layers.retain(|layer| !matches!(layer, Layer::Calls(_)));
-    send(model, Request::Runs, Pending::Calls, out);
+    send(model, Request::Call(CallRequest::List), Pending::Calls, out);
     model.layers.push(Layer::Calls(Box::new(Calls { wanted: Some(run), ..Calls::new() })));
 }
 
@@ -114,7 +114,11 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
             let Some(selected) = calls.selected().map(|card| card.id) else { return };
             let other = calls.chosen.filter(|chosen| *chosen != selected);
             let before = other.map(|id| Which::Named(id.to_string()));
-            differ(model, Request::DiffPlans { before, after: Which::Named(selected.to_string()) }, out);
+            differ(
+                model,
+                Request::Call(CallRequest::DiffPlans { before, after: Which::Named(selected.to_string()) }),
+                out,
+            );
         }
         Some(Layer::Diff(_)) => history(model, out),
         _ => {}
@@ -124,7 +128,8 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
 /// The next call against the last one of the branch.
 fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let request = Request::DiffPlans { before: Some(Which::Last(branch)), after: Which::Next(branch) };
+    let request =
+        Request::Call(CallRequest::DiffPlans { before: Some(Which::Last(branch)), after: Which::Next(branch) });
     differ(model, request, out);
 }
 
@@ -162,7 +167,9 @@ fn history(model: &mut Model, out: &mut Vec<Cmd>) {
             let text = "Select one item: it is told in which calls it went, how and why.";
             model.status.say(Weight::Notice, text, model.now);
         }
-        Some(item) => drop(send(model, Request::Why { branch, item, most: None }, Pending::History, out)),
+        Some(item) => {
+            send(model, Request::Plan(PlanRequest::Why { branch, item, most: None }), Pending::History, out);
+        }
     }
 }
 

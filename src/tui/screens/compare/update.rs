@@ -5,7 +5,7 @@ use super::model::CompareView;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::Comparison;
-use crate::engine::api::{Item, Request};
+use crate::engine::api::{BranchRequest, Item, Request};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
@@ -80,7 +80,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
 
 fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     let Some(here) = model.branch().map(|branch| branch.id) else { return };
-    let ticket = send(model, Request::Compare { a: here, b: other }, Pending::Compare, out);
+    let ticket = send(model, Request::Branch(BranchRequest::Compare { a: here, b: other }), Pending::Compare, out);
     model.layers.push(Layer::Compare(Box::new(CompareView { ticket, ..CompareView::default() })));
 }
 
@@ -127,7 +127,7 @@ fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Weight::Notice, "This side has no turn of its own.", model.now);
     }
     let together = items.len() > 1;
-    send(model, Request::Pick { from, items, onto, together }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::Pick { from, items, onto, together }), Pending::Act, out);
     model.plan.hurry(model.now);
 }
 
@@ -135,6 +135,6 @@ fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
 fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Compare(view)) = model.layers.last() else { return };
     let Some((from, onto)) = view.branches() else { return };
-    send(model, Request::BringBack { from, onto: Some(onto) }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);
     model.plan.hurry(model.now);
 }

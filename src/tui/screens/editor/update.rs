@@ -5,7 +5,10 @@ use super::model::{Tried, Workshop};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::summary::versions::{Editing, Fault, Thing, ThingKind};
-use crate::engine::api::{Answer, Condense, FileAct, MemoryAct, ModuleAct, ProjectAct, Request, ThingAct};
+use crate::engine::api::{
+    Answer, BranchRequest, Condense, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request, SessionRequest,
+    ThingAct, ToolRequest,
+};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::update::{ask, branches};
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
@@ -232,12 +235,14 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         return;
     }
     let request = match what {
-        Edited::State(branch) => Request::EditState { branch, text },
-        Edited::Memory(id) => Request::Memory { id, act: MemoryAct::Edit(Some(text), None) },
+        Edited::State(branch) => Request::Branch(BranchRequest::EditState { branch, text }),
+        Edited::Memory(id) => Request::Memory(MemoryRequest::Change { id, act: MemoryAct::Edit(Some(text), None) }),
         Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
         Edited::Policy { name, preset } => Request::Thing(ThingAct::SavePolicy { name, text, preset }),
-        Edited::Rules { branch, path, expected } => Request::Project(ProjectAct::Save { branch, path, text, expected }),
-        Edited::Module(path) => Request::Project(ProjectAct::Module(ModuleAct::Edit { path, text })),
+        Edited::Rules { branch, path, expected } => {
+            Request::Tool(ToolRequest::Project(ProjectAct::Save { branch, path, text, expected }))
+        }
+        Edited::Module(path) => Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Edit { path, text }))),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
     let ticket = send(model, request, Pending::ThingAct, out);
@@ -305,7 +310,7 @@ fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
         }
     };
     let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
-    send(model, Request::Project(act), Pending::ThingAct, out);
+    send(model, Request::Tool(ToolRequest::Project(act)), Pending::ThingAct, out);
 }
 
 /// Has the selected summary of a part of the program made anew.
@@ -326,7 +331,7 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     model.composer.put_name(0, &format!("@{path}"));
     model.plan.touch(model.now);
     let pending = Pending::Attach { name: path.clone(), place: path.clone() };
-    send(model, Request::Files(FileAct::Read { path }), pending, out);
+    send(model, Request::Tool(ToolRequest::Files(FileAct::Read { path })), pending, out);
 }
 
 /// Takes the selected policy for the branch (undoable), or the selected skill for the message.
@@ -390,7 +395,7 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool
     let module = shop.selected().filter(|thing| thing.kind == ThingKind::Modules).map(|thing| thing.id.clone());
     let request = match (policy, forward) {
         (None, forward) if let Some(path) = module => {
-            Request::Project(ProjectAct::Module(ModuleAct::Step { path, forward }))
+            Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path, forward })))
         }
         (Some(thing), _) if thing.editing == Editing::Copy => {
             let text = format!("{} is built in and never changes; e copies it.", thing.id);
@@ -398,8 +403,8 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool
             return true;
         }
         (Some(thing), forward) => Request::Thing(ThingAct::StepPolicy { name: thing.id.clone(), forward }),
-        (None, false) => Request::Undo,
-        (None, true) => Request::Redo,
+        (None, false) => Request::Session(SessionRequest::Undo),
+        (None, true) => Request::Session(SessionRequest::Redo),
     };
     send(model, request, Pending::ThingAct, out);
     with(model, |shop| shop.took = false);

@@ -4,7 +4,7 @@
 use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::domain::planning::plan::Verdict;
-use crate::engine::api::{Answer, Item, MemoryAct, MemoryScope, Request};
+use crate::engine::api::{Answer, BranchRequest, Item, MemoryAct, MemoryRequest, MemoryScope, Request};
 use crate::tui::model::layer::{Layer, Prompt, Purpose};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
@@ -26,7 +26,8 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let session = model.session.as_ref().map(|session| session.card.id.to_string());
-    let ticket = send(model, Request::Memories { session, words: None, scope: None }, Pending::Memories, out);
+    let ticket =
+        send(model, Request::Memory(MemoryRequest::List { session, words: None, scope: None }), Pending::Memories, out);
     for layer in &mut model.layers {
         if let Layer::Picker(picker) = layer
             && picker.kind == Kind::Memories
@@ -70,7 +71,7 @@ pub(crate) fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
 
 /// Does something to a memory.
 pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec<Cmd>) {
-    send(model, Request::Memory { id: id.to_string(), act }, Pending::MemoryAct, out);
+    send(model, Request::Memory(MemoryRequest::Change { id: id.to_string(), act }), Pending::MemoryAct, out);
 }
 
 /// It is done: say so, and read the list again.
@@ -89,7 +90,12 @@ pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     let named = text.split_once(':').and_then(|(kind, rest)| Some((MemoryKind::from_name(kind)?, rest.trim())));
     let (kind, text) = named.unwrap_or((MemoryKind::Fact, text.trim()));
     let scope = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
-    send(model, Request::Remember { kind, text: text.to_owned(), scope }, Pending::MemoryAct, out);
+    send(
+        model,
+        Request::Memory(MemoryRequest::Remember { kind, text: text.to_owned(), scope }),
+        Pending::MemoryAct,
+        out,
+    );
 }
 
 /// New, edit, dismiss and delete in the list.
@@ -126,7 +132,7 @@ pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
     };
     match selected {
         Some((atom, true)) => {
-            send(model, Request::Dismiss { branch, item: Item::Atom(atom) }, Pending::Act, out);
+            send(model, Request::Branch(BranchRequest::Dismiss { branch, item: Item::Atom(atom) }), Pending::Act, out);
             model.plan.hurry(model.now);
         }
         _ => model.status.say(Weight::Notice, "Only suggested pins can be turned down here.", model.now),

@@ -6,7 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
 use crate::domain::conversation::branch::SessionCard;
-use crate::engine::api::{MemoryAct, ProgramRequest, Request};
+use crate::engine::api::{MemoryAct, ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::{Action, Focus, Model, Pending};
@@ -169,7 +169,11 @@ pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let words = picker.filter.trim().to_owned();
-    let request = if words.is_empty() { Request::Sessions } else { Request::SearchSessions { words } };
+    let request = if words.is_empty() {
+        Request::Session(SessionRequest::List)
+    } else {
+        Request::Session(SessionRequest::Search { words })
+    };
     let ticket = send(model, request, Pending::Sessions, out);
     if let Some(Layer::Picker(picker)) = model.layers.last_mut() {
         picker.loading = true;
@@ -263,7 +267,8 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             crate::tui::update::keys::action(model, action, None, out);
         }
         Choice::Session(id) => {
-            let request = Request::OpenSession { session: Some(id.to_string()), branch: None, create: false };
+            let request =
+                Request::Session(SessionRequest::Open { session: Some(id.to_string()), branch: None, create: false });
             send(model, request, Pending::Open, out);
         }
         Choice::Without(run, atom) => {

@@ -11,7 +11,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::variant;
-use crate::engine::api::{Answer, Item, Replaying, Request};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, Item, Replaying, Request, TurnRequest};
 use crate::tui::chat::model::composer::Draft;
 use crate::tui::chat::update::branches;
 use crate::tui::model::layer::{Act, Layer, Question};
@@ -85,7 +85,7 @@ pub(crate) fn replay(
 ) {
     let (profile, name) = to.map_or((None, None), |(profile, name)| (Some(profile), Some(name)));
     let without = without.map(Item::Atom);
-    let request = Request::Replay { run: run.to_string(), profile, model: name, without };
+    let request = Request::Call(CallRequest::Replay { run: run.to_string(), profile, model: name, without });
     send(model, request, Pending::Trial(Trial::Replay), out);
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
 
 /// Asks for the items of a call.
 pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
-    send(model, Request::StoredPlan { id: run.to_string() }, Pending::Trial(Trial::Items(run)), out);
+    send(model, Request::Call(CallRequest::StoredPlan { id: run.to_string() }), Pending::Trial(Trial::Items(run)), out);
 }
 
 /// The items of a call, to choose the one that is left out.
@@ -170,7 +170,7 @@ pub(crate) fn race(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
         return model.status.say(Weight::Trouble, text, model.now);
     }
     let text = rest.trim().to_owned();
-    let request = Request::Race { branch, arms: arms.clone(), limits };
+    let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
     send(model, request, Pending::Trial(Trial::Race(arms, text)), out);
 }
 
@@ -185,7 +185,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
         .collect();
     take_in(model, made);
     for (branch, title) in ids {
-        let request = Request::Ask { branch, draft: draft.clone(), plan: None };
+        let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None });
         send(model, request, Pending::Trial(Trial::Lap(branch)), out);
         columns.push(Column { title, branch: Some(branch), node: None });
     }
@@ -208,7 +208,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.pop();
     crate::tui::screens::search::update::leave_here(model);
     if race {
-        send(model, Request::KeepOne { branch }, Pending::Act, out);
+        send(model, Request::Call(CallRequest::KeepOne { branch }), Pending::Act, out);
     }
     branches::switch(model, branch, out);
 }
@@ -226,7 +226,7 @@ fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     if arena.columns.iter().all(|column| column.branch.is_none()) {
         model.layers.pop();
     }
-    send(model, Request::PutAway { branches: vec![branch] }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::PutAway { branches: vec![branch] }), Pending::Act, out);
 }
 
 /// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
@@ -250,7 +250,7 @@ fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
-    send(model, Request::Override { branch: origin, overrides }, Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
     model.plan.hurry(model.now);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
     model.status.say(Weight::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);

@@ -7,7 +7,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::request::{self, Fault};
-use crate::engine::api::{Answer, Exact, RawRequest, Request, Weighed};
+use crate::engine::api::{Answer, Exact, PlanRequest, RawRequest, Request, Weighed};
 use crate::tui::chat::model::composer::{self, Draft};
 use crate::tui::chat::update::ask;
 use crate::tui::model::layer::{Edited, Editor, Layer};
@@ -48,7 +48,12 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let draft = ask::present(model);
-    send(model, Request::Exact { branch, act: Exact::Show }, Pending::Raw { branch, draft, edit }, out);
+    send(
+        model,
+        Request::Plan(PlanRequest::Exact { branch, act: Exact::Show }),
+        Pending::Raw { branch, draft, edit },
+        out,
+    );
 }
 
 /// Leaves the exact request. One that was edited is kept, so that nothing written is lost.
@@ -177,7 +182,7 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     let mut raw = Raw::new(branch, draft, body, digest, (0, 0));
     raw.by_hand = Some(ByHand { base: base.clone(), weighed: None, sending: false });
     model.layers.push(Layer::Raw(Box::new(raw)));
-    send(model, Request::Exact { branch, act }, Pending::Weigh(digest), out);
+    send(model, Request::Plan(PlanRequest::Exact { branch, act }), Pending::Weigh(digest), out);
 }
 
 /// Sends the edited request, exactly as it stands on the screen.
@@ -194,7 +199,12 @@ fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
             hand.sending = true;
             model.conversation.failed.remove(&branch);
             let act = Exact::Send { draft: wire(&draft), body };
-            send(model, Request::Exact { branch, act }, Pending::SendEdited { branch, draft, digest }, out);
+            send(
+                model,
+                Request::Plan(PlanRequest::Exact { branch, act }),
+                Pending::SendEdited { branch, draft, digest },
+                out,
+            );
         }
     }
 }

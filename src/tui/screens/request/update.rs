@@ -5,7 +5,7 @@
 use super::model::Overlay;
 use super::model_preview::Ahead;
 use crate::domain::base::failure::{Failure, FailureKind};
-use crate::engine::api::{Act, Answer, Item, Request};
+use crate::engine::api::{Act, Answer, Item, PlanRequest, Request};
 use crate::tui::model::layer::{Layer, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
@@ -113,7 +113,7 @@ pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(wish) = overlay.ahead.wish.clone() else { return };
     let items = wish.atoms.into_iter().map(Item::Atom).collect();
     let act = Act::Set { kind: wish.kind, toggle: wish.toggle };
-    let request = Request::Foresee { branch, draft: wire(&draft), items, act };
+    let request = Request::Plan(PlanRequest::Preview { branch, draft: wire(&draft), items, act });
     let ticket = send(model, request, Pending::Ahead, out);
     if let Some(overlay) = on_top(model) {
         overlay.ahead.ticket = Some(ticket);

@@ -5,7 +5,7 @@ use super::model::{Finder, Spot, remember};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::search::FoundMessages;
-use crate::engine::api::Request;
+use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
@@ -36,7 +36,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let line = finder.line.clone();
-    let ticket = send(model, Request::Find { line, limit: LIMIT }, Pending::Find, out);
+    let ticket = send(model, Request::Session(SessionRequest::Find { line, limit: LIMIT }), Pending::Find, out);
     if let Some(Layer::Find(finder)) = model.layers.last_mut() {
         (finder.loading, finder.ticket) = (true, ticket);
     }
@@ -67,7 +67,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         land(model, node);
         return;
     }
-    send(model, Request::OpenAt { session, node }, Pending::OpenAt(Some(node)), out);
+    send(model, Request::Session(SessionRequest::OpenAt { session, node }), Pending::OpenAt(Some(node)), out);
 }
 
 /// Goes to a message of the open session, along a branch that holds it.
@@ -106,7 +106,7 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
         return stand(model, spot);
     }
     let (session, branch) = (Some(spot.session.to_string()), Some(spot.branch.to_string()));
-    send(model, Request::OpenSession { session, branch, create: false }, Pending::Back(spot), out);
+    send(model, Request::Session(SessionRequest::Open { session, branch, create: false }), Pending::Back(spot), out);
 }
 
 /// Stands as the person stood: the same message selected, the same rows in view.

@@ -5,7 +5,7 @@ use super::model::Summing;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::By;
-use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request};
+use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
@@ -17,7 +17,7 @@ pub(crate) fn make(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let act = ModuleAct::Make { branch, path: path.clone(), by };
-    let ticket = send(model, Request::Project(ProjectAct::Module(act)), Pending::ThingAct, out);
+    let ticket = send(model, Request::Tool(ToolRequest::Project(ProjectAct::Module(act))), Pending::ThingAct, out);
     let shown = path.trim_start_matches("./").trim_end_matches('/').to_owned();
     let one = Summing { branch, path: shown, by, files: (0, 0), tokens: 0, stopping: false };
     model.drafts.parts.insert(ticket, one);
@@ -40,7 +40,12 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         (one.stopping, any) = (true, true);
     }
     if any {
-        send(model, Request::Project(ProjectAct::Module(ModuleAct::Stop { branch })), Pending::Stopped, out);
+        send(
+            model,
+            Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch }))),
+            Pending::Stopped,
+            out,
+        );
     }
     any
 }

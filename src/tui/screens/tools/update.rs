@@ -5,7 +5,7 @@ use super::model::{Rack, Spot};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::cards::{FileCard, Toolbox};
-use crate::engine::api::{Answer, Request, ServerAct};
+use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
 use crate::tui::model::layer::{Act, Layer, Question, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
@@ -38,7 +38,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let ticket = send(model, Request::Servers(Some(branch), ServerAct::List), Pending::Toolbox, out);
+    let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
     model.layers.push(Layer::Toolbox(Box::new(Rack::new(branch, ticket))));
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
         _ => None,
     });
     let Some(branch) = open else { return };
-    let ticket = send(model, Request::Servers(Some(branch), ServerAct::List), Pending::Toolbox, out);
+    let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
     for layer in &mut model.layers {
         if let Layer::Toolbox(rack) = layer {
             rack.ticket = ticket;
@@ -148,7 +148,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
 
 /// What a person said to the folder's file.
 pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
-    send(model, Request::Servers(None, ServerAct::File { digest, yes }), Pending::ToolAct, out);
+    send(model, Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes })), Pending::ToolAct, out);
 }
 
 /// Space: the tool, or all of the server's, on or off.
@@ -161,7 +161,12 @@ fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
         (None, None) => return approve(model, out),
     };
     let branch = Some(rack.branch);
-    send(model, Request::Servers(branch, ServerAct::Switch { keys: vec![key], on }), Pending::ToolAct, out);
+    send(
+        model,
+        Request::Tool(ToolRequest::Servers(branch, ServerAct::Switch { keys: vec![key], on })),
+        Pending::ToolAct,
+        out,
+    );
 }
 
 fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -169,7 +174,7 @@ fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(server) = server.map(|server| server.name.clone()) else {
         return model.status.say(Weight::Notice, "Only a server is started again.", model.now);
     };
-    send(model, Request::Servers(None, ServerAct::Restart { server }), Pending::ToolAct, out);
+    send(model, Request::Tool(ToolRequest::Servers(None, ServerAct::Restart { server })), Pending::ToolAct, out);
 }
 
 /// Approves what is selected: a tool that is not what it was, all such tools of a server, or asks about the folder's file.
@@ -189,7 +194,12 @@ fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Weight::Notice, "Nothing waits for approval there.", model.now);
     }
     let tool = tool.map(|tool| tool.tool.clone());
-    send(model, Request::Servers(None, ServerAct::Approve { server: name, tool }), Pending::ToolAct, out);
+    send(
+        model,
+        Request::Tool(ToolRequest::Servers(None, ServerAct::Approve { server: name, tool })),
+        Pending::ToolAct,
+        out,
+    );
 }
 
 /// Enter: a tool's details over the whole screen, a server's tools folded or not, the question about the folder's file.

@@ -7,7 +7,7 @@ use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Request, TraceAct, TraceWhole};
+use crate::engine::api::{Request, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
@@ -67,7 +67,9 @@ pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) -> bool
         }
         (Action::FollowLink, _) => follow(model),
         (Action::RunAgain, _) => again(model, out),
-        (Action::StopAgain, _) => drop(send(model, Request::Traces(TraceAct::Stop), Pending::Act, out)),
+        (Action::StopAgain, _) => {
+            send(model, Request::Tool(ToolRequest::Traces(TraceAct::Stop)), Pending::Act, out);
+        }
         (Action::AddResult, _) => add(model),
         (Action::CopyArguments, _) => match selected(model).map(|trace| trace.args.clone()) {
             Some(args) => out.push(Cmd::Copy(args)),
@@ -112,7 +114,7 @@ fn again(model: &mut Model, out: &mut Vec<Cmd>) {
             if model.layers.is_empty() {
                 open(model);
             }
-            send(model, Request::Traces(TraceAct::Again { branch, id }), Pending::Act, out);
+            send(model, Request::Tool(ToolRequest::Traces(TraceAct::Again { branch, id })), Pending::Act, out);
         }
         Some(_) => model.status.say(Weight::Notice, "It is still running.", model.now),
         None => nothing(model),
@@ -175,7 +177,12 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
     let id = trace.id();
     let asked = model.pending.values().any(|pending| matches!(pending, Pending::Trace(known, _) if *known == id));
     if !asked && !screen.texts.contains_key(&id) {
-        send(model, Request::Traces(TraceAct::Show { id: id.clone() }), Pending::Trace(id, false), out);
+        send(
+            model,
+            Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() })),
+            Pending::Trace(id, false),
+            out,
+        );
     }
 }
 
@@ -198,7 +205,7 @@ pub(crate) fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, o
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(ToolTrace::id) {
         Some(id) => {
-            let request = Request::Traces(TraceAct::Show { id: id.clone() });
+            let request = Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() }));
             send(model, request, Pending::Trace(id, true), out);
         }
         None => nothing(model),

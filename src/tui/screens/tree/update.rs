@@ -3,7 +3,7 @@
 
 use super::model::{Grove, Row};
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::Request;
+use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::session::Session;
@@ -107,6 +107,6 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     model.land_on = Some(wanted.unwrap_or(first));
-    let request = Request::Fork { branch: current, at: Some(last), name: None, switch: true };
+    let request = Request::Branch(BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true });
     send(model, request, Pending::Fork(None), out);
 }

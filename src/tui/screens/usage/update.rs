@@ -5,7 +5,7 @@ use super::model::Sheet;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::ledger::Ledger;
-use crate::engine::api::Request;
+use crate::engine::api::{CallRequest, Request};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
@@ -36,7 +36,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> u64 {
-    send(model, Request::Ledger { branch, whole }, Pending::Ledger, out)
+    send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Ledger, out)
 }
 
 fn step(model: &mut Model, by: i64) {

@@ -6,7 +6,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
-use crate::engine::api::Request;
+use crate::engine::api::{PlanRequest, Request};
 use crate::tui::chat::update::{ask, branches};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
@@ -33,7 +33,12 @@ fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::WhatIf(strip)) = model.layers.last() else { return };
     let (branch, draft) = (strip.branch, wire(&strip.draft));
     model.pending.retain(|_, what_for| !matches!(what_for, Pending::Trial(Trial::WhatIf(_))));
-    send(model, Request::WhatIf { branch, draft, arms: Vec::new() }, Pending::Trial(Trial::WhatIf(branch)), out);
+    send(
+        model,
+        Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }),
+        Pending::Trial(Trial::WhatIf(branch)),
+        out,
+    );
 }
 
 /// It was worked out.

@@ -1,0 +1,52 @@
+//! What is asked of the engine: a family for each part of it, so that each family is matched whole in one place.
+//! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
+
+mod branch;
+mod call;
+mod memory;
+mod plan;
+mod program;
+mod session;
+mod tool;
+mod turn;
+
+use super::acts::{Condense, ThingAct};
+use crate::domain::base::ids::BranchId;
+pub use branch::BranchRequest;
+pub use call::CallRequest;
+pub use memory::MemoryRequest;
+pub use plan::PlanRequest;
+pub use program::ProgramRequest;
+pub use session::SessionRequest;
+pub use tool::ToolRequest;
+pub use turn::TurnRequest;
+
+/// What a person asks of the engine.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Request {
+    /// A request about sessions.
+    Session(SessionRequest),
+    /// A request about a branch.
+    Branch(BranchRequest),
+    /// A request about a turn under way.
+    Turn(TurnRequest),
+    /// A request about the next call.
+    Plan(PlanRequest),
+    /// A request about calls that were made.
+    Call(CallRequest),
+    /// A request about memories.
+    Memory(MemoryRequest),
+    /// A request about tools and the workspace.
+    Tool(ToolRequest),
+    /// Things that a person edits and that have versions.
+    Thing(ThingAct),
+    /// About the program itself.
+    Program(ProgramRequest),
+    /// Summaries: drafts, decisions on them, capsules. A draft is answered when it is made; it is made beside everything else.
+    Condense {
+        /// On which branch.
+        branch: BranchId,
+        /// What.
+        act: Condense,
+    },
+}
