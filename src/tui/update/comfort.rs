@@ -1,7 +1,7 @@
 //! Keys one after the other, themes, reading the configuration again, telling of a long run's end.
 //! Not for: how the screen is arranged (`panes`).
 
-use super::{keys, send};
+use super::{actions, send};
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{ProgramRequest, Request};
 use crate::tui::model::layer::Layer;
@@ -24,7 +24,7 @@ pub(super) fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool 
         Step::Run(_) | Step::Nothing if first => return false,
         Step::Run(action) => {
             model.leading.0.clear();
-            keys::action(model, action, None, out);
+            actions::run(model, action, None, out);
         }
         Step::Nothing => {
             model.leading.0.clear();
@@ -35,6 +35,19 @@ pub(super) fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool 
         }
     }
     true
+}
+
+/// Lets the mouse click and scroll here, or leaves it to the terminal.
+pub(super) fn toggle_mouse(model: &mut Model, out: &mut Vec<Cmd>) {
+    model.facts.mouse = !model.facts.mouse;
+    out.push(Cmd::Mouse(model.facts.mouse));
+    let key = model.keys.key_of(Action::ToggleMouse).unwrap_or_default();
+    let text = if model.facts.mouse {
+        format!("The mouse clicks, scrolls and drags borders here; {key} leaves it to the terminal again.")
+    } else {
+        "The mouse is the terminal's own again: it selects words.".to_owned()
+    };
+    model.status.report("mouse", text, model.now);
 }
 
 /// The list of themes; what is selected is shown.

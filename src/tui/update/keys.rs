@@ -1,16 +1,15 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
-//! Not for: what the bigger actions do (`acts`, `ask`, `branches`, `screens::picker::update`, `open`).
+//! Not for: which action does what (`actions`).
 
-use super::{comfort, open, send};
-use crate::domain::conversation::mark::MarkKind;
-use crate::engine::api::{Request, SessionRequest, TurnRequest};
-use crate::tui::chat::update::{acts, ask, branches, completing, composing, queueing, quit};
+use super::{actions, comfort, open, send};
+use crate::engine::api::{Request, TurnRequest};
+use crate::tui::chat::update::{completing, queueing, quit};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Chord, Focus, Key, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use tui_textarea::{CursorMove, Input, Key as AreaKey};
+use tui_textarea::{CursorMove, Input, Key as AreaKey, TextArea};
 
 /// Two presses within this time belong together, in milliseconds.
 const TWICE: u64 = 1_500;
@@ -29,8 +28,8 @@ pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
         return;
     }
     match model.keys.find(chord, &model.places()) {
-        Some(run) => action(model, run, Some(chord), out),
-        None if help && model.focus == Focus::Composer => action(model, Action::Help, None, out),
+        Some(run) => actions::run(model, run, Some(chord), out),
+        None if help && model.focus == Focus::Composer => actions::run(model, Action::Help, None, out),
         None => type_in(model, chord, out),
     }
 }
@@ -159,194 +158,29 @@ fn input(chord: Chord) -> Input {
     Input { key, ctrl: chord.ctrl, alt: chord.alt, shift: chord.shift }
 }
 
-/// Runs an action, whether by its key, the palette or a command.
-pub(crate) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
-    if run != Action::Clear {
-        model.clear_at = None;
-    }
-    match run {
-        Action::Send => ask::enter(model, out),
-        Action::Compose => composing::to_editor(model, out),
-        Action::HistoryUp | Action::HistoryDown if completing::step(model, run == Action::HistoryUp) => {}
-        Action::Complete if completing::take(model, out) => {}
-        Action::TakeQueued => queueing::take(model),
-        Action::UndoTyping | Action::RedoTyping | Action::SelectAll => edit(model, run),
-        Action::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
-        Action::Newline | Action::ExpandPaste | Action::HistoryUp | Action::HistoryDown | Action::Complete => {
-            composing(model, run, chord, out);
-        }
-        Action::Up | Action::Down | Action::Top | Action::Bottom | Action::ScrollUp | Action::ScrollDown => {
-            screens::picker::update::travel(model, run, out);
-        }
-        Action::Leave => leave(model, out),
-        Action::Interrupt => interrupt(model, out),
-        Action::Clear if screens::aside::update::leave(model, out) => {}
-        Action::Clear => clear(model),
-        Action::Quit => quit::quit(model),
-        Action::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
-        Action::QuitIfEmpty => {}
-        Action::Redraw => out.push(Cmd::Redraw),
-        Action::Suspend => out.push(Cmd::Suspend),
-        Action::ToggleMouse => {
-            model.facts.mouse = !model.facts.mouse;
-            out.push(Cmd::Mouse(model.facts.mouse));
-            let key = model.keys.key_of(Action::ToggleMouse).unwrap_or_default();
-            let text = if model.facts.mouse {
-                format!("The mouse clicks, scrolls and drags borders here; {key} leaves it to the terminal again.")
-            } else {
-                "The mouse is the terminal's own again: it selects words.".to_owned()
-            };
-            model.status.report("mouse", text, model.now);
-        }
-        Action::NextPane => pane(model, 1, out),
-        Action::PrevPane => pane(model, -1, out),
-        Action::Branches => {
-            model.layers.clear();
-            model.focus = Focus::Branches;
-        }
-        Action::Undo | Action::Redo if screens::editor::update::undo(model, run == Action::Redo, out) => {}
-        Action::Undo => drop(send(model, Request::Session(SessionRequest::Undo), Pending::Act, out)),
-        Action::Redo => drop(send(model, Request::Session(SessionRequest::Redo), Pending::Act, out)),
-        _ => act(model, run, out),
-    }
-}
-
-fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Pin => acts::mark(model, MarkKind::Sticky, out),
-        Action::Lease => acts::mark(model, MarkKind::Leased { turns: 0 }, out),
-        Action::Exclude => acts::mark(model, MarkKind::Exclude, out),
-        Action::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
-        Action::SearchAnyway => acts::search(model),
-        Action::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
-        Action::Reply => acts::reply(model, out),
-        Action::Fork => acts::fork(model, out),
-        Action::Edit => acts::edit(model, out),
-        Action::Regenerate => acts::regenerate(model, out),
-        Action::Continue => acts::go_on(model, out),
-        Action::NextSibling => acts::sibling(model, 1, out),
-        Action::PrevSibling => acts::sibling(model, -1, out),
-        Action::Copy => acts::copy(model, out),
-        Action::CopyPart => crate::tui::chat::update::copying::menu(model, out),
-        Action::FoldMessage => open::fold(model),
-        Action::CycleMode => branches::cycle_mode(model, out),
-        Action::BudgetUp => branches::step_budget(model, true, out),
-        Action::BudgetDown => branches::step_budget(model, false, out),
-        Action::UseOffline => branches::use_offline(model, out),
-        Action::Archive => branches::archive(model, out),
-        Action::RenameSession => branches::title_prompt(model),
-        Action::Sessions => screens::picker::update::sessions(model, String::new(), out),
-        Action::Find => screens::search::update::open(model, String::new(), out),
-        Action::Back => screens::search::update::back(model, out),
-        Action::Tree => screens::tree::update::open(model),
-        Action::Fold | Action::Unfold => screens::tree::update::action(model, run),
-        Action::Label | Action::Favourite | Action::Labels => crate::tui::chat::update::tags::action(model, run, out),
-        Action::KeepAside => screens::aside::update::keep(model, out),
-        Action::Models => screens::picker::update::models(model, out),
-        Action::Memories => screens::memories::update::open(model, out),
-        Action::Themes => comfort::themes(model),
-        Action::StartRace => comfort::start_race(model),
-        Action::Focus => crate::tui::chat::update::focus::prompt(model),
-        Action::Reload => out.push(Cmd::Reload(true)),
-        Action::NextLayout
-        | Action::Zen
-        | Action::HideBranches
-        | Action::HideContext
-        | Action::HideTools
-        | Action::Narrower
-        | Action::Wider
-        | Action::EvenPanels => super::panes::action(model, run, out),
-        Action::Dismiss => screens::memories::update::dismiss(model, out),
-        _ => on_screen(model, run, out),
-    }
-}
-
-/// The actions of one screen each.
-fn on_screen(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    if screens::traces::update::action(model, run, out) {
-        return;
-    }
-    match run {
-        Action::Compare | Action::TakeTurn | Action::TakeRange | Action::PickOver | Action::BringBack => {
-            screens::compare::update::action(model, run, out);
-        }
-        Action::TakeRow | Action::TakeAll | Action::Order | Action::Group => {
-            screens::request::update::action(model, run)
-        }
-        Action::RawRequest
-        | Action::EditRequest
-        | Action::EditJson
-        | Action::SendEdited
-        | Action::FoldAll
-        | Action::NextHit
-        | Action::PrevHit => screens::raw_request::update::action(model, run, out),
-        Action::AnswerTool
-        | Action::AllowTool
-        | Action::RefuseTool
-        | Action::RefuseWhy
-        | Action::AllowAlways
-        | Action::TakeHunk
-        | Action::Rules => screens::approval::update::action(model, run, out),
-        Action::Calls | Action::ChooseCall | Action::PlanDiff | Action::ItemHistory => {
-            screens::calls::update::action(model, run, out)
-        }
-        _ if screens::editor::update::owns(run) => screens::editor::update::action(model, run, out),
-        Action::Stats | Action::CallBefore | Action::CallAfter | Action::WholeSession => {
-            screens::usage::update::action(model, run, out);
-        }
-        _ => open::action(model, run, out),
-    }
-}
-
 /// What a text area does beside typing.
-fn edit(model: &mut Model, run: Action) {
-    if model.focus != Focus::Composer || !model.layers.is_empty() {
-        return;
+pub(super) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'static>) -> T) {
+    if model.focus == Focus::Composer && model.layers.is_empty() {
+        change(model.composer.edit());
+        model.plan.touch(model.now);
     }
-    let area = model.composer.edit();
-    match run {
-        Action::UndoTyping => drop(area.undo()),
-        Action::RedoTyping => drop(area.redo()),
-        _ => area.select_all(),
-    }
-    model.plan.touch(model.now);
 }
 
-fn composing(model: &mut Model, run: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
-    let up = run == Action::HistoryUp;
-    match run {
-        Action::Newline => model.composer.edit().insert_newline(),
-        Action::ExpandPaste => {
-            open::expand_paste(model);
-            return;
-        }
-        Action::Complete => {
-            if !ask::complete(model) {
-                pane(model, 1, out);
-            }
-            return;
-        }
-        _ if model.composer.commanding() => {
-            let count = crate::tui::chat::model::slash::completions(model.composer.first_line()).len();
-            let at = model.composer.choice;
-            model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
-            return;
-        }
-        _ => {
-            if model.composer.recalling() && model.composer.recall(if up { -1 } else { 1 }) {
-                model.plan.touch(model.now);
-            } else if let Some(chord) = chord {
-                model.composer.move_cursor(if up { CursorMove::Up } else { CursorMove::Down });
-                let _ = chord;
-            }
-            return;
-        }
+/// Moves up or down in the message; at its edge, among completions or the messages sent before.
+pub(super) fn recall(model: &mut Model, up: bool, chord: Option<Chord>) {
+    if model.composer.commanding() {
+        let count = crate::tui::chat::model::slash::completions(model.composer.first_line()).len();
+        let at = model.composer.choice;
+        model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
+    } else if model.composer.recalling() && model.composer.recall(if up { -1 } else { 1 }) {
+        model.plan.touch(model.now);
+    } else if chord.is_some() {
+        model.composer.move_cursor(if up { CursorMove::Up } else { CursorMove::Down });
     }
-    model.plan.touch(model.now);
 }
 
 /// Moves the focus round the panes.
-fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
+pub(crate) fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     if let Some(Layer::Workshop(_)) = model.layers.last() {
         return screens::editor::update::turn(model, step, out);
     }
@@ -373,7 +207,7 @@ fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
 }
 
 /// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) opens the tree.
-fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if screens::request::update::leave(model) {
         return;
     }
@@ -446,7 +280,7 @@ fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     waits
 }
 
-fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(live) = model.live.get_mut(&branch) {
         live.stopping = true;
@@ -454,7 +288,7 @@ fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-fn clear(model: &mut Model) {
+pub(crate) fn clear(model: &mut Model) {
     if screens::raw_request::update::leave_editor(model) {
         return;
     }

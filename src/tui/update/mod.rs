@@ -1,6 +1,7 @@
 //! How the workbench changes: a message in, commands out, nothing else touched.
 //! Not for: looks (`view`) or doing the commands (the run loop).
 
+pub(crate) mod actions;
 pub(crate) mod answers;
 pub(crate) mod comfort;
 mod engine;

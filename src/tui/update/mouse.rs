@@ -1,7 +1,7 @@
 //! The mouse: a click gives the focus and selects, a second one opens, the wheel scrolls what lies beneath, borders are
 //! dragged. Not for: what lies where (the view notes it).
 
-use super::{keys, open, panes};
+use super::{actions, open, panes};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::pointer::{self, Border, Did, Mouse, Target};
 use crate::tui::model::{Action, Focus, Model};
@@ -39,21 +39,21 @@ fn press(model: &mut Model, target: Option<Target>, out: &mut Vec<Cmd>) {
         Target::Pane(pane) => {
             model.focus = pane;
             if twice && pane == Focus::Context {
-                keys::action(model, Action::Context, None, out);
+                actions::run(model, Action::Context, None, out);
             }
         }
         Target::Row(pane, at) => {
             model.focus = pane;
             row(model, pane, at);
             if twice {
-                keys::action(model, Action::Open, None, out);
+                actions::run(model, Action::Open, None, out);
             }
         }
         Target::Item(at) => {
             item(model, at);
             open::row_text(model, out);
             if twice {
-                keys::action(model, Action::Open, None, out);
+                actions::run(model, Action::Open, None, out);
             }
         }
     }

@@ -8,9 +8,7 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::{Blocked, Choice, RowKind};
 use crate::domain::tool::consent::Consent;
-use crate::engine::api::{
-    self, BranchRequest, Item, PlanRequest, ProgramRequest, Request, SessionRequest, ToolRequest,
-};
+use crate::engine::api::{self, BranchRequest, Item, PlanRequest, Request, SessionRequest, ToolRequest};
 use crate::tui::chat::model::composer::{self, Draft};
 use crate::tui::chat::update::{acts, branches, queueing};
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question, Reader};
@@ -19,65 +17,39 @@ use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::picker::model::Picker;
 use crate::tui::screens::request::model::{Content, Overlay, turns_of_range};
 
-/// The actions that open something, or act on what is open.
-pub(super) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Context => overlay(model, out),
-        Action::Traces => crate::tui::screens::traces::update::open(model),
-        Action::Palette => model.layers.push(Layer::Picker(Picker::palette(&model.keys))),
-        Action::Help => model.layers.push(Layer::Help { scroll: 0 }),
-        Action::Open => open(model, out),
-        Action::Filter => filter(model),
-        Action::ShowState => state(model),
-        Action::RebuildState => {
-            if let Some(branch) = model.branch().map(|branch| branch.id) {
-                send(model, Request::Branch(BranchRequest::RebuildState(branch)), Pending::Act, out);
-            }
+/// Renames what is selected: the branch in the panel or the tree, or an entry of the open list.
+pub(crate) fn rename(model: &mut Model, out: &mut Vec<Cmd>) {
+    let branch = match (model.layers.last(), &model.session) {
+        (None, _) => model.panel.selected(),
+        (Some(Layer::Tree(tree)), Some(session)) => {
+            tree.selected(session).and_then(|row| session.forest.branches(row).first().copied())
         }
-        Action::AdoptState => {
-            if let Some(branch) = model.branch().map(|branch| branch.id) {
-                send(model, Request::Branch(BranchRequest::AdoptState(branch)), Pending::Act, out);
-            }
-        }
-        Action::NewSession => {
-            send(model, Request::Session(SessionRequest::New { title: String::new() }), Pending::Open, out);
-        }
-        Action::New | Action::Delete => screens::picker::update::manage(model, run, out),
-        Action::Rename => match (model.layers.last(), model.panel.selected()) {
-            (None, Some(id)) => branches::rename_prompt(model, id),
-            (Some(Layer::Tree(grove)), _) => {
-                if let Some(id) = model.session.as_ref().and_then(|session| {
-                    let row = grove.selected(session)?;
-                    session.forest.branches(row).first().copied()
-                }) {
-                    branches::rename_prompt(model, id);
-                }
-            }
-            (Some(_), _) => screens::picker::update::manage(model, run, out),
-            (None, None) => {}
-        },
-        Action::ShowArchived => {
-            model.panel.archived = !model.panel.archived;
-            model.refresh();
-        }
-        Action::Trust => trust(model),
-        Action::FolderSettings => crate::tui::chat::update::folder::open(model, out),
-        Action::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
-        Action::Save => save(model, out),
-        Action::DetailDown => scroll_detail(model, 1),
-        Action::DetailUp => scroll_detail(model, -1),
-        Action::Mcp | Action::ToggleTool | Action::RestartServer | Action::ApproveTool => {
-            crate::tui::screens::tools::update::action(model, run, out);
-        }
-        _ => crate::tui::screens::race::update::action(model, run, out),
+        (Some(Layer::Tree(_)), None) => None,
+        (Some(_), _) => return screens::picker::update::manage(model, Action::Rename, out),
+    };
+    if let Some(id) = branch {
+        branches::rename_prompt(model, id);
+    }
+}
+
+/// Rebuilds the state block from the messages in the window.
+pub(crate) fn rebuild_state(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        send(model, Request::Branch(BranchRequest::RebuildState(branch)), Pending::Act, out);
+    }
+}
+
+/// Takes the state that came with an import.
+pub(crate) fn adopt_state(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        send(model, Request::Branch(BranchRequest::AdoptState(branch)), Pending::Act, out);
     }
 }
 
 /// The context overlay; the same key closes it.
-fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = model.layers.len();
     model.layers.retain(|layer| !matches!(layer, Layer::Overlay(_)));
     if model.layers.len() < before {
@@ -98,7 +70,7 @@ fn overlay(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Scrolls the overlay's detail pane by half a list's height.
-fn scroll_detail(model: &mut Model, way: isize) {
+pub(crate) fn scroll_detail(model: &mut Model, way: isize) {
     let by = |page: usize| i64::try_from(page / 2).unwrap_or(1).max(1);
     match model.layers.last_mut() {
         Some(Layer::Draft(desk)) => return desk.scroll_sources(by(desk.seen.2) * i64::try_from(way).unwrap_or(1)),
@@ -152,7 +124,7 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.layers.last_mut() {
         Some(Layer::Overlay(overlay)) => {
             if overlay.filtering {
@@ -168,7 +140,7 @@ fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(Layer::Compare(_)) => screens::compare::update::enter(model),
         Some(Layer::Calls(_) | Layer::Diff(_) | Layer::History(_)) => screens::calls::update::enter(model, out),
         Some(Layer::Ledger(_)) => crate::tui::screens::usage::update::enter(model, out),
-        Some(Layer::Workshop(_)) => crate::tui::screens::editor::update::action(model, Action::EditThing, out),
+        Some(Layer::Workshop(_)) => screens::editor::update::edit(model),
         Some(Layer::Toolbox(_)) => crate::tui::screens::tools::update::enter(model, out),
         Some(Layer::Picker(_)) => screens::picker::update::choose(model, out),
         Some(Layer::Find(_)) => screens::search::update::choose(model, out),
@@ -229,7 +201,7 @@ pub(super) fn fold(model: &mut Model) {
     model.conversation.reveal = true;
 }
 
-fn filter(model: &mut Model) {
+pub(crate) fn filter(model: &mut Model) {
     if let Some(Layer::Overlay(overlay)) = model.layers.last_mut() {
         overlay.filtering = true;
     } else if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
@@ -280,7 +252,7 @@ pub(super) fn asks_to_save(model: &mut Model) -> bool {
     true
 }
 
-fn save(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Editor(editor)) = model.layers.last() else { return };
     if matches!(editor.what, Edited::Request { .. }) {
         return crate::tui::screens::raw_request::update::saved(model, out);
@@ -312,7 +284,7 @@ pub(super) fn expand_paste(model: &mut Model) {
     }
 }
 
-fn trust(model: &mut Model) {
+pub(crate) fn trust(model: &mut Model) {
     let Some((folder, trusted)) = model.session.as_ref().map(|session| session.workspace.clone()) else { return };
     let (title, words, yes) = if trusted {
         ("Stop trusting this folder?", "The model will be offered no tools any more.", "yes, offer no tools")
@@ -386,7 +358,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.pop();
     match act {
         Act::Close => {}
-        Act::Run(action) => super::keys::action(model, action, None, out),
+        Act::Run(action) => super::actions::run(model, action, None, out),
         Act::ForkAndSend(branch, draft) => {
             let request = Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true });
             send(model, request, Pending::Fork(Some(draft)), out);

@@ -12,25 +12,17 @@ const STEP: u16 = 2;
 /// What is said about the arrangement: a newer sentence takes the place of an older one.
 const TOPIC: &str = "panes";
 
-/// The actions on the arrangement.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let now = model.arrangement();
-    match run {
-        Action::NextLayout => {
-            let here = Shape::ALL.iter().position(|shape| *shape == now.layout).unwrap_or(0);
-            shape(model, Shape::ALL[(here + 1) % Shape::ALL.len()], out);
-        }
-        Action::Zen => shape(model, if now.layout == Shape::Zen { Shape::Wide } else { Shape::Zen }, out),
-        Action::HideBranches => hide(model, Focus::Branches, out),
-        Action::HideContext => hide(model, Focus::Context, out),
-        Action::HideTools => hide(model, Focus::Tools, out),
-        Action::Narrower => resize(model, false, out),
-        Action::Wider => resize(model, true, out),
-        _ => {
-            let even = Arrangement { layout: now.layout, ..Arrangement::default() };
-            put(model, even, "The panels have their own widths again, and all are shown.", out);
-        }
-    }
+/// Goes to the next layout.
+pub(crate) fn next_shape(model: &mut Model, out: &mut Vec<Cmd>) {
+    let now = model.arrangement().layout;
+    let here = Shape::ALL.iter().position(|shape| *shape == now).unwrap_or(0);
+    shape(model, Shape::ALL[(here + 1) % Shape::ALL.len()], out);
+}
+
+/// Gives the panels their own widths again and shows them all.
+pub(crate) fn even(model: &mut Model, out: &mut Vec<Cmd>) {
+    let even = Arrangement { layout: model.arrangement().layout, ..Arrangement::default() };
+    put(model, even, "The panels have their own widths again, and all are shown.", out);
 }
 
 /// Takes a layout.
@@ -57,7 +49,7 @@ fn put(model: &mut Model, arrangement: Arrangement, said: &str, out: &mut Vec<Cm
     out.push(Cmd::KeepPanes);
 }
 
-fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
+pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
     let mut next = model.arrangement();
     let (name, run, away) = match pane {
         Focus::Branches => ("branches", Action::HideBranches, &mut next.no_branches),
@@ -79,7 +71,7 @@ fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
 }
 
 /// Makes the pane with the focus wider or narrower. The conversation takes from the right, or gives to it.
-fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
+pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
     if !model.side_by_side() {
         let text = "Panels have widths only beside the conversation: in the layout wide, from 100 columns on.";
         return model.status.report(TOPIC, text, model.now);

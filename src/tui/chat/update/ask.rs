@@ -197,7 +197,7 @@ fn command_line(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Typed::Action(action) => {
             model.composer.clear();
-            crate::tui::update::keys::action(model, action, None, out);
+            crate::tui::update::actions::run(model, action, None, out);
         }
         Typed::Unknown(name) => {
             let text = format!(
@@ -238,7 +238,7 @@ fn worded(model: &mut Model, name: &'static str, words: &str, out: &mut Vec<Cmd>
             (_, Some(wish)) => overrides.compaction = Some(wish),
             (_, None) => return wrong(model, "/compaction wants off, ask, self, or policy for the policy's own."),
         },
-        "layout" if words.is_empty() => return crate::tui::update::panes::action(model, Action::NextLayout, out),
+        "layout" if words.is_empty() => return crate::tui::update::panes::next_shape(model, out),
         "layout" if Shape::from_name(words).is_some() => {
             return crate::tui::update::panes::shape(model, Shape::from_name(words).unwrap_or_default(), out);
         }
@@ -321,9 +321,9 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         ("compress", words) => crate::tui::screens::summaries::update::compress(model, &words.unwrap_or_default(), out),
         ("search", words) => crate::tui::screens::search::update::open(model, words.unwrap_or_default(), out),
         ("capsule", Some(path)) => crate::tui::screens::summaries::update_modules::make(model, &path, out),
-        ("capsule", None) => crate::tui::update::keys::action(model, Action::Modules, None, out),
+        ("capsule", None) => crate::tui::update::actions::run(model, Action::Modules, None, out),
         ("skill", Some(name)) => crate::tui::screens::editor::update::use_skill(model, &name, out),
-        ("skill", None) => crate::tui::update::keys::action(model, Action::Skills, None, out),
+        ("skill", None) => crate::tui::update::actions::run(model, Action::Skills, None, out),
         ("forget", name) => forget(model, &name.unwrap_or_default(), out),
         ("state", _) => open::state(model),
         (_, _) => {}

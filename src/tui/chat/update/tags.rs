@@ -11,17 +11,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::update::send;
 
-/// The actions about names and stars.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Labels => list(model),
-        Action::Label => prompt(model),
-        Action::Favourite => {
-            if let Some(node) = wanted(model) {
-                put(model, node, TagAct::Favourite(None), out);
-            }
-        }
-        _ => {}
+/// Makes the message a favorite, or no longer.
+pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(node) = wanted(model) {
+        put(model, node, TagAct::Favourite(None), out);
     }
 }
 
@@ -54,7 +47,7 @@ fn wanted(model: &mut Model) -> Option<NodeId> {
     found
 }
 
-fn prompt(model: &mut Model) {
+pub(crate) fn prompt(model: &mut Model) {
     let Some(node) = wanted(model) else { return };
     let Some(session) = &model.session else { return };
     let tag = session.tree.get(node).and_then(|head| session.tag(head));
@@ -64,7 +57,7 @@ fn prompt(model: &mut Model) {
 }
 
 /// All messages that have a name or a star, in the order in which they came.
-fn list(model: &mut Model) {
+pub(crate) fn list(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let mut found: Vec<_> =
         session.tags.values().filter_map(|tag| Some((session.tree.by_key(tag.node)?, tag))).collect();

@@ -47,17 +47,8 @@ pub(crate) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) 
     }
 }
 
-/// The actions about such calls.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::AnswerTool => open(model),
-        Action::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
-        _ => decide(model, run, out),
-    }
-}
-
 /// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
-fn open(model: &mut Model) {
+pub(crate) fn open(model: &mut Model) {
     let before = model.layers.len();
     model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
     if model.layers.len() < before {
@@ -76,7 +67,7 @@ fn open(model: &mut Model) {
     }
 }
 
-fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let Some(Layer::Consent(ask)) = model.layers.last_mut() else { return };
     ask.note = None;
     match run {

@@ -11,24 +11,13 @@ use crate::engine::api::{Answer, CallRequest, Item, PlanRequest, Request, Which}
 use crate::tui::chat::update::acts;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::update::send;
 
 /// Calls that are looked at for the few lines in the overlay.
 pub(crate) const FEW: u32 = 24;
-
-/// The actions about calls.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Calls => open(model, out),
-        Action::ChooseCall => choose(model),
-        Action::PlanDiff => against_last(model, out),
-        Action::ItemHistory => history(model, out),
-        _ => {}
-    }
-}
 
 /// Answers about calls and branches; gives back what is about something else.
 pub(crate) fn answer(
@@ -66,7 +55,7 @@ fn lately(model: &mut Model, atom: Atom, history: Option<&ItemHistory>) {
 }
 
 /// Opens the list of calls; the same key closes it.
-fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = model.layers.len();
     model.layers.retain(|layer| !matches!(layer, Layer::Calls(_)));
     if model.layers.len() == before {
@@ -101,7 +90,7 @@ pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     }
 }
 
-fn choose(model: &mut Model) {
+pub(crate) fn choose(model: &mut Model) {
     if let Some(Layer::Calls(calls)) = model.layers.last_mut() {
         calls.choose();
     }
@@ -126,7 +115,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// The next call against the last one of the branch.
-fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request =
         Request::Call(CallRequest::DiffPlans { before: Some(Which::Last(branch)), after: Which::Next(branch) });
@@ -156,7 +145,7 @@ fn undiffered(model: &mut Model, ticket: u64, failure: &Failure) {
 }
 
 /// An item over all calls of the branch.
-fn history(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let item = match model.layers.last() {
         Some(Layer::Diff(view)) => view.selected().map(|delta| Item::Atom(delta.atom)),

@@ -8,33 +8,20 @@ use crate::domain::conversation::compare::Comparison;
 use crate::engine::api::{BranchRequest, Item, Request};
 use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
-use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
 use crate::tui::update::send;
 
-/// The actions about two branches.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Compare => selected(model, out),
-        Action::TakeTurn => {
-            if let Some(Layer::Compare(view)) = model.layers.last_mut() {
-                view.take();
-            }
-        }
-        Action::TakeRange => {
-            if let Some(Layer::Compare(view)) = model.layers.last_mut() {
-                view.take_range();
-            }
-        }
-        Action::PickOver => pick(model, out),
-        Action::BringBack => bring_back(model, out),
-        _ => {}
+/// Changes the screen where it is open.
+pub(crate) fn with(model: &mut Model, act: impl FnOnce(&mut CompareView)) {
+    if let Some(Layer::Compare(view)) = model.layers.last_mut() {
+        act(view);
     }
 }
 
 /// The branch selected in the tree beside the one stood on.
-fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     let here = model.branch().map(|branch| branch.id);
     let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);
     if let Some(other) = other.or_else(|| only_other(model)) {
@@ -117,7 +104,7 @@ pub(crate) fn enter(model: &mut Model) {
 }
 
 /// The turns that were taken, or the selected one, onto the other branch.
-fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Compare(view)) = model.layers.last_mut() else { return };
     let Some((from, onto)) = view.branches() else { return };
     let items: Vec<Item> = view.wanted().into_iter().map(Item::Atom).collect();
@@ -132,7 +119,7 @@ fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// What the side's branch came to, onto the other.
-fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Compare(view)) = model.layers.last() else { return };
     let Some((from, onto)) = view.branches() else { return };
     send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);

@@ -13,7 +13,7 @@ use crate::tui::chat::model::composer;
 use crate::tui::chat::update::{ask, branches};
 use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::Weight;
-use crate::tui::model::{Action, Focus, Model, Pending};
+use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::{send, trouble, wire};
 use tui_textarea::CursorMove;
@@ -24,37 +24,7 @@ pub(crate) fn stops(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         && crate::tui::screens::summaries::update_modules::stop(model, out)
 }
 
-/// Whether an action is one about things and their versions.
-pub(crate) fn owns(run: Action) -> bool {
-    use Action as A;
-    let opens = matches!(run, A::Editors | A::Policies | A::Project | A::Skills | A::Modules);
-    let acts =
-        matches!(run, A::EditThing | A::CopyPolicy | A::UsePolicy | A::TryPolicy | A::SwitchThing | A::RenewThing);
-    opens || acts || matches!(run, A::OlderVersion | A::NewerVersion | A::TurnView)
-}
-
-/// The actions about things and their versions.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Editors => open(model, ThingKind::State, out),
-        Action::Policies => open(model, ThingKind::Policies, out),
-        Action::Project => open(model, ThingKind::Rules, out),
-        Action::Skills => open(model, ThingKind::Skills, out),
-        Action::Modules => open(model, ThingKind::Modules, out),
-        Action::RenewThing => renew(model, out),
-        Action::SwitchThing => switch(model, out),
-        Action::EditThing => edit(model),
-        Action::CopyPolicy => copy(model),
-        Action::UsePolicy => take(model, out),
-        Action::TryPolicy => try_out(model, out),
-        Action::OlderVersion => with(model, |shop| shop.age(1)),
-        Action::NewerVersion => with(model, |shop| shop.age(-1)),
-        Action::TurnView => with(model, Workshop::turn_view),
-        _ => {}
-    }
-}
-
-fn with(model: &mut Model, change: impl FnOnce(&mut Workshop)) {
+pub(crate) fn with(model: &mut Model, change: impl FnOnce(&mut Workshop)) {
     if let Some(Layer::Workshop(shop)) = model.layers.last_mut() {
         change(shop);
     }
@@ -68,7 +38,7 @@ fn top(model: &Model) -> Option<&Workshop> {
 }
 
 /// Opens the screen on a kind of thing; where it is open there already, it closes.
-fn open(model: &mut Model, kind: ThingKind, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, kind: ThingKind, out: &mut Vec<Cmd>) {
     let there = model.layers.iter().any(|layer| matches!(layer, Layer::Workshop(shop) if shop.kind == kind));
     model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
@@ -137,7 +107,7 @@ fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<Thing>) {
 }
 
 /// Opens the selected version's text for editing; a preset is copied under a name that is asked for first.
-fn edit(model: &mut Model) {
+pub(crate) fn edit(model: &mut Model) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else {
         if shop.kind == ThingKind::Rules && shop.loading.is_none() {
@@ -206,7 +176,7 @@ pub(crate) fn keeps_text(model: &mut Model) -> bool {
 }
 
 /// Asks for the name of a copy of the selected policy.
-fn copy(model: &mut Model) {
+pub(crate) fn copy(model: &mut Model) {
     let policy = top(model).and_then(Workshop::selected).filter(|thing| thing.kind == ThingKind::Policies);
     let Some(name) = policy.map(|thing| thing.id.clone()) else { return };
     let title = format!("Name of your copy of {name}");
@@ -295,7 +265,7 @@ fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &m
 }
 
 /// Takes rules, or the list of skills, out of the branch's calls, or back (undoable).
-fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else { return };
     let path = match shop.kind {
@@ -314,7 +284,7 @@ fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Has the selected summary of a part of the program made anew.
-fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
     let shop = top(model).filter(|shop| shop.kind == ThingKind::Modules);
     let Some(thing) = shop.and_then(Workshop::selected) else { return };
     // As the one that stands was made.
@@ -335,7 +305,7 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
 }
 
 /// Takes the selected policy for the branch (undoable), or the selected skill for the message.
-fn take(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     let skill = top(model).filter(|shop| shop.kind == ThingKind::Skills).and_then(Workshop::selected);
     if let Some(name) = skill.map(|thing| thing.id.clone()) {
         return use_skill(model, &name, out);
@@ -355,7 +325,7 @@ fn take(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// What the next call would be under the selected policy.
-fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let policy = top(model).filter(|shop| shop.kind == ThingKind::Policies).and_then(Workshop::selected);
     let Some(policy) = policy.map(|thing| thing.id.clone()) else { return };
     with(model, |shop| shop.wanted = Some(policy));

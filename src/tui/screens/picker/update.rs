@@ -264,7 +264,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Choice::Action(action) => {
             model.layers.pop();
-            crate::tui::update::keys::action(model, action, None, out);
+            crate::tui::update::actions::run(model, action, None, out);
         }
         Choice::Session(id) => {
             let request =

@@ -22,17 +22,6 @@ use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::update::{send, trouble, wire};
 
-/// The actions about calls beside one another.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::WhatIf => screens::what_if::update::open(model, out),
-        Action::Replay => ask_how(model),
-        Action::Mattered => mattered(model, out),
-        Action::Discard => discard(model, out),
-        _ => crate::tui::screens::summaries::update::action(model, run, out),
-    }
-}
-
 /// What came of a request.
 pub(crate) fn answered(model: &mut Model, trial: Trial, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (trial, result) {
@@ -49,7 +38,7 @@ pub(crate) fn answered(model: &mut Model, trial: Trial, result: Result<Answer, F
 }
 
 /// Asks how the call of the selected message is to be made again.
-fn ask_how(model: &mut Model) {
+pub(crate) fn ask_how(model: &mut Model) {
     let found = model.session.as_ref().and_then(|session| {
         let node = session.tree.head(model.conversation.selected()?).id;
         session.run_of_answer(node).or_else(|| session.run_of_user(node))
@@ -214,7 +203,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Puts the selected branch away, and all of them where it is a replay.
-fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Arena(arena)) = model.layers.last_mut() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
@@ -230,7 +219,7 @@ fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
-fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Arena(arena)) = model.layers.last() else { return };
     let Of::Replay { origin, without: Some((atom, _)) } = &arena.of else {
         let text = "Only a call that was made again without an item can show that the item mattered.";

@@ -18,27 +18,15 @@ use crate::tui::update::{answers, send, trouble, wire};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
-/// The actions about exact requests.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::RawRequest => open(model, out),
-        Action::EditRequest => edit(model, false, out),
-        Action::EditJson => edit(model, true, out),
-        Action::SendEdited => send_edited(model, out),
-        Action::FoldAll | Action::NextHit | Action::PrevHit => {
-            if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
-                match run {
-                    Action::FoldAll => raw.fold_all(),
-                    _ => raw.next_hit(run == Action::PrevHit),
-                }
-            }
-        }
-        _ => {}
+/// Changes the screen where it is open.
+pub(crate) fn with(model: &mut Model, act: impl FnOnce(&mut Raw)) {
+    if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
+        act(raw);
     }
 }
 
 /// Opens the exact request; the same key closes it.
-fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(model.layers.last(), Some(Layer::Raw(_))) {
         return leave(model);
     }
@@ -102,7 +90,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Opti
 }
 
 /// Puts the request into an editor: its messages as texts, or its JSON.
-fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
+pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
     let Some(Layer::Raw(raw)) = model.layers.last() else { return show(model, Some(json), out) };
     let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
     let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
@@ -186,7 +174,7 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
 }
 
 /// Sends the edited request, exactly as it stands on the screen.
-fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Raw(raw)) = model.layers.last_mut() else { return };
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
     match &mut raw.by_hand {

@@ -10,6 +10,7 @@ use crate::tui::model::layer::{Layer, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::request::model_filter::Arranged;
 use crate::tui::update::{send, wire};
 
 /// How long the selection must rest before it is asked what its act would do, in milliseconds.
@@ -22,27 +23,46 @@ fn on_top(model: &mut Model) -> Option<&mut Overlay> {
     }
 }
 
-/// The actions about the list.
-pub(crate) fn action(model: &mut Model, run: Action) {
-    if let (Some(Layer::Raw(raw)), Action::Group) = (model.layers.last_mut(), run) {
+/// The list of the next request, or a sentence where it is not open.
+fn listed(model: &mut Model) -> Option<&mut Overlay> {
+    if on_top(model).is_none() {
+        let key = model.keys.key_of(Action::Context).unwrap_or_default();
+        model.status.say(Weight::Notice, format!("This works in the list that {key} opens."), model.now);
+    }
+    on_top(model)
+}
+
+/// Takes the selected line to act on several at once, or lets it go.
+pub(crate) fn take_row(model: &mut Model) {
+    if let Some(Err(why)) = listed(model).map(Overlay::take) {
+        model.status.say(Weight::Notice, why, model.now);
+    }
+}
+
+/// Takes all listed lines that can be acted on, or lets them go.
+pub(crate) fn take_all(model: &mut Model) {
+    if let Some(overlay) = listed(model) {
+        overlay.take_all();
+    }
+}
+
+/// Goes to the next order of the list.
+pub(crate) fn order(model: &mut Model) {
+    arrange(model, |arranged| arranged.order = arranged.order.next());
+}
+
+/// Goes to the next grouping of the list, or of the exact request.
+pub(crate) fn group(model: &mut Model) {
+    if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
         return raw.regroup();
     }
-    let Some(overlay) = on_top(model) else {
-        let key = model.keys.key_of(Action::Context).unwrap_or_default();
-        return model.status.say(Weight::Notice, format!("This works in the list that {key} opens."), model.now);
-    };
+    arrange(model, |arranged| arranged.group = arranged.group.next());
+}
+
+fn arrange(model: &mut Model, change: impl FnOnce(&mut Arranged)) {
+    let Some(overlay) = listed(model) else { return };
     let mut arranged = overlay.arranged;
-    match run {
-        Action::TakeRow => {
-            if let Err(why) = overlay.take() {
-                model.status.say(Weight::Notice, why, model.now);
-            }
-            return;
-        }
-        Action::TakeAll => return overlay.take_all(),
-        Action::Order => arranged.order = arranged.order.next(),
-        _ => arranged.group = arranged.group.next(),
-    }
+    change(&mut arranged);
     overlay.arrange(arranged);
     model.arranged = arranged;
     let words = arranged.words().unwrap_or_else(|| "by section, in plan order".to_owned());

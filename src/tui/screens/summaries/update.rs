@@ -15,22 +15,8 @@ use crate::tui::msg::Cmd;
 use crate::tui::update::{send, trouble};
 use std::sync::Arc;
 
-/// The actions about summaries.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Draft => open(model, out),
-        Action::Capsules => shelf(model, out),
-        Action::TakeBack => take_back(model, out),
-        Action::Redraft => ask_to_redraft(model, out),
-        Action::AcceptDraft | Action::RejectDraft | Action::KeepItem | Action::KeepAll | Action::EditDraft => {
-            decide(model, run, out);
-        }
-        _ => {}
-    }
-}
-
 /// Opens the draft that waits or is being made; without one, has one made. The same key closes it.
-fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = model.layers.len();
     model.layers.retain(|layer| !matches!(layer, Layer::Draft(_)));
     if model.layers.len() < before {
@@ -76,7 +62,7 @@ fn make(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) 
     }
 }
 
-fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let Some(Layer::Draft(desk)) = model.layers.last() else {
         return model.status.say(Weight::Notice, "There is no draft on the screen.", model.now);
     };
@@ -133,7 +119,7 @@ pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
 }
 
 /// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
-fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = match model.layers.last() {
         Some(Layer::Draft(desk)) => desk.draft.clone(),
         _ => None,
@@ -237,7 +223,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// The list of capsules.
-fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     model.layers.retain(|layer| !matches!(layer, Layer::Capsules(_)));
     model.layers.push(Layer::Capsules(Box::new(Shelf::new(branch))));
@@ -279,7 +265,7 @@ pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
 }
 
 /// Takes a level back: of the selected capsule, or the newest of the kind of the draft on the screen.
-fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
     let (branch, act) = match model.layers.last() {
         Some(Layer::Capsules(shelf)) => match shelf.selected() {

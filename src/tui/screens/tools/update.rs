@@ -8,20 +8,9 @@ use crate::domain::tool::cards::{FileCard, Toolbox};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
 use crate::tui::model::layer::{Act, Layer, Question, Reader};
 use crate::tui::model::status::Weight;
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::{send, trouble};
-
-/// The actions about tools.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Mcp => open(model, out),
-        Action::ToggleTool => toggle(model, out),
-        Action::RestartServer => restart(model, out),
-        Action::ApproveTool => approve(model, out),
-        _ => {}
-    }
-}
 
 fn top(model: &Model) -> Option<&Rack> {
     match model.layers.last() {
@@ -31,7 +20,7 @@ fn top(model: &Model) -> Option<&Rack> {
 }
 
 /// Opens the screen; the same key closes it.
-fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = model.layers.len();
     model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(_)));
     if model.layers.len() < before {
@@ -152,7 +141,7 @@ pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut 
 }
 
 /// Space: the tool, or all of the server's, on or off.
-fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     let (key, on) = match (rack.tool(spot), rack.server(spot)) {
         (Some(_), Some(server)) if !server.on => (server.key.clone(), true),
@@ -169,7 +158,7 @@ fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     let server = top(model).and_then(|rack| rack.server(rack.spot()?)).filter(|server| !server.command.is_empty());
     let Some(server) = server.map(|server| server.name.clone()) else {
         return model.status.say(Weight::Notice, "Only a server is started again.", model.now);
@@ -178,7 +167,7 @@ fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Approves what is selected: a tool that is not what it was, all such tools of a server, or asks about the folder's file.
-fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     if spot == Spot::File {
         let rows = usize::from(model.size.1);

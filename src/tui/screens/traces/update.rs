@@ -50,40 +50,42 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     }
 }
 
-/// The actions about tool calls; false where one is about something else.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) -> bool {
-    let screen = match model.layers.last_mut() {
-        Some(Layer::Traces(screen)) => Some(screen),
-        _ => None,
-    };
-    match (run, screen) {
-        (Action::WholeSession, Some(screen)) => screen.whole = !screen.whole,
-        (Action::GroupFailures, Some(screen)) => (screen.grouped, screen.opened) = (!screen.grouped, false),
-        (Action::GroupFailures, None) => {
-            open(model);
-            if let Some(Layer::Traces(screen)) = model.layers.last_mut() {
-                screen.grouped = true;
-            }
-        }
-        (Action::FollowLink, _) => follow(model),
-        (Action::RunAgain, _) => again(model, out),
-        (Action::StopAgain, _) => {
-            send(model, Request::Tool(ToolRequest::Traces(TraceAct::Stop)), Pending::Act, out);
-        }
-        (Action::AddResult, _) => add(model),
-        (Action::CopyArguments, _) => match selected(model).map(|trace| trace.args.clone()) {
-            Some(args) => out.push(Cmd::Copy(args)),
-            None => nothing(model),
-        },
-        (Action::ToMessage, _) => match selected(model).map(|trace| trace.node) {
-            Some(Some(node)) => screens::search::update::go(model, node, out),
-            Some(None) => model.status.say(Weight::Notice, "No message holds this result.", model.now),
-            None => nothing(model),
-        },
-        _ => return false,
-    }
+/// Shows the calls of the whole session, or of the branch again; false where the list is not open.
+pub(crate) fn whole_session(model: &mut Model) -> bool {
+    let Some(Layer::Traces(screen)) = model.layers.last_mut() else { return false };
+    screen.whole = !screen.whole;
     model.sync_traces();
     true
+}
+
+/// Groups failures, or lists all calls again.
+pub(crate) fn group_failures(model: &mut Model) {
+    if let Some(Layer::Traces(screen)) = model.layers.last_mut() {
+        (screen.grouped, screen.opened) = (!screen.grouped, false);
+    } else {
+        open(model);
+        if let Some(Layer::Traces(screen)) = model.layers.last_mut() {
+            screen.grouped = true;
+        }
+    }
+    model.sync_traces();
+}
+
+/// Copies the arguments of the selected call.
+pub(crate) fn copy_arguments(model: &mut Model, out: &mut Vec<Cmd>) {
+    match selected(model).map(|trace| trace.args.clone()) {
+        Some(args) => out.push(Cmd::Copy(args)),
+        None => nothing(model),
+    }
+}
+
+/// Goes to the message that holds the selected call's result.
+pub(crate) fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
+    match selected(model).map(|trace| trace.node) {
+        Some(Some(node)) => screens::search::update::go(model, node, out),
+        Some(None) => model.status.say(Weight::Notice, "No message holds this result.", model.now),
+        None => nothing(model),
+    }
 }
 
 fn nothing(model: &mut Model) {
@@ -91,7 +93,7 @@ fn nothing(model: &mut Model) {
 }
 
 /// Goes from a failure to what fixed it; from there to the failure, the next one where it resolved several.
-fn follow(model: &mut Model) {
+pub(crate) fn follow(model: &mut Model) {
     let Some(Layer::Traces(screen)) = model.layers.last_mut() else {
         open(model);
         return;
@@ -107,7 +109,7 @@ fn follow(model: &mut Model) {
 }
 
 /// Runs the selected call again.
-fn again(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     match selected(model).map(|trace| (trace.id(), trace.status.is_some())) {
         Some((id, true)) => {
@@ -149,7 +151,7 @@ pub(crate) fn again_came(model: &mut Model, view: AgainView) {
 }
 
 /// Puts the newer result into the message that is being written.
-fn add(model: &mut Model) {
+pub(crate) fn add(model: &mut Model) {
     let ended = model.again.as_ref().filter(|again| again.state == AgainState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {

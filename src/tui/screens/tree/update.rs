@@ -7,7 +7,7 @@ use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::session::Session;
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::update::send;
@@ -37,16 +37,6 @@ pub(crate) fn open_for(model: &mut Model, node: NodeId) {
     open_at(model, Some(node));
     if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
         grove.wanted = model.session.as_ref().and_then(|s| grove.selected(s)).map(|row| (node, row.first));
-    }
-}
-
-/// Folding and unfolding.
-pub(crate) fn action(model: &mut Model, run: Action) {
-    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
-    match run {
-        Action::Fold => grove.fold(session),
-        Action::Unfold => grove.unfold(session),
-        _ => {}
     }
 }
 
@@ -109,4 +99,18 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     model.land_on = Some(wanted.unwrap_or(first));
     let request = Request::Branch(BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true });
     send(model, request, Pending::Fork(None), out);
+}
+
+/// Folds what is below the selected row, or goes up.
+pub(crate) fn fold(model: &mut Model) {
+    if let (Some(session), Some(Layer::Tree(tree))) = (&model.session, model.layers.last_mut()) {
+        tree.fold(session);
+    }
+}
+
+/// Unfolds what is below the selected row, or goes into it.
+pub(crate) fn unfold(model: &mut Model) {
+    if let (Some(session), Some(Layer::Tree(tree))) = (&model.session, model.layers.last_mut()) {
+        tree.unfold(session);
+    }
 }

@@ -7,24 +7,13 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::ledger::Ledger;
 use crate::engine::api::{CallRequest, Request};
 use crate::tui::model::layer::Layer;
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::update::{send, trouble};
 
-/// The actions about charts.
-pub(crate) fn action(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    match run {
-        Action::Stats => open(model, out),
-        Action::CallBefore => step(model, -1),
-        Action::CallAfter => step(model, 1),
-        Action::WholeSession => whole(model, out),
-        _ => {}
-    }
-}
-
 /// Opens the charts; the same key closes them.
-fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = model.layers.len();
     model.layers.retain(|layer| !matches!(layer, Layer::Ledger(_)));
     if model.layers.len() < before {
@@ -39,14 +28,14 @@ fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> 
     send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Ledger, out)
 }
 
-fn step(model: &mut Model, by: i64) {
+pub(crate) fn step(model: &mut Model, by: i64) {
     if let Some(Layer::Ledger(sheet)) = model.layers.last_mut() {
         sheet.step(by);
     }
 }
 
 /// The calls of the whole session, or of the branch again.
-fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Layer::Ledger(sheet)) = model.layers.last() else { return };
     let (branch, whole) = (sheet.branch, !sheet.whole);
     let ticket = ask(model, branch, whole, out);

@@ -1,0 +1,224 @@
+//! The table of what each action does: one line for each, so that an action that nobody handles does not compile.
+//! Not for: which key means which action (`config::keys`), or what an action does in detail (`chat`, `screens`).
+
+use super::{comfort, keys, open, panes, send};
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::summary::versions::ThingKind;
+use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
+use crate::tui::chat::update::{
+    acts, ask, branches, completing, composing, copying, focus, folder, queueing, quit, tags,
+};
+use crate::tui::model::layer::Layer;
+use crate::tui::model::panes::Shape;
+use crate::tui::model::{Action, Chord, Focus, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens;
+use crate::tui::screens::picker::model::Picker;
+
+/// Runs an action, whether by its key, the palette or a command.
+#[deny(clippy::wildcard_enum_match_arm)]
+#[expect(clippy::too_many_lines, reason = "a table")]
+pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
+    use Action as A;
+    use screens::{approval, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries};
+    use screens::{tools, traces, tree, usage, what_if};
+    use tui_textarea::TextArea;
+    if action != A::Clear {
+        model.clear_at = None;
+    }
+    match action {
+        // The message being written.
+        A::Send => ask::enter(model, out),
+        A::Compose => composing::to_editor(model, out),
+        A::HistoryUp | A::HistoryDown if completing::step(model, action == A::HistoryUp) => {}
+        A::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
+        A::HistoryUp => keys::recall(model, true, chord),
+        A::HistoryDown => keys::recall(model, false, chord),
+        A::Complete if completing::take(model, out) || ask::complete(model) => {}
+        A::Complete | A::NextPane => keys::pane(model, 1, out),
+        A::PrevPane => keys::pane(model, -1, out),
+        A::Newline => {
+            model.composer.edit().insert_newline();
+            model.plan.touch(model.now);
+        }
+        A::ExpandPaste => open::expand_paste(model),
+        A::TakeQueued => queueing::take(model),
+        A::UndoTyping => keys::edit(model, TextArea::undo),
+        A::RedoTyping => keys::edit(model, TextArea::redo),
+        A::SelectAll => keys::edit(model, TextArea::select_all),
+        A::StartRace => comfort::start_race(model),
+        A::Reply => acts::reply(model, out),
+        A::Edit => acts::edit(model, out),
+        A::SearchAnyway => acts::search(model),
+
+        // Moving about, leaving.
+        A::Up | A::Down | A::Top | A::Bottom | A::ScrollUp | A::ScrollDown => {
+            picker::update::travel(model, action, out)
+        }
+        A::DetailDown => open::scroll_detail(model, 1),
+        A::DetailUp => open::scroll_detail(model, -1),
+        A::Open => open::open(model, out),
+        A::Filter => open::filter(model),
+        A::Save => open::save(model, out),
+        A::New | A::Delete => picker::update::manage(model, action, out),
+        A::Rename => open::rename(model, out),
+        A::Leave => keys::leave(model, out),
+        A::Interrupt => keys::interrupt(model, out),
+        A::Clear if screens::aside::update::leave(model, out) => {}
+        A::Clear => keys::clear(model),
+        A::Quit => quit::quit(model),
+        A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
+        A::QuitIfEmpty => {}
+        A::Undo | A::Redo if editor::update::undo(model, action == A::Redo, out) => {}
+        A::Undo => drop(send(model, Request::Session(SessionRequest::Undo), Pending::Act, out)),
+        A::Redo => drop(send(model, Request::Session(SessionRequest::Redo), Pending::Act, out)),
+
+        // The terminal, the panels, settings.
+        A::Redraw => out.push(Cmd::Redraw),
+        A::Suspend => out.push(Cmd::Suspend),
+        A::Reload => out.push(Cmd::Reload(true)),
+        A::ToggleMouse => comfort::toggle_mouse(model, out),
+        A::Themes => comfort::themes(model),
+        A::NextLayout => panes::next_shape(model, out),
+        A::Zen if model.arrangement().layout == Shape::Zen => panes::shape(model, Shape::Wide, out),
+        A::Zen => panes::shape(model, Shape::Zen, out),
+        A::HideBranches => panes::hide(model, Focus::Branches, out),
+        A::HideContext => panes::hide(model, Focus::Context, out),
+        A::HideTools => panes::hide(model, Focus::Tools, out),
+        A::Narrower => panes::resize(model, false, out),
+        A::Wider => panes::resize(model, true, out),
+        A::EvenPanels => panes::even(model, out),
+        A::Palette => model.layers.push(Layer::Picker(Picker::palette(&model.keys))),
+        A::Help => model.layers.push(Layer::Help { scroll: 0 }),
+        A::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
+        A::Trust => open::trust(model),
+        A::FolderSettings => folder::open(model, out),
+        A::Focus => focus::prompt(model),
+
+        // The selected message, item or branch.
+        A::Pin => acts::mark(model, MarkKind::Sticky, out),
+        A::Lease => acts::mark(model, MarkKind::Leased { turns: 0 }, out),
+        A::Exclude => acts::mark(model, MarkKind::Exclude, out),
+        A::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
+        A::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
+        A::Dismiss => memories::update::dismiss(model, out),
+        A::Fork => acts::fork(model, out),
+        A::Regenerate => acts::regenerate(model, out),
+        A::Continue => acts::go_on(model, out),
+        A::NextSibling => acts::sibling(model, 1, out),
+        A::PrevSibling => acts::sibling(model, -1, out),
+        A::Copy => acts::copy(model, out),
+        A::CopyPart => copying::menu(model, out),
+        A::FoldMessage => open::fold(model),
+        A::Labels => tags::list(model),
+        A::Label => tags::prompt(model),
+        A::Favourite => tags::favourite(model, out),
+        A::CycleMode => branches::cycle_mode(model, out),
+        A::BudgetUp => branches::step_budget(model, true, out),
+        A::BudgetDown => branches::step_budget(model, false, out),
+        A::UseOffline => branches::use_offline(model, out),
+        A::Archive => branches::archive(model, out),
+        A::ShowArchived => {
+            model.panel.archived = !model.panel.archived;
+            model.refresh();
+        }
+        A::Branches => {
+            model.layers.clear();
+            model.focus = Focus::Branches;
+        }
+        A::ShowState => open::state(model),
+        A::RebuildState => open::rebuild_state(model, out),
+        A::AdoptState => open::adopt_state(model, out),
+
+        // Sessions, models, search, tree.
+        A::Sessions => picker::update::sessions(model, String::new(), out),
+        A::NewSession => {
+            send(model, Request::Session(SessionRequest::New { title: String::new() }), Pending::Open, out);
+        }
+        A::RenameSession => branches::title_prompt(model),
+        A::Models => picker::update::models(model, out),
+        A::Memories => memories::update::open(model, out),
+        A::Find => search::update::open(model, String::new(), out),
+        A::Back => search::update::back(model, out),
+        A::Tree => tree::update::open(model),
+        A::Fold => tree::update::fold(model),
+        A::Unfold => tree::update::unfold(model),
+
+        // The next request.
+        A::Context => open::overlay(model, out),
+        A::TakeRow => request::update::take_row(model),
+        A::TakeAll => request::update::take_all(model),
+        A::Order => request::update::order(model),
+        A::Group => request::update::group(model),
+        A::WhatIf => what_if::update::open(model, out),
+        A::RawRequest => raw_request::update::open(model, out),
+        A::EditRequest => raw_request::update::edit(model, false, out),
+        A::EditJson => raw_request::update::edit(model, true, out),
+        A::SendEdited => raw_request::update::send_edited(model, out),
+        A::FoldAll => raw_request::update::with(model, |raw| raw.fold_all()),
+        A::NextHit => raw_request::update::with(model, |raw| raw.next_hit(false)),
+        A::PrevHit => raw_request::update::with(model, |raw| raw.next_hit(true)),
+
+        // Calls that were made.
+        A::Calls => calls::update::open(model, out),
+        A::ChooseCall => calls::update::choose(model),
+        A::PlanDiff => calls::update::against_last(model, out),
+        A::ItemHistory => calls::update::history(model, out),
+        A::Stats => usage::update::open(model, out),
+        A::CallBefore => usage::update::step(model, -1),
+        A::CallAfter => usage::update::step(model, 1),
+        A::WholeSession if traces::update::whole_session(model) => {}
+        A::WholeSession => usage::update::whole(model, out),
+        A::Replay => race::update::ask_how(model),
+        A::Mattered => race::update::mattered(model, out),
+        A::Discard => race::update::discard(model, out),
+        A::KeepAside => screens::aside::update::keep(model, out),
+        A::Compare => compare::update::selected(model, out),
+        A::TakeTurn => compare::update::with(model, |view| view.take()),
+        A::TakeRange => compare::update::with(model, |view| view.take_range()),
+        A::PickOver => compare::update::pick(model, out),
+        A::BringBack => compare::update::bring_back(model, out),
+
+        // Summaries, and what is edited with its versions.
+        A::Draft => summaries::update::open(model, out),
+        A::Capsules => summaries::update::shelf(model, out),
+        A::TakeBack => summaries::update::take_back(model, out),
+        A::Redraft => summaries::update::ask_to_redraft(model, out),
+        A::AcceptDraft | A::RejectDraft | A::KeepItem | A::KeepAll | A::EditDraft => {
+            summaries::update::decide(model, action, out);
+        }
+        A::Editors => editor::update::open(model, ThingKind::State, out),
+        A::Policies => editor::update::open(model, ThingKind::Policies, out),
+        A::Project => editor::update::open(model, ThingKind::Rules, out),
+        A::Skills => editor::update::open(model, ThingKind::Skills, out),
+        A::Modules => editor::update::open(model, ThingKind::Modules, out),
+        A::RenewThing => editor::update::renew(model, out),
+        A::SwitchThing => editor::update::switch(model, out),
+        A::EditThing => editor::update::edit(model),
+        A::CopyPolicy => editor::update::copy(model),
+        A::UsePolicy => editor::update::take(model, out),
+        A::TryPolicy => editor::update::try_out(model, out),
+        A::OlderVersion => editor::update::with(model, |shop| shop.age(1)),
+        A::NewerVersion => editor::update::with(model, |shop| shop.age(-1)),
+        A::TurnView => editor::update::with(model, |shop| shop.turn_view()),
+
+        // Tools.
+        A::Traces => traces::update::open(model),
+        A::GroupFailures => traces::update::group_failures(model),
+        A::FollowLink => traces::update::follow(model),
+        A::RunAgain => traces::update::again(model, out),
+        A::StopAgain => drop(send(model, Request::Tool(ToolRequest::Traces(TraceAct::Stop)), Pending::Act, out)),
+        A::AddResult => traces::update::add(model),
+        A::CopyArguments => traces::update::copy_arguments(model, out),
+        A::ToMessage => traces::update::to_message(model, out),
+        A::AnswerTool => approval::update::open(model),
+        A::AllowTool | A::RefuseTool | A::RefuseWhy | A::AllowAlways | A::TakeHunk => {
+            approval::update::decide(model, action, out);
+        }
+        A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
+        A::Mcp => tools::update::open(model, out),
+        A::ToggleTool => tools::update::toggle(model, out),
+        A::RestartServer => tools::update::restart(model, out),
+        A::ApproveTool => tools::update::approve(model, out),
+    }
+}
