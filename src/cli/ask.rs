@@ -9,6 +9,7 @@ use super::{input, pick, shape};
 use crate::domain::failure::{Failure, FailureKind};
 use crate::domain::ids::{BranchId, RunId};
 use crate::domain::meter::ShortRead;
+use crate::domain::resolved::unreadable;
 use crate::domain::run::{RunCard, RunStatus};
 use crate::domain::state;
 use crate::domain::trace::ToolTrace;
@@ -256,7 +257,8 @@ impl Turn {
                 return;
             }
             self.traced.push(which);
-            let args = trace.args.chars().take(80).collect::<String>();
+            let args = unreadable(&trace.args).unwrap_or_else(|| trace.args.clone());
+            let args = args.chars().take(80).collect::<String>();
             run.io.note(&format!("{} {args}: {} in {} ms", trace.name, status.name(), trace.duration_ms));
         }
     }

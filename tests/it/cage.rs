@@ -115,7 +115,8 @@ fn each(test: &str) {
             // nothing that a passing test prints.
             Err(error) if user.is_some() && error.kind() == ErrorKind::PermissionDenied => {
                 let binary = std::env::current_exe().unwrap();
-                let notice = format!("cage::{test}: not tried as user {user:?}, who may not start {}", binary.display());
+                let notice =
+                    format!("cage::{test}: not tried as user {user:?}, who may not start {}", binary.display());
                 writeln!(std::io::stderr(), "{notice}: {error}").unwrap();
                 continue;
             }
