@@ -135,6 +135,56 @@ fn without_waiting_one_asks_and_the_others_are_refused() {
     assert_eq!(server.requests().len(), 1);
 }
 
+/// While one asks on a branch, all that would ask on it is refused or waits. What stands beside it goes: a side question, a
+/// race, another branch. Nothing of that comes between a question and its answer.
+#[test]
+fn what_stands_beside_a_branch_goes_while_somebody_asks_on_it() {
+    let server = Server::answering(|request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let asked = body["messages"].as_array().into_iter().flatten().rfind(|message| message["role"] == "user");
+        let slow = asked.is_some_and(|message| message["content"] == "slow");
+        if slow { vec![stream(), words("First."), Step::Stall, end()] } else { vec![stream(), words("Beside."), end()] }
+    });
+    let home = Home::asking(&server.base_url());
+    home.ok(&["ask", "zero"]);
+    home.ok(&["branch", "fork", "other", "--stay"]);
+    let list = home.json(&["message", "list"]);
+    let question = list[0]["id"].as_str().unwrap();
+    let posts = || server.requests().iter().filter(|request| request.method == "POST").count();
+    let ask = |words: &[&str]| home.command(words).env("TEST_KEY", "k").spawn().unwrap();
+    let first = ask(&["-b", "main", "ask", "slow"]);
+    let begun = std::time::Instant::now();
+    while posts() != 2 {
+        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first asks");
+        std::thread::yield_now();
+    }
+    for (words, code, made) in [
+        (&["-b", "main", "ask", "x"][..], 6, 0),
+        (&["-b", "main", "regenerate"], 6, 0),
+        (&["-b", "main", "edit", question, "in other words"], 6, 0),
+        (&["-b", "main", "aside", "what is that?"], 0, 1),
+        (&["-b", "main", "race", "which?", "--arm", "mode=off", "--arm", "mode=heavy"], 0, 2),
+        (&["-b", "other", "ask", "y"], 0, 1),
+        (&["-b", "other", "regenerate"], 0, 1),
+    ] {
+        let before = posts();
+        let said = home.run(words);
+        assert_eq!((said.code, posts() - before), (code, made), "{words:?}: {}", said.err);
+        let refused = "Somebody else is asking on main: the command line of process";
+        assert_eq!(said.err.contains(refused), code == 6, "{words:?}: {}", said.err);
+    }
+    let waits = ask(&["-b", "main", "ask", "--wait", "last"]);
+    server.release();
+    for (child, answer) in [(first, "First.\n"), (waits, "Beside.\n")] {
+        let said = crate::support::binary::finish(child);
+        assert_eq!((said.code, said.out.as_str()), (0, answer), "{}", said.err);
+    }
+    let texts = assert_straight(&home.json(&["-b", "main", "message", "list"]));
+    assert_eq!(texts, ["zero", "Beside.", "slow", "First.", "last", "Beside."]);
+    assert_eq!(home.json(&["branch", "list"]).as_array().unwrap().len(), 4, "main, other and the two of the race");
+    home.assert_sound();
+}
+
 /// The one who asks is killed: who waits goes on at once, after what had come. Ctrl+C leaves the line.
 #[cfg(unix)]
 #[test]
