@@ -117,7 +117,7 @@ fn each(test: &str) {
                 let binary = std::env::current_exe().unwrap();
                 let notice =
                     format!("cage::{test}: not tried as user {user:?}, who may not start {}", binary.display());
-                writeln!(std::io::stderr(), "{notice}: {error}").unwrap();
+                std::io::stderr().write_all(format!("{notice}: {error}\n").as_bytes()).unwrap();
                 continue;
             }
             Err(error) => panic!("as {user:?} without {refused}: {error}"),

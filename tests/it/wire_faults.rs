@@ -226,6 +226,27 @@ fn texts() -> Vec<Row> {
     ]
 }
 
+/// Row 12, as far as an answer stops before its end.
+fn ends() -> Vec<Row> {
+    vec![
+        Row {
+            out: "half",
+            status: ("truncated", Some("truncated")),
+            ..row("12 no end mark", streamed(vec![words("half")]), 4, &["stopped before the answer's end"])
+        },
+        Row {
+            out: "half",
+            status: ("errored", Some("errored")),
+            ..row(
+                "12 an error in the middle",
+                streamed(vec![words("half"), send("data: {\"error\":{\"message\":\"overloaded\",\"code\":503}}\n\n")]),
+                4,
+                &["overloaded"],
+            )
+        },
+    ]
+}
+
 /// Rows 11 and 12, as far as an answer is none.
 fn no_answers() -> Vec<Row> {
     let nameless =
@@ -241,21 +262,6 @@ fn no_answers() -> Vec<Row> {
                 streamed(vec![words("I look"), event(nameless), finish("tool_calls")]),
                 4,
                 &["without naming it"],
-            )
-        },
-        Row {
-            out: "half",
-            status: ("truncated", Some("truncated")),
-            ..row("12 no end mark", streamed(vec![words("half")]), 4, &["stopped before the answer's end"])
-        },
-        Row {
-            out: "half",
-            status: ("errored", Some("errored")),
-            ..row(
-                "12 an error in the middle",
-                streamed(vec![words("half"), send("data: {\"error\":{\"message\":\"overloaded\",\"code\":503}}\n\n")]),
-                4,
-                &["overloaded"],
             )
         },
         row("12 an empty answer", streamed(vec![end()]), 4, &["empty", "Nothing was added"]),
@@ -302,7 +308,7 @@ fn no_answers() -> Vec<Row> {
 
 #[test]
 fn each_row_of_the_fault_table() {
-    for row in texts().into_iter().chain(no_answers()) {
+    for row in texts().into_iter().chain(ends()).chain(no_answers()) {
         let server = Server::start_posts(vec![row.answer.clone()]);
         let home = Home::asking(&server.base_url());
         let said = home.run(&["ask", "hi"]);
