@@ -39,7 +39,7 @@ impl Core {
     /// Whether nobody asks on a branch, here or in another program.
     pub(super) fn must_rest_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
         self.must_rest(branch)?;
-        self.claim(branch)?;
+        self.claim(branch).map_err(|taken| taken.kept("Nothing was sent.").todo("Wait until it is done."))?;
         self.drop_claims();
         Ok(())
     }
