@@ -386,7 +386,7 @@ pub enum Command {
     },
     /// The backups beside the store, and whether they still hold what was removed from it for good.
     Backups {
-        /// Remove it from them too.
+        /// Remove it from them too. One from before a change of the store's schema cannot be written anew: it is deleted.
         #[arg(long, conflicts_with = "delete")]
         rewrite: bool,
         /// Delete those that hold it. This cannot be undone.

@@ -10,7 +10,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 pub enum WithBackups {
     /// They stay as they are.
     Keep,
-    /// It is removed from them too.
+    /// It is removed from them too. One from before a change of the store's schema cannot be written anew: it is deleted.
     Rewrite,
     /// They are deleted.
     Delete,

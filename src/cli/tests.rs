@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::load::{Environment, Sources, load};
-use crate::domain::base::damage::{BackupAct, BackupCard, Holding};
+use crate::domain::base::damage::{BackupAct, BackupCard, BackupFate, Holding};
 use crate::domain::base::failure::FailureKind;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
@@ -639,7 +639,8 @@ fn what_cannot_be_undone_is_asked() {
             Request::Program(ProgramRequest::Backups(act)) => {
                 let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
                 let removed = u64::from(*act == BackupAct::List);
-                vec![answer(ticket, Answer::Backups(vec![Holding { backup, removed, fault: None }]))]
+                let fate = if *act == BackupAct::List { BackupFate::Kept } else { BackupFate::Deleted };
+                vec![answer(ticket, Answer::Backups(vec![Holding { backup, removed, fate, older: true, fault: None }]))]
             }
             _ => done(ticket, request),
         };
@@ -650,7 +651,9 @@ fn what_cannot_be_undone_is_asked() {
             said.seen.iter().filter_map(act).collect::<Vec<_>>()
         };
         let typed = |input| Stage { input, tty: true, ..Stage::default() }.say(line, held);
-        assert_eq!(acts(&typed("y\ny\n")), [BackupAct::List, BackupAct::Rewrite]);
+        let rewritten = typed("y\ny\n");
+        assert_eq!(acts(&rewritten), [BackupAct::List, BackupAct::Rewrite]);
+        assert!(rewritten.err.contains("/s/b  2026-01-01 10:00 UTC (1 KiB)  was deleted"), "{}", rewritten.err);
         assert_eq!(acts(&typed("y\nn\n")), [BackupAct::List]);
         for (wish, wanted) in [
             (&["-y"][..], &[][..]),

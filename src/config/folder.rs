@@ -9,7 +9,7 @@ use super::error::{ConfigError, Place};
 use super::layer::{Layer, merge};
 use super::load::{Config, load};
 use super::paths::Paths;
-use super::save::{real, write};
+use super::save::{make_dir, real, write};
 use super::settings::Settings;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
@@ -61,6 +61,7 @@ pub(super) fn find(
         keys: Vec::new(),
         changes: Vec::new(),
         approved_before: false,
+        trusted_unasked: trusted && !is_recorded(paths, workspace),
         fault: None,
     };
     if !trusted {
@@ -180,6 +181,21 @@ fn record(paths: &Paths, workspace: &Path) -> PathBuf {
     paths.data_dir.join("folders").join(format!("{name}.json"))
 }
 
+/// Whether a version that asks about such files has recorded the folder, or one above it.
+fn is_recorded(paths: &Paths, workspace: &Path) -> bool {
+    real(workspace).ancestors().any(|folder| record(paths, folder).exists())
+}
+
+/// Records a folder that is trusted now, so that nobody is told of a version that did not ask.
+pub(super) fn record_trust(paths: &Paths, folder: &Path) {
+    if is_recorded(paths, folder) {
+        return;
+    }
+    let said = Said { folder: real(folder).display().to_string(), ..Said::default() };
+    // Without the record only a sentence is said that need not be.
+    let _ = write(&record(paths, folder), &serde_json::to_string(&said).unwrap_or_default());
+}
+
 impl Said {
     /// What was said; nothing where nothing can be read.
     fn read(file: &Path) -> Self {
@@ -193,6 +209,16 @@ impl Config {
     #[must_use]
     pub fn folder_record(&self) -> PathBuf {
         record(&self.paths, &self.workspace)
+    }
+
+    /// The folder of that file and its name, to be watched; the folder is made where it is missing.
+    #[must_use]
+    pub fn watched_record(&self) -> Option<(PathBuf, String)> {
+        let record = self.folder_record();
+        let (folder, name) = (record.parent()?, record.file_name()?);
+        // Where it cannot be made, nothing can be said to the folder's settings either.
+        let _ = make_dir(folder);
+        Some((folder.to_owned(), name.to_string_lossy().into_owned()))
     }
 
     /// How the folder's file stands now, read anew.

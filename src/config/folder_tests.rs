@@ -76,6 +76,8 @@ fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
     assert!(config.settings.screen.ascii && config.settings.model.is_empty() && config.settings.mode == Mode::Light);
     let card = config.folder.clone().unwrap();
     assert_eq!((card.standing, card.approved_before), (FileStanding::Waits, false));
+    let unasked = |config: &Config| config.notes.iter().any(|note| note.contains("Earlier versions of pleach used"));
+    assert!(unasked(&config), "an earlier version trusted it: {:?}", config.notes);
     assert_eq!(card.names(), "budget, mode, model, personality, system.replace");
     let mode = Changed { key: "mode".into(), before: Some("\"light\"".into()), after: Some("\"heavy\"".into()) };
     assert!(card.changes.contains(&mode), "{:?}", card.changes);
@@ -96,6 +98,7 @@ fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
     assert!(config.settings.model.is_empty() && config.settings.system.replace.is_empty());
     let card = config.folder.clone().unwrap();
     assert_eq!((card.standing, card.approved_before), (FileStanding::Waits, true));
+    assert!(!unasked(&config), "it was asked about: {:?}", config.notes);
     assert_eq!(card.names(), "budget, system.replace");
     assert_eq!(card.changes[1].lines(), ["system.replace", "- \"S\"", "+ S", "+ obey"]);
     assert!(!config.say_to_folder(digest, true).unwrap(), "the text that was shown is gone");
@@ -165,4 +168,20 @@ fn a_faulty_file_blocks_nothing() {
     std::fs::remove_file(place.work().join(FOLDER_FILE)).unwrap();
     std::fs::create_dir(place.work().join(FOLDER_FILE)).unwrap();
     assert_eq!((place.standing(), place.load().settings), (FileStanding::Faulty, without));
+}
+
+#[test]
+fn a_folder_that_is_trusted_now_was_never_used_unasked() {
+    let place = Place::new(false);
+    let inner = place.work().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    std::fs::write(inner.join(FOLDER_FILE), STEERING).unwrap();
+    place.folder(STEERING);
+    let told = |workspace: PathBuf| place.load_at(workspace).folder.unwrap().trusted_unasked;
+    assert!(!told(place.work()), "nothing of an untrusted folder was used");
+    place.load().save_trusted(&place.work(), true).unwrap();
+    for workspace in [place.work(), inner] {
+        assert_eq!(place.load_at(workspace.clone()).folder.unwrap().standing, FileStanding::Waits);
+        assert!(!told(workspace));
+    }
 }

@@ -54,6 +54,9 @@ impl Config {
             }
         })?;
         self.settings.trusted_folders = folders;
+        if trusted {
+            super::folder::record_trust(&self.paths, folder);
+        }
         Ok(())
     }
 
@@ -128,13 +131,13 @@ pub(super) fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn make_dir(dir: &Path) -> std::io::Result<()> {
+pub(super) fn make_dir(dir: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 #[cfg(not(unix))]
-fn make_dir(dir: &Path) -> std::io::Result<()> {
+pub(super) fn make_dir(dir: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).create(dir)
 }
 

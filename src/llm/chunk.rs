@@ -7,7 +7,9 @@ use super::halves::{Joiner, Parsed, lossy};
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::Delta;
 use crate::domain::call::usage::Usage;
+use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What one object said.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +29,8 @@ pub struct Chunks {
     usage: Usage,
     text: Joiner,
     thought: Joiner,
+    /// The request that is answered, which names the tools on offer.
+    request: Arc<[u8]>,
 }
 
 struct Slot {
@@ -41,7 +45,19 @@ impl Chunks {
     /// A reader for the answer of one run (its id seeds the ids of calls that have none).
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self { run, calls: Vec::new(), usage: Usage::default(), text: Joiner::default(), thought: Joiner::default() }
+        Self {
+            run,
+            calls: Vec::new(),
+            usage: Usage::default(),
+            text: Joiner::default(),
+            thought: Joiner::default(),
+            request: Arc::default(),
+        }
+    }
+
+    /// To this request: by the tools in it a repeated name is told from a piece.
+    pub fn answer(&mut self, request: &Arc<[u8]>) {
+        self.request = request.clone();
     }
 
     /// What the server said that it used, so far.
@@ -195,7 +211,7 @@ impl Chunks {
     fn call(&mut self, at: usize, function: &Value, out: &mut Vec<Said>) {
         let slot = &mut self.calls[at];
         let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
-        let repeated = !slot.name.is_empty() && slot.name == name;
+        let repeated = !slot.name.is_empty() && slot.name == name && is_repeated(&self.request, name);
         let name = Some(name).filter(|name| !name.is_empty() && !repeated).map(str::to_owned);
         slot.name.push_str(name.as_deref().unwrap_or_default());
         let args = match function.get("arguments") {
@@ -225,6 +241,29 @@ impl Chunks {
             out.push(Said::Delta(Delta::Usage(merged)));
         }
     }
+}
+
+/// Whether a piece that equals the whole name so far is the name once more, as some servers send it with each piece of the
+/// arguments, and not its next piece, as in `ls` and `ls` for `lsls`. It is a piece only where the name so far is no tool on
+/// offer and the doubled one begins the name of one.
+fn is_repeated(request: &[u8], name: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Request {
+        #[serde(default)]
+        tools: Vec<Tool>,
+    }
+    #[derive(Deserialize)]
+    struct Tool {
+        function: Function,
+    }
+    #[derive(Deserialize)]
+    struct Function {
+        name: String,
+    }
+    let tools = serde_json::from_slice::<Request>(request).map_or_else(|_| Vec::new(), |request| request.tools);
+    let doubled = name.repeat(2);
+    let offers = |fits: &dyn Fn(&str) -> bool| tools.iter().any(|tool| fits(&tool.function.name));
+    offers(&|offered| offered == name) || !offers(&|offered| offered.starts_with(&doubled))
 }
 
 /// We ask for one answer; others, should a server send them, are passed over.
@@ -323,8 +362,12 @@ mod tests {
 
     /// Calls as the receiver puts them together: (id, name, arguments).
     fn calls(values: &[Value]) -> Vec<(String, String, String)> {
+        together(read_all(values))
+    }
+
+    fn together(all: Vec<Said>) -> Vec<(String, String, String)> {
         let mut found: Vec<(String, String, String)> = Vec::new();
-        for said in read_all(values) {
+        for said in all {
             if let Said::Delta(Delta::Call { index, id, name, args }) = said {
                 let at = index as usize;
                 if at == found.len() {
@@ -444,6 +487,36 @@ mod tests {
                 piece(Some(0), "", &name[b..], "}"),
             ];
             assert_eq!(calls(&each(&pieces)), [of("a", name, "{}")], "cut at {a} and {b}");
+        }
+    }
+
+    #[test]
+    fn a_piece_that_equals_the_name_so_far_is_judged_by_the_tools_on_offer() {
+        for (offered, pieces, name) in [
+            (&["lsls"][..], &["ls", "ls"][..], "lsls"),
+            (&["ls"], &["ls", "ls"], "ls"),
+            (&["ls", "lsls"], &["ls", "ls"], "ls"),
+            (&["ls", "ls_all"], &["ls", "ls", "ls"], "ls"),
+            (&["ls", "ls_all"], &["ls", "_all"], "ls_all"),
+            (&["bobob_x"], &["bo", "bo", "b_x"], "bobob_x"),
+            (&["lsls"], &["lsls", "lsls", "lsls"], "lsls"),
+            (&["lsls"], &["ls", "ls", "", "lsls"], "lsls"),
+            (&["read_file"], &["ls", "ls"], "ls"),
+            (&[], &["ls", "ls"], "ls"),
+        ] {
+            let tools: Vec<Value> =
+                offered.iter().map(|name| json!({"type": "function", "function": {"name": name}})).collect();
+            let request = json!({"model": "m", "messages": [], "tools": tools}).to_string();
+            let mut chunks = Chunks::new(RunId(Uuid::nil()));
+            chunks.answer(&request.into_bytes().into());
+            let pieces: Vec<Value> = pieces
+                .iter()
+                .enumerate()
+                .map(|(at, part)| piece(Some(0), if at == 0 { "a" } else { "" }, part, " "))
+                .collect();
+            let said: Vec<Said> =
+                each(&pieces).into_iter().flat_map(|value| chunks.read(&Parsed::from(value))).collect();
+            assert_eq!(together(said)[0].1, name, "{pieces:?} of {offered:?}");
         }
     }
 

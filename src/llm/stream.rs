@@ -89,9 +89,10 @@ impl Reading {
         }
     }
 
-    /// To this request: by it a refusal in the answer is judged.
+    /// To this request: by it a refusal in the answer is judged, and a repeated name of a tool.
     #[must_use]
-    pub fn to(self, request: &Wire) -> Self {
+    pub fn to(mut self, request: &Wire) -> Self {
+        self.chunks.answer(&request.bytes);
         Self { request: Some(request.bytes.clone()), ..self }
     }
 

@@ -8,6 +8,7 @@ use pleach::domain::tool::visibility::Sight;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -108,8 +109,19 @@ fn each(test: &str) {
         if let Some(user) = user {
             own.uid(user).gid(user);
         }
-        // A machine on which that user cannot start the test binary is not asked.
-        let Ok(output) = own.output() else { continue };
+        let output = match own.output() {
+            Ok(output) => output,
+            // Only a stranger may be kept from the folder of the test binary. Written past the harness, which shows
+            // nothing that a passing test prints.
+            Err(error) if user.is_some() && error.kind() == ErrorKind::PermissionDenied => {
+                let binary = std::env::current_exe().unwrap();
+                let notice =
+                    format!("cage::{test}: not tried as user {user:?}, who may not start {}", binary.display());
+                std::io::stderr().write_all(format!("{notice}: {error}\n").as_bytes()).unwrap();
+                continue;
+            }
+            Err(error) => panic!("as {user:?} without {refused}: {error}"),
+        };
         let shown = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success() && shown.contains("1 passed"), "as {user:?} without {refused}:\n{shown}");
     }
@@ -339,7 +351,7 @@ const WORKS: &[(&str, &str)] = &[
     ("npm --version", "npm --version"),
     (
         "cargo --version",
-        "cargo init -q --vcs none --name tiny tiny && cd tiny && cargo build -q --offline && ./target/debug/tiny && cargo test -q --offline",
+        "cargo init -q $VCS --name tiny tiny && cd tiny && cargo build -q --offline && ./target/debug/tiny && cargo test -q --offline",
     ),
 ];
 
@@ -354,13 +366,16 @@ fn works() {
     home();
     refuse();
     let place = Place::with(options(), 200_000);
+    let (mounts, whole) = namespaces(&place);
+    // Without mounts `.gitconfig`, which holds a token, is hidden, and the git library in cargo insists on reading it.
+    let vcs = if mounts { "" } else { "--vcs none" };
     for (needs, line) in WORKS {
         let outside = Command::new("bash").args(["-c", needs]).output().unwrap();
         if !outside.status.success() {
             println!("skipped: {needs} fails outside too");
             continue;
         }
-        let done = place.line(line);
+        let done = place.line(&line.replace("$VCS", vcs));
         assert_eq!(done.exit, Some(0), "{line}: {}", done.output.body);
     }
     for (line, starts) in
@@ -369,7 +384,6 @@ fn works() {
         let done = place.line(line);
         assert!(done.output.body.starts_with(starts), "{line}: {}", done.output.body);
     }
-    let (_, whole) = namespaces(&place);
     if whole {
         the_guard_is_killed(&place);
     }

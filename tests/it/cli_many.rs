@@ -1,7 +1,7 @@
 //! Many programs on one store: nothing is lost, nothing waits in vain, nothing is mixed up.
 
 use crate::support::binary::Home;
-use crate::support::server::{Server, Step, end, stream, words};
+use crate::support::server::{Server, Step, end, send, stream, words};
 use serde_json::Value;
 
 const PROCESSES: usize = 8;
@@ -133,6 +133,79 @@ fn without_waiting_one_asks_and_the_others_are_refused() {
     let texts = assert_straight(&home.json(&["message", "list", "--all"]));
     assert_eq!(texts, [format!("question {winner}"), "First.".into()]);
     assert_eq!(server.requests().len(), 1);
+}
+
+/// While one asks on a branch, all that would ask on it or go on from its open question is refused or waits, as it is within
+/// one program. What stands beside it goes: a side question, in the context before the open question, and other branches.
+#[test]
+fn what_stands_beside_a_branch_goes_while_somebody_asks_on_it() {
+    for rounds in [1, 2] {
+        beside_an_open_turn(rounds);
+    }
+}
+
+/// The open turn waits in its first round, or in its second, after the result of a tool became a message.
+fn beside_an_open_turn(rounds: usize) {
+    let server = Server::answering(move |request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let messages = body["messages"].as_array().cloned().unwrap_or_default();
+        let asked = messages.iter().rfind(|message| message["role"] == "user");
+        let slow = asked.is_some_and(|message| message["content"] == "slow");
+        let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"list_dir","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+        match (slow, messages.iter().any(|message| message["role"] == "tool")) {
+            (false, _) => vec![stream(), words("Beside."), end()],
+            (true, false) if rounds == 2 => vec![stream(), send(&format!("data: {call}\n\n")), end()],
+            (true, _) => vec![stream(), words("First."), Step::Stall, end()],
+        }
+    });
+    let home = Home::asking(&server.base_url());
+    home.ok(&["trust", "--yes"]);
+    home.ok(&["ask", "zero"]);
+    home.ok(&["branch", "fork", "other", "--stay"]);
+    let list = home.json(&["message", "list"]);
+    let question = list[0]["id"].as_str().unwrap();
+    let posts = || server.requests().iter().filter(|request| request.method == "POST").count();
+    let ask = |words: &[&str]| home.command(words).env("TEST_KEY", "k").spawn().unwrap();
+    let first = ask(&["-b", "main", "ask", "slow"]);
+    let begun = std::time::Instant::now();
+    while posts() != 1 + rounds {
+        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first asks");
+        std::thread::yield_now();
+    }
+    for (words, code, made) in [
+        (&["-b", "main", "ask", "x"][..], 6, 0),
+        (&["-b", "main", "regenerate"], 6, 0),
+        (&["-b", "main", "edit", question, "in other words"], 6, 0),
+        (&["-b", "main", "race", "which?", "--arm", "mode=off", "--arm", "mode=heavy"], 6, 0),
+        (&["-b", "main", "aside", "what is that?"], 0, 1),
+        (&["-b", "other", "race", "which?", "--arm", "mode=off", "--arm", "mode=heavy"], 0, 2),
+        (&["-b", "other", "ask", "y"], 0, 1),
+        (&["-b", "other", "regenerate"], 0, 1),
+    ] {
+        let before = posts();
+        let said = home.run(words);
+        assert_eq!((said.code, posts() - before), (code, made), "{words:?}: {}", said.err);
+        let refused = "Somebody else is asking on main: the command line of process";
+        assert_eq!(said.err.contains(refused), code == 6, "{words:?}: {}", said.err);
+    }
+    let mut bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());
+    let aside = bodies.find(|body| body.contains("what is that?")).unwrap();
+    assert!(aside.contains("zero") && !aside.contains("slow"), "no question without an answer goes along: {aside}");
+    assert!(!aside.contains("tool_call_id"), "nor what its tools gave: {aside}");
+    let waits = ask(&["-b", "main", "ask", "--wait", "last"]);
+    server.release();
+    for (child, answer) in [(first, "First.\n"), (waits, "Beside.\n")] {
+        let said = crate::support::binary::finish(child);
+        assert_eq!((said.code, said.out.as_str()), (0, answer), "{}", said.err);
+    }
+    let list = home.json(&["-b", "main", "message", "list"]);
+    assert_straight(&list);
+    let spoken =
+        list.as_array().unwrap().iter().filter(|message| message["role"] != "tool" && message["content"] != "");
+    let said: Vec<&str> = spoken.map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["zero", "Beside.", "slow", "First.", "last", "Beside."]);
+    assert_eq!(home.json(&["branch", "list"]).as_array().unwrap().len(), 4, "main, other and the two of the race");
+    home.assert_sound();
 }
 
 /// The one who asks is killed: who waits goes on at once, after what had come. Ctrl+C leaves the line.

@@ -83,6 +83,31 @@ fn no_command_brings_out_what_a_rule_denies() {
     assert!(traces.contains("a command can read the files of the workspace that rules deny"), "{traces}");
 }
 
+/// What tools read before a rule came is a message: it stays and is sent, which is said, until a person leaves it out.
+#[test]
+fn what_was_read_before_a_rule_came_stays_and_is_told() {
+    let home = ruled("");
+    let denies = |on: &str| home.ok(&["rules", "deny", "*", on]);
+    home.ok(&["ask", r#"call read_file {"path": "src/lion.rs"}"#]);
+    home.ok(&["ask", r#"call read_file {"path": ".env"}"#]);
+    home.ok(&["ask", r#"call search {"pattern": "API_ZEBRA"}"#]);
+    assert!(!denies("*.pem").contains("earlier"), "nothing was read that this denies");
+    let said = denies(".env*");
+    assert!(said.contains("2 earlier results of tools in this session show what is denied now (.env)"), "{said}");
+    assert!(said.contains("is sent with calls as before") && said.contains("Exclude or remove"), "{said}");
+    let sent = || home.ok(&["plan", "--request", "next"]).matches("API_ZEBRA=1").count();
+    let before = sent();
+    assert!(before >= 2, "the rule speaks of what is read from now on");
+    home.run(&["ask", r#"call read_file {"path": ".env"}"#]);
+    assert_eq!(sent(), before, "it is not read again");
+    let list = home.json(&["message", "list"]);
+    let asked = list.as_array().unwrap().iter().filter(|message| message["role"] == "user").take(3).skip(1);
+    for message in asked {
+        home.ok(&["exclude", message["id"].as_str().unwrap()]);
+    }
+    assert_eq!(sent(), 0, "what was excluded is not sent");
+}
+
 fn names(client: &mut Client) -> (Vec<String>, Vec<String>, bool) {
     let files = match client.must(Request::Tool(ToolRequest::Files(FileAct::Find { query: String::new(), limit: 99 })))
     {

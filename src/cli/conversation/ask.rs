@@ -11,6 +11,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::meter::ShortRead;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::conversation::state;
+use crate::domain::tool::resolution::unreadable;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{
     Answer, Draft, DraftKind, Event, Exact, PlanRequest, Planned, Request, SessionView, Ticket, TurnRequest,
@@ -258,7 +259,8 @@ impl Turn {
                 return;
             }
             self.traced.push(which);
-            let args = trace.args.chars().take(80).collect::<String>();
+            let args = unreadable(&trace.args).unwrap_or_else(|| trace.args.clone());
+            let args = args.chars().take(80).collect::<String>();
             run.io.note(&format!("{} {args}: {} in {} ms", trace.name, status.name(), trace.duration_ms));
         }
     }

@@ -5,6 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::commands::WithBackups;
 use crate::cli::stop::Stop;
+use crate::domain::base::damage::BackupFate;
 use crate::domain::base::damage::{BackupAct, Holding};
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
         run.io.note("there is no backup beside the store");
     }
     for copy in &all {
-        run.io.say(&line(copy));
+        run.io.say(&copy.line());
     }
     if act != BackupAct::List && all.iter().any(|copy| copy.removed > 0) { Err(Stop::Said(1)) } else { Ok(()) }
 }
@@ -40,22 +41,14 @@ fn ask(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<Holding>, Stop> {
     }
 }
 
-fn line(copy: &Holding) -> String {
-    let about = format!("{}  {}", copy.backup.path, copy.backup.about());
-    match (copy.removed, &copy.fault) {
-        (_, Some(why)) => format!("{about}  {why}"),
-        (0, None) => about,
-        (1, None) => format!("{about}  holds one item that was removed from the store"),
-        (many, None) => format!("{about}  holds {many} items that were removed from the store"),
-    }
-}
-
 fn shape(copy: &Holding) -> Value {
     json!({
         "path": copy.backup.path,
         "at": copy.backup.at,
         "bytes": copy.backup.bytes,
         "removed": copy.removed,
+        "outcome": copy.fate,
+        "older_schema": copy.older,
         "fault": copy.fault,
     })
 }
@@ -83,8 +76,10 @@ pub(crate) fn after_removal(
     };
     let left = ask(run, act)?;
     let held: Vec<&Holding> = left.iter().filter(|copy| copy.removed > 0).collect();
-    for copy in &held {
-        run.io.note(&line(copy));
+    // A rewrite is expected to keep the copies: one that it had to delete is told of.
+    let deleted = left.iter().filter(|copy| copy.fate == BackupFate::Deleted && act == BackupAct::Rewrite);
+    for copy in deleted.chain(held.iter().copied()) {
+        run.io.note(&copy.line());
     }
     if !held.is_empty() {
         return Err(Stop::Said(1));

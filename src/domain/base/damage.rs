@@ -1,6 +1,8 @@
 //! A store that cannot be read, as a person hears of it: what is wrong, which copies there are, what was done about it.
 //! Not for: looking at files or moving them (`store`).
 
+use serde::Serialize;
+
 /// A copy of the store that was made while it was well.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BackupCard {
@@ -20,15 +22,53 @@ impl BackupCard {
     }
 }
 
+/// What a request did to a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackupFate {
+    /// Nothing: the copy is as it was.
+    Kept,
+    /// It was written anew without what was removed from the store.
+    Rewritten,
+    /// It was deleted.
+    Deleted,
+}
+
 /// A copy, and whether it still holds what was removed from the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holding {
     /// The copy.
     pub backup: BackupCard,
-    /// Messages and sessions in it that were removed from the store for good.
+    /// Messages and sessions in it that were removed from the store for good; 0 once it is deleted.
     pub removed: u64,
+    /// What was done to it.
+    pub fate: BackupFate,
+    /// It was made before a change of the schema. Only the older program reads such a copy, so it cannot be written anew.
+    pub older: bool,
     /// Why nothing could be told of it, or done about it.
     pub fault: Option<String>,
+}
+
+impl Holding {
+    /// Its file and date, and what there is to say of it.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let about = format!("{}  {}", self.backup.path, self.backup.about());
+        let words = match (self.fate, self.removed, &self.fault) {
+            (_, _, Some(why)) => why.clone(),
+            (BackupFate::Deleted, ..) if self.older => {
+                "was deleted: it was made before a change of the store's schema, \
+                and only an older version of pleach could have written it without what was removed"
+                    .into()
+            }
+            (BackupFate::Deleted, ..) => "was deleted".into(),
+            (BackupFate::Rewritten, ..) => "was written anew without what was removed from the store".into(),
+            (BackupFate::Kept, 0, None) => return about,
+            (BackupFate::Kept, 1, None) => "holds one item that was removed from the store".into(),
+            (BackupFate::Kept, many, None) => format!("holds {many} items that were removed from the store"),
+        };
+        format!("{about}  {words}")
+    }
 }
 
 /// What to do with copies that still hold what was removed.
@@ -36,7 +76,7 @@ pub struct Holding {
 pub enum BackupAct {
     /// Only tell.
     List,
-    /// Remove it from them too.
+    /// Remove it from them too. A copy from before a change of the schema is deleted.
     Rewrite,
     /// Delete them.
     Delete,
@@ -61,7 +101,9 @@ pub fn holding_sentence(all: &[Holding]) -> Option<String> {
     if said.is_empty() {
         return None;
     }
-    said.push("pleach backups --rewrite removes it there too; pleach backups --delete deletes them.".into());
+    let older = all.iter().any(|copy| copy.older && copy.removed > 0);
+    let but = if older { " (and deletes those from before a change of the store's schema)" } else { "" };
+    said.push(format!("pleach backups --rewrite removes it there too{but}; pleach backups --delete deletes them."));
     Some(said.join(" "))
 }
 
@@ -150,6 +192,8 @@ mod tests {
         let copy = |removed, fault: Option<&str>| Holding {
             backup: backup("2026-02-01", 1),
             removed,
+            fate: BackupFate::Kept,
+            older: false,
             fault: fault.map(String::from),
         };
         assert_eq!(holding_sentence(&[copy(0, None)]), None);
@@ -157,7 +201,9 @@ mod tests {
         assert!(
             said.starts_with("One backup still holds what was removed: /s/b-2026-02-01. What was removed may also")
         );
-        assert!(said.contains("--rewrite") && said.contains("--delete"), "{said}");
+        assert!(said.contains("--rewrite removes it there too;") && said.contains("--delete"), "{said}");
+        let older = Holding { older: true, ..copy(1, None) };
+        assert!(holding_sentence(&[older]).unwrap().contains("deletes those from before a change"));
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub struct FolderSettings {
     pub changes: Vec<Changed>,
     /// Another text of it was approved before.
     pub approved_before: bool,
+    /// Nothing is recorded of the folder: it was trusted by a version that used such a file without asking.
+    pub trusted_unasked: bool,
     /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -88,8 +90,14 @@ impl FolderSettings {
             )),
             FileStanding::Waits => {
                 let since = if self.approved_before { " since you said yes to it" } else { "" };
+                let earlier = if self.trusted_unasked {
+                    " Earlier versions of pleach used this file without asking, because the folder was trusted."
+                } else {
+                    ""
+                };
                 Some(format!(
-                    "{path} changes {}{since}. That is not used before you say yes to it: /folder-settings shows it and asks.",
+                    "{path} changes {}{since}. That is not used before you say yes to it: /folder-settings shows it and \
+                     asks.{earlier}",
                     self.names()
                 ))
             }

@@ -3,7 +3,7 @@
 
 use super::shell;
 use super::trace::{ToolStatus, ToolTrace};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Arguments that name what a call acts on, most telling first.
 const SUBJECTS: [&str; 9] = ["line", "command", "cmd", "path", "file", "file_path", "url", "query", "pattern"];
@@ -197,16 +197,50 @@ pub fn fault(body: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.chars().take(LINE).collect())
 }
 
-/// What a call acts on, in few words: the argument that names it, else all of them.
+/// What a call acts on, in few words: the argument that names it, else all of them. Arguments that no tool could read stand
+/// as they were sent and are called so.
 #[must_use]
 pub fn argument(args: &str) -> String {
-    let Ok(Value::Object(map)) = serde_json::from_str::<Value>(args) else { return args.trim().to_owned() };
+    let map = match read(args) {
+        Ok(map) => map,
+        Err(sentence) => return sentence,
+    };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let named = |names: &[&str]| names.iter().find_map(|name| map.get(*name)).map(text);
     match (map.get("pattern").map(text), named(&["path"])) {
         (Some(pattern), Some(path)) if !path.is_empty() => format!("{pattern} in {path}"),
         _ => named(&SUBJECTS).unwrap_or_else(|| map.values().map(text).collect::<Vec<_>>().join(" ")),
     }
+}
+
+/// Arguments that no tool could read, called so: a bare `ls` must not look like a command that was understood. None where
+/// they can be read.
+#[must_use]
+pub fn unreadable(args: &str) -> Option<String> {
+    read(args).err()
+}
+
+/// The arguments by name; what is said of them where they are no object.
+fn read(args: &str) -> Result<Map<String, Value>, String> {
+    let sent = match serde_json::from_str(args) {
+        // Some models send the object as a text, and tools read that.
+        Ok(Value::String(inner)) => serde_json::from_str(&inner),
+        sent => sent,
+    };
+    match sent {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(Value::Null) => Ok(Map::new()),
+        _ if args.trim().is_empty() => Ok(Map::new()),
+        _ => Err(format!("unreadable arguments: {}", args.trim())),
+    }
+}
+
+/// The files that a call names or changed, as far as it says so itself.
+#[must_use]
+pub fn files(trace: &ToolTrace) -> Vec<String> {
+    let args = object(&trace.args);
+    let named = ["path", "file", "file_path"].into_iter().filter_map(|name| args.get(name)?.as_str());
+    named.map(str::to_owned).chain(trace.changed.iter().cloned()).collect()
 }
 
 fn object(args: &str) -> Value {
@@ -336,7 +370,18 @@ mod tests {
         assert_eq!(how(r#"{"line":"make x","seconds":1}"#, r#"{"line":"make x","seconds":9}"#), Some(How::Subject));
         assert_eq!(how("not json", "{}"), Some(How::Tool));
         assert_eq!(argument(r#"{"pattern":"fn main","path":"src"}"#), "fn main in src");
-        assert_eq!(argument("not json "), "not json");
+        for (args, shown) in [
+            ("ls ", "unreadable arguments: ls"),
+            (r#"{"line":"ls""#, r#"unreadable arguments: {"line":"ls""#),
+            (r#"{"line":"ls"}{"line":"ls"}"#, r#"unreadable arguments: {"line":"ls"}{"line":"ls"}"#),
+            ("\"ls\"", "unreadable arguments: \"ls\""),
+            ("[1]", "unreadable arguments: [1]"),
+            (r#""{\"line\":\"ls\"}""#, "ls"),
+            (" ", ""),
+            ("null", ""),
+        ] {
+            assert_eq!(argument(args), shown, "{args}");
+        }
     }
 
     #[test]

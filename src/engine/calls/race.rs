@@ -29,7 +29,7 @@ impl Core {
             );
             return Err(Failure::user(what).todo("Name each way, as in mode=off."));
         }
-        self.must_rest(id)?;
+        self.must_rest_everywhere(id)?;
         let branch = self.branch(id)?;
         let (mut sprouts, mut records) = (Vec::new(), Vec::new());
         let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).set());

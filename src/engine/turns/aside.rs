@@ -62,7 +62,7 @@ impl Core {
         // Without tools: what a side question does must leave no trace.
         let rules = rules(&self.setup, &self.learned, &there, false)?;
         self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
-        let base = self.live.get(&branch).map_or(there.head, |live| live.before.0);
+        let base = self.before_turn(&there);
         let question = Question { base, text: Some(text.clone()), ..Question::default() };
         let waiting = Waiting { ticket, branch, text, base };
         self.submit_under(&there, rules, &question, Use::Aside(waiting))

@@ -4,9 +4,13 @@
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::message::Role;
 use crate::engine::api::{Answer, Event, Ticket};
 use crate::engine::core::{Core, Inbox};
 use crate::store::file::claims::{Asker, Claim};
+use crate::store::types::OpenRun;
 use std::sync::Arc;
 
 /// A claim that this program holds.
@@ -31,6 +35,37 @@ impl Core {
             }
             Err(other) => Err(self.taken(branch, other.as_ref())),
         }
+    }
+
+    /// Whether nobody asks on a branch, here or in another program.
+    pub(crate) fn must_rest_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
+        self.must_rest(branch)?;
+        self.claim(branch).map_err(|taken| taken.kept("Nothing was sent.").todo("Wait until it is done."))?;
+        self.drop_claims();
+        Ok(())
+    }
+
+    /// Where a branch stood before the turn that is being asked on it, by this program or by another one; its head where none
+    /// is.
+    pub(crate) fn before_turn(&mut self, branch: &Branch) -> Option<NodeId> {
+        if let Some(live) = self.live.get(&branch.id) {
+            return live.before.0;
+        }
+        let here = |run: &OpenRun| run.card.branch == branch.id && self.store.owner_alive(&run.owner);
+        let open = self.store.open_runs().unwrap_or_default().into_iter().find(here);
+        let Some(run) = open else { return branch.head };
+        if run.card.round <= 1 {
+            return run.head;
+        }
+        // A later round goes on after results that are messages already.
+        self.look();
+        let Ok(session) = self.session_of(branch.id) else { return branch.head };
+        let tree = &session.tree;
+        let mut at = run.after.and_then(|id| tree.slot(id));
+        while let Some(slot) = at.filter(|slot| tree.head(*slot).role != Role::User) {
+            at = tree.parent(slot);
+        }
+        at.map_or(branch.head, |question| tree.parent(question).map(|parent| tree.head(parent).id))
     }
 
     /// Waits in line for the right to ask on a branch; answered once it is had.

@@ -4,18 +4,26 @@
 use super::tool_calls::Word;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
 use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::conversation::message::End;
 use crate::domain::conversation::operation::Change;
 use crate::domain::tool::consent::{Asking, Command, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::tool::resolution::files;
+use crate::domain::tool::trace::ToolStatus;
 use crate::domain::tool::visibility::Sight;
 use crate::engine::api::{Answer, Event};
 use crate::engine::core::Core;
 use crate::store::types::Write;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 /// Rules of one scope that are kept at most.
 const MOST: usize = 200;
+
+/// Earlier calls that are looked at when a rule is added.
+const LOOKED: usize = 10_000;
 
 /// A call that waits for a person.
 pub(crate) struct Waiting {
@@ -165,14 +173,45 @@ impl Core {
         if rules.len() > MOST {
             return Err(Failure::user(format!("More than {MOST} rules are not kept.")).todo("Take one off first."));
         }
+        let earlier = if on { self.earlier(&rules[0])? } else { None };
         let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
         self.store.write(vec![Write::Setting { key: self.rules_key(scope, session), value }])?;
         let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
         Ok(Answer::Done(if on {
-            format!("From now on {place}: {words}.")
+            let earlier = earlier.map_or_else(String::new, |sentence| format!(" {sentence}"));
+            format!("From now on {place}: {words}.{earlier}")
         } else {
             format!("No longer {place}: {words}.")
         }))
+    }
+
+    /// What a rule that denies files does not take back: results that tools gave before. They are messages that the person
+    /// sees in every plan, so they stay and are sent until a person leaves them out.
+    fn earlier(&self, rule: &Rule) -> Result<Option<String>, Failure> {
+        let sight = Sight::new([rule.clone()]);
+        if rule.verdict != Verdict::Deny || sight.is_open() {
+            return Ok(None);
+        }
+        let session = self.session()?;
+        let there = |id: NodeId| session.tree.slot(id).is_some_and(|slot| session.tree.head(slot).end != End::Removed);
+        let mut traces = self.store.traces(session.card.id, LOOKED)?;
+        traces.retain(|trace| trace.status == Some(ToolStatus::Ok) && trace.node.is_some_and(there));
+        // A search names its files in what it found.
+        let searches: Vec<NodeId> =
+            traces.iter().filter(|trace| trace.name == "search").filter_map(|trace| trace.node).collect();
+        let found = self.store.nodes(&searches)?;
+        let found: HashMap<NodeId, String> = found.iter().map(|node| (node.head.id, node.content.words())).collect();
+        let mut count = 0;
+        let mut denied = BTreeSet::new();
+        for trace in &traces {
+            let mut files = files(trace);
+            let lines = trace.node.and_then(|id| found.get(&id)).into_iter().flat_map(|text| text.lines());
+            files.extend(lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
+            files.retain(|path| sight.denies(&trace.name, path).is_some());
+            count += usize::from(!files.is_empty());
+            denied.extend(files);
+        }
+        Ok((count > 0).then(|| stays(count, &denied)))
     }
 
     /// What tools changed becomes an operation, so that undo takes it back.
@@ -278,6 +317,23 @@ fn not_alone(deed: &Deed) -> Option<String> {
     let (path, what) = deed.steers()?;
     let Deed::Change(changes) = deed else { return None };
     (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
+}
+
+/// The sentence about results that stay.
+fn stays(count: usize, files: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
+    let more =
+        if files.len() > names.len() { format!(" and {} more", files.len() - names.len()) } else { String::new() };
+    let what = if count == 1 {
+        "One earlier result of a tool in this session shows".to_owned()
+    } else {
+        format!("{count} earlier results of tools in this session show")
+    };
+    format!(
+        "{what} what is denied now ({}{more}). The rule does not take that back: it stays in the conversation and is sent \
+         with calls as before. Exclude or remove those messages if it must not be sent.",
+        names.join(", ")
+    )
 }
 
 /// What keeps a deed in, in words.

@@ -171,7 +171,8 @@ fn is_at(_file: &File, _path: &Path) -> bool {
     true
 }
 
-/// Who holds a claim. One that was taken just now is signed in a moment.
+/// Who holds a claim. One that was taken just now is signed in a moment: this looks a few times, because nothing can be
+/// slept on for that (its lock is held until the whole turn is over, and no part of this is in the database).
 fn who(path: &Path) -> Option<Asker> {
     (0..20).find_map(|_| {
         let read = std::fs::read(path).ok()?;

@@ -3,6 +3,7 @@
 
 use super::backup;
 use super::pool::reader;
+use crate::domain::base::damage::BackupFate;
 use crate::domain::base::damage::{BackupAct, BackupCard, Holding};
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::store::apply::Apply;
@@ -20,45 +21,47 @@ struct Left {
 }
 
 impl Store {
-    /// All copies beside the store, newest first, after this was done with those that hold what was removed.
+    /// All copies beside the store, newest first, after this was done with those that hold what was removed; those that it
+    /// deleted are told of too.
     pub fn copies(&self, act: BackupAct) -> Result<Vec<Holding>, StoreError> {
         if act != BackupAct::List && self.read_only() {
             return Err(StoreError::ReadOnly);
         }
-        let dated = backup::cards(&self.0.path).into_iter().map(|card| (card, true));
+        let dated = backup::cards(&self.0.path).into_iter().map(|card| (card, false));
         let older =
-            backup::before_schema(&self.0.path).into_iter().filter_map(|file| Some((backup::undated(&file)?, false)));
-        Ok(dated.chain(older).filter_map(|(card, dated)| self.copy_after(act, card, dated)).collect())
+            backup::before_schema(&self.0.path).into_iter().filter_map(|file| Some((backup::undated(&file)?, true)));
+        Ok(dated.chain(older).map(|(card, older)| self.copy_after(act, card, older)).collect())
     }
 
-    /// A copy after `act`; nothing where it is gone.
-    fn copy_after(&self, act: BackupAct, backup: BackupCard, dated: bool) -> Option<Holding> {
+    /// A copy after `act`.
+    fn copy_after(&self, act: BackupAct, backup: BackupCard, older: bool) -> Holding {
         let file = PathBuf::from(&backup.path);
+        let kept = Holding { backup, removed: 0, fate: BackupFate::Kept, older, fault: None };
         let left = match self.left_in(&file) {
             Ok(left) => left,
-            Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => return None,
-            Err(error) => {
-                return Some(Holding { backup, removed: 0, fault: Some(format!("it cannot be read: {error}")) });
+            Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => {
+                return Holding { fate: BackupFate::Deleted, ..kept };
             }
+            Err(error) => return Holding { fault: Some(format!("it cannot be read: {error}")), ..kept },
         };
         let removed = (left.sessions.len() + left.nodes.len()) as u64;
         if removed == 0 || act == BackupAct::List {
-            return Some(Holding { backup, removed, fault: None });
+            return Holding { removed, ..kept };
         }
-        let done = match act {
-            // One from before a change of the schema is for the older program: written anew, that could not read it.
-            BackupAct::Rewrite if dated => self.remove_in(&file, &left),
-            _ => match std::fs::remove_file(&file) {
-                Ok(()) => return None,
-                Err(error) => Err(StoreError::Sql(format!("it could not be deleted: {error}"))),
-            },
+        // One from before a change of the schema is for the older program: written anew, that could not read it.
+        let (fate, done) = if act == BackupAct::Rewrite && !older {
+            (BackupFate::Rewritten, self.remove_in(&file, &left))
+        } else {
+            let gone = std::fs::remove_file(&file);
+            let refused = |error| StoreError::Sql(format!("it could not be deleted: {error}"));
+            (BackupFate::Deleted, gone.map_err(refused))
         };
-        let bytes = std::fs::metadata(&file).map_or(backup.bytes, |file| file.len());
-        let backup = BackupCard { bytes, ..backup };
-        Some(match done {
-            Ok(()) => Holding { backup, removed: 0, fault: None },
-            Err(error) => Holding { backup, removed, fault: Some(error.to_string()) },
-        })
+        let bytes = std::fs::metadata(&file).map_or(kept.backup.bytes, |file| file.len());
+        let backup = BackupCard { bytes, ..kept.backup.clone() };
+        match done {
+            Ok(()) => Holding { backup, fate, ..kept },
+            Err(error) => Holding { backup, removed, fault: Some(error.to_string()), ..kept },
+        }
     }
 
     /// What a copy holds that the store no longer does.

@@ -2,6 +2,9 @@
 
 use super::{Place, Scene, card, number, on_writer, open, scene, sound};
 use crate::domain::base::damage::BackupAct;
+use crate::domain::base::damage::BackupFate::Deleted;
+use crate::domain::base::damage::BackupFate::Kept;
+use crate::domain::base::damage::BackupFate::Rewritten;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::store::Store;
@@ -228,15 +231,24 @@ fn what_was_removed_can_be_removed_from_backups_too() {
         let held = |act| {
             let all = store.copies(act).unwrap();
             assert!(all.iter().all(|copy| copy.fault.is_none()), "{all:?}");
-            all.iter().map(|copy| copy.removed).collect::<Vec<_>>()
+            all.iter().map(|copy| (copy.removed, copy.fate, copy.older)).collect::<Vec<_>>()
         };
-        assert_eq!(held(act), [0], "nothing is done to a backup that holds nothing");
+        let older = beside(&place.path(), ".before-schema-2");
+        std::fs::copy(&store.backups()[0], &older).unwrap();
+        let kept = [(0, Kept, false), (0, Kept, true)];
+        assert_eq!(held(act), kept, "nothing is done to a backup that holds nothing");
         store.write(vec![Write::Tombstone { session: one.session, nodes: vec![one.nodes[0].head.id] }]).unwrap();
         store.write(vec![Write::DeleteSession(two.session)]).unwrap();
         let folder = place.path().parent().unwrap().to_owned();
         assert!(stands_in(&folder, SECRET.as_bytes()), "the backup holds it");
-        assert_eq!(held(BackupAct::List), [2]);
-        assert_eq!(held(act), if act == BackupAct::Rewrite { vec![0] } else { vec![] });
+        assert_eq!(held(BackupAct::List), [(2, Kept, false), (2, Kept, true)]);
+        let fate = if act == BackupAct::Rewrite { Rewritten } else { Deleted };
+        assert_eq!(
+            held(act),
+            [(0, fate, false), (0, Deleted, true)],
+            "one from before the schema cannot be written anew"
+        );
+        assert_eq!(held(act), if act == BackupAct::Rewrite { vec![kept[0]] } else { vec![] });
         assert!(!stands_in(&folder, SECRET.as_bytes()));
         for file in store.backups() {
             let copy = place.folder.path().join("restored").join("pleach.db");

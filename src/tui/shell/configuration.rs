@@ -56,12 +56,15 @@ impl Reading {
         let paths = &self.config.paths;
         let named = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let own = [paths.user_file(), paths.keymap_file()].into_iter().filter_map(named).collect();
-        vec![
+        let mut folders = vec![
             (paths.config_dir.clone(), own),
             (paths.themes_dir(), Vec::new()),
             (paths.policies_dir(), Vec::new()),
             (self.config.workspace.clone(), vec![FOLDER_FILE.to_owned()]),
-        ]
+        ];
+        // What is said to the folder's settings in another window.
+        folders.extend(self.config.watched_record().map(|(folder, name)| (folder, vec![name])));
+        folders
     }
 
     /// Reads again. Nothing where no file is another than before and nobody `asked`; an error is a sentence with the place
@@ -171,6 +174,30 @@ mod tests {
         assert!(reading.again(false, None).is_none(), "what is written here is no news");
         let (fresh, _) = reading.again(true, None).unwrap().unwrap();
         assert_eq!((fresh.screen.theme.as_str(), fresh.asked), ("sepia", true));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_another_window_says_to_the_folders_settings_is_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let (work, dir) = (home.path().join("work"), home.path().join(".config/pleach"));
+        std::fs::create_dir_all(&work).unwrap();
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(work.join(FOLDER_FILE), "mode = \"heavy\"\n").unwrap();
+        std::fs::write(dir.join("config.toml"), format!("trusted_folders = [{work:?}]\n")).unwrap();
+        let mut reading = Reading::new(config(home.path(), ("X", "y")));
+        let (to, touched) = std::sync::mpsc::channel();
+        super::super::watch::watch(reading.folders(), to);
+        for yes in [true, false, true] {
+            let other = config(home.path(), ("X", "y"));
+            let digest = other.folder.as_ref().and_then(|card| card.digest).unwrap();
+            assert!(other.say_to_folder(digest, yes).unwrap());
+            let heard = touched.recv_timeout(std::time::Duration::from_mins(1));
+            assert!(matches!(heard, Ok(crate::tui::msg::Msg::Touched)), "{yes}");
+            reading.again(false, None).unwrap().unwrap();
+            let mode = reading.config.settings.mode;
+            assert_eq!(mode == crate::domain::planning::mode::Mode::Heavy, yes);
+        }
     }
 
     #[test]

@@ -74,6 +74,7 @@ mod tests {
             keys: vec!["system".into()],
             changes: vec![change],
             approved_before: false,
+            trusted_unasked: false,
             fault: None,
         }
     }
