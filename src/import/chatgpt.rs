@@ -53,7 +53,8 @@ impl Nodes {
         while let Some(element) = split::next(source, Cutting::Object)? {
             let text = String::from_utf8_lossy(&element.bytes);
             let Some((key, _)) = entry(&text) else {
-                notes.skip(format!("{prefix}node {}", places.len() + 1), "it could not be read; nothing of it was kept");
+                notes
+                    .skip(format!("{prefix}node {}", places.len() + 1), "it could not be read; nothing of it was kept");
                 continue;
             };
             let at = u32::try_from(places.len()).unwrap_or(NONE);
@@ -107,7 +108,8 @@ impl Nodes {
             notes.skip(place(), format!("not readable as JSON: {error}; an empty message keeps the place"));
             Value::Object(Object::new())
         });
-        let (weight, named) = (element.weight, matches!(value.get("parent"), Some(Value::String(_) | Value::Number(_))));
+        let (weight, named) =
+            (element.weight, matches!(value.get("parent"), Some(Value::String(_) | Value::Number(_))));
         let list = self.listed.get(usize::try_from(spot.number).unwrap_or(usize::MAX)).copied();
         let list = list.filter(|at| !named && *at != NONE);
         drop(element.bytes);

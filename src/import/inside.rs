@@ -255,7 +255,9 @@ fn header(found: Found) -> Option<Header> {
     let Ok(Value::Object(object)) = serde_json::from_str(trimmed(&text)) else { return None };
     let there = match cutting {
         Cutting::Object => object.get("mapping").is_some_and(Value::is_object),
-        _ => object.get("messages").is_some_and(Value::is_array) && !object.get("mapping").is_some_and(Value::is_object),
+        _ => {
+            object.get("messages").is_some_and(Value::is_array) && !object.get("mapping").is_some_and(Value::is_object)
+        }
     };
     there.then_some(Header { object, cutting, start, closed, dropped })
 }

@@ -125,7 +125,12 @@ mod tests {
     #[test]
     fn the_messages_are_found_and_left_out_whatever_the_cut() {
         let table = [
-            (r#" {"id":"a, \"messages\":[", "messages" : [ {"messages":[1]}, "]"] ,"t":{"mapping":{}}}"#, 42, "{", true),
+            (
+                r#" {"id":"a, \"messages\":[", "messages" : [ {"messages":[1]}, "]"] ,"t":{"mapping":{}}}"#,
+                42,
+                "{",
+                true,
+            ),
             (r#"{"mapping":{"n":{"x":"}"}},"id":1}  x"#, 12, "\"", true),
             (r#"{"title":"T","messages":[{"role":"user"},{"ro"#, 25, "{", false),
         ];
@@ -142,7 +147,9 @@ mod tests {
                 assert_eq!(found.closed, closed);
                 let around: serde_json::Value = serde_json::from_slice(&found.around).unwrap();
                 let rest = around.get("messages").or_else(|| around.get("mapping")).unwrap();
-                assert!(rest.as_array().is_some_and(Vec::is_empty) || rest.as_object().is_some_and(|map| map.is_empty()));
+                assert!(
+                    rest.as_array().is_some_and(Vec::is_empty) || rest.as_object().is_some_and(|map| map.is_empty())
+                );
                 assert!(around.get("id").or_else(|| around.get("title")).is_some());
             }
         }

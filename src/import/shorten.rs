@@ -268,15 +268,8 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    const SMALL: Limits = Limits {
-        text: 800,
-        enough: 1_600,
-        short: 10,
-        full: 2_400,
-        most: 2_800,
-        heavy: 1_000_000,
-        heaviest: 2_000_000,
-    };
+    const SMALL: Limits =
+        Limits { text: 800, enough: 1_600, short: 10, full: 2_400, most: 2_800, heavy: 1_000_000, heaviest: 2_000_000 };
 
     fn short(text: &str, step: usize) -> (Vec<u8>, bool, u64) {
         let mut short = Shortener::new(SMALL);
