@@ -15,7 +15,7 @@ use std::sync::Arc;
 const WAITS: u32 = u32::MAX;
 
 /// Messages that may wait for their parents at once.
-const WAITING: usize = 900_000;
+const WAITING: usize = 400_000;
 
 /// Messages with calls, and results, whose next result can still be named; and the bytes of the calls' names.
 const ASKERS: (usize, usize) = (20_000, 4 << 20);
