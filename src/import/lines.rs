@@ -23,7 +23,7 @@ pub(super) const LINES: &str = "jsonl";
 pub(super) const MESSAGES: &str = "openai";
 
 /// Messages that are read from one file; where each stands is kept in memory.
-pub(super) const MESSAGES_MOST: u32 = 1_000_000;
+pub(super) const MESSAGES_MOST: u32 = 800_000;
 
 /// Sessions that are read from one file of single messages, and the bytes of their names.
 const SESSIONS_MOST: (usize, usize) = (100_000, 16 << 20);

@@ -10,6 +10,7 @@ const NAME: usize = 16;
 
 /// See the module.
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Outline {
     around: Shortener,
     /// Bytes so far.

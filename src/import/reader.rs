@@ -37,14 +37,12 @@ impl Reader {
     /// Reads a message again.
     pub(super) fn fetch(&self, source: &mut Source, spot: Spot) -> io::Result<Option<Draft>> {
         let here = source.place();
-        let mut notes = Notes::default();
-        let draft = match &self.nodes {
-            Some(nodes) => nodes.draft(source, spot, "", &mut notes)?,
-            None => {
-                source.go(spot.place)?;
-                let element = split::next(source, self.shape.cutting)?;
-                element.and_then(|element| self.draft(&element, spot.number, |_| true))
-            }
+        let draft = if let Some(order) = &self.nodes {
+            order.draft(source, spot, "", &mut Notes::default())?
+        } else {
+            source.go(spot.place)?;
+            let element = split::next(source, self.shape.cutting)?;
+            element.and_then(|element| self.draft(&element, spot.number, |_| true))
         };
         source.go(here)?;
         Ok(draft)
