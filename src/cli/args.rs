@@ -346,8 +346,8 @@ pub enum Command {
     Session(SessionCommand),
     /// Import a conversation; importing it again adds nothing.
     Import {
-        /// JSON lines, OpenAI messages, or a ChatGPT export, of any size; `-` reads standard input, up to 2 GiB. Of one
-        /// text in a line or conversation larger than 16 MiB the first 8 MiB are kept, and it is said.
+        /// JSON lines, OpenAI messages, or a ChatGPT export, of any size; `-` reads standard input, up to 2 GiB. Of a text
+        /// larger than 4 MiB the first 4 MiB are kept, and it is said.
         file: PathBuf,
     },
     /// Print a conversation.

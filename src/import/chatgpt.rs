@@ -1,75 +1,194 @@
 //! One conversation of a ChatGPT export (`conversations.json`): the whole tree, with every branch and hidden node.
 //! Not for: finding conversations in a file.
 
-use super::arrange::{Arranged, arrange};
+use super::flow::{Short, Spot, short};
 use super::json::{self, Object};
+use super::lines::{MESSAGES_MOST, too_large, trimmed};
 use super::message::{Draft, Parent};
 use super::notes::Notes;
+use super::source::Source;
+use super::split::{self, Cutting, Kept};
 use super::time;
-use crate::domain::base::hash::Fields;
 use crate::domain::conversation::message::{Content, End, Part, Role};
-use crate::domain::conversation::record::Transcript;
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::io;
 
 /// The format's name.
 pub(super) const FORMAT: &str = "chatgpt";
 
-/// Reads one conversation, taken apart.
-pub(super) fn read(mut object: Object, place: &str, stem: &str, notes: &mut Notes) -> Option<Transcript> {
-    let Some(Value::Object(mapping)) = object.shift_remove("mapping") else { return None };
-    let order = children_order(&mapping);
-    let mut by_key: HashMap<String, Value> = mapping.into_iter().collect();
-    let id = json::id(&mut object, "conversation_id").or_else(|| json::id(&mut object, "id"));
-    let current = json::id(&mut object, "current_node");
-    let title = json::text(&mut object, "title").filter(|title| !title.trim().is_empty());
-    let prefix = id.as_ref().map_or_else(|| format!("{place}, "), |id| format!("{place} ({id}), "));
-    let mut drafts = Vec::with_capacity(order.len());
-    for (key, listed_under) in order {
-        if let Some(node) = by_key.remove(&key) {
-            drafts.push(draft(key, listed_under, node, &prefix, notes));
-        }
-    }
-    let Arranged { records, .. } = arrange(drafts, &prefix, notes);
-    if records.is_empty() {
-        notes.skip(place, "the conversation holds no messages");
-        return None;
-    }
-    let known = current.filter(|id| records.iter().any(|record| &record.id == id));
-    let current = known.or_else(|| records.last().map(|record| record.id.clone()));
-    let id = id.unwrap_or_else(|| Fields::new("chatgpt").text(&records[0].id).finish().to_string()[..20].to_owned());
-    let title = title.unwrap_or_else(|| if stem.is_empty() { "Imported".into() } else { stem.to_owned() });
-    Some(Transcript { source: format!("{FORMAT}:{id}"), title, records, current, branches: Vec::new() })
+/// No node.
+const NONE: u32 = u32::MAX;
+
+/// The nodes of one conversation: where each stands in the file, and in which order they are read.
+pub(super) struct Nodes {
+    places: Vec<u64>,
+    /// The node in whose `children` each stands.
+    listed: Vec<u32>,
+    /// Siblings in the order of their parent's `children`; what no list reaches follows in the order of the file.
+    order: Vec<u32>,
+    /// How many of `order` were read.
+    at: usize,
 }
 
-/// All keys so that siblings come in the order of their parent's `children`, each with the parent that lists it.
-/// What no list reaches follows in the order of the file.
-fn children_order(mapping: &Object) -> Vec<(String, Option<String>)> {
-    let ids: HashMap<&str, usize> = mapping.keys().enumerate().map(|(at, key)| (key.as_str(), at)).collect();
-    let nodes: Vec<(&String, &Value)> = mapping.iter().collect();
-    let mut listed_under: Vec<Option<usize>> = vec![None; nodes.len()];
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for (at, (_, node)) in nodes.iter().enumerate() {
-        for child in node.get("children").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(child) = child.as_str().and_then(|id| ids.get(id)).copied()
-                && listed_under[child].is_none()
-            {
-                listed_under[child] = Some(at);
-                children[at].push(child);
+/// The first and the last child of each node, and its next sibling.
+struct Family {
+    first: Vec<u32>,
+    last: Vec<u32>,
+    next: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct Links {
+    children: Option<Value>,
+}
+
+impl Nodes {
+    /// Of the mapping whose first entry begins here.
+    pub(super) fn of(source: &mut Source, start: u64, prefix: &str, notes: &mut Notes) -> io::Result<Self> {
+        let mut ids: HashMap<Short, u32> = HashMap::new();
+        let mut places = Vec::new();
+        source.go(start)?;
+        while let Some(element) = split::next(source, Cutting::Object)? {
+            let text = String::from_utf8_lossy(&element.bytes);
+            let Some((key, _)) = entry(&text) else {
+                notes
+                    .skip(format!("{prefix}node {}", places.len() + 1), "it could not be read; nothing of it was kept");
+                continue;
+            };
+            let at = u32::try_from(places.len()).unwrap_or(NONE);
+            if at >= MESSAGES_MOST {
+                let more = 1 + split::count(source, Cutting::Object)?;
+                let why = format!("{more} nodes were left out: {MESSAGES_MOST} are read of one conversation");
+                notes.skip(format!("{prefix}node {key}"), why);
+                break;
+            }
+            // Of two nodes with one key the last counts.
+            match ids.insert(short(&key), at) {
+                Some(same) => {
+                    ids.insert(short(&key), same);
+                    places[same as usize] = element.place;
+                }
+                None => places.push(element.place),
+            }
+        }
+        let (listed, family) = family(source, start, &ids, &places)?;
+        let order = order(&listed, &family);
+        Ok(Self { places, listed, order, at: 0 })
+    }
+
+    /// The place of the next node.
+    pub(super) fn next(&mut self) -> Option<Spot> {
+        let node = self.order.get(self.at).copied()?;
+        self.at += 1;
+        Some(Spot { place: self.places[node as usize], number: u64::from(node) })
+    }
+
+    /// Reads a node.
+    pub(super) fn draft(
+        &self,
+        source: &mut Source,
+        spot: Spot,
+        prefix: &str,
+        notes: &mut Notes,
+    ) -> io::Result<Option<Draft>> {
+        source.go(spot.place)?;
+        let Some(element) = split::next(source, Cutting::Object)? else { return Ok(None) };
+        let text = String::from_utf8_lossy(&element.bytes);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            notes.lossy();
+        }
+        let Some((key, value)) = entry(&text) else { return Ok(None) };
+        let place = || format!("{prefix}node {key}");
+        if element.kept == Kept::Part {
+            notes.skip(place(), too_large(&element));
+        }
+        let value = serde_json::from_str(value).unwrap_or_else(|error| {
+            notes.skip(place(), format!("not readable as JSON: {error}; an empty message keeps the place"));
+            Value::Object(Object::new())
+        });
+        let (weight, named) =
+            (element.weight, matches!(value.get("parent"), Some(Value::String(_) | Value::Number(_))));
+        let list = self.listed.get(usize::try_from(spot.number).unwrap_or(usize::MAX)).copied();
+        let list = list.filter(|at| !named && *at != NONE);
+        drop(element.bytes);
+        let list = match list.and_then(|at| self.places.get(at as usize)) {
+            Some(place) => key_at(source, *place)?,
+            None => None,
+        };
+        Ok(Some(Draft { weight, ..draft(key, list, value, prefix, notes) }))
+    }
+}
+
+/// A key and the text of its value.
+fn entry(text: &str) -> Option<(String, &str)> {
+    let text = trimmed(text);
+    let mut keys = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    let key = keys.next()?.ok()?;
+    let rest = text.get(keys.byte_offset()..)?.trim_start().strip_prefix(':')?;
+    Some((key, rest))
+}
+
+fn key_at(source: &mut Source, place: u64) -> io::Result<Option<String>> {
+    source.go(place)?;
+    let element = split::next(source, Cutting::Object)?;
+    Ok(element.and_then(|element| entry(&String::from_utf8_lossy(&element.bytes)).map(|(key, _)| key)))
+}
+
+/// Which node lists each, and the lists. Who lists a node first has it.
+fn family(
+    source: &mut Source,
+    start: u64,
+    ids: &HashMap<Short, u32>,
+    places: &[u64],
+) -> io::Result<(Vec<u32>, Family)> {
+    let none = || vec![NONE; places.len()];
+    let mut listed = none();
+    let mut family = Family { first: none(), last: none(), next: none() };
+    source.go(start)?;
+    while let Some(element) = split::next(source, Cutting::Object)? {
+        let text = String::from_utf8_lossy(&element.bytes);
+        let Some((key, value)) = entry(&text) else { continue };
+        let Some(at) = ids.get(&short(&key)).copied().filter(|at| places[*at as usize] == element.place) else {
+            continue;
+        };
+        let links = serde_json::from_str::<Links>(value).ok().and_then(|links| links.children);
+        for child in links.as_ref().and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+            let Some(child) = ids.get(&short(child)).copied() else { continue };
+            if listed[child as usize] != NONE {
+                continue;
+            }
+            listed[child as usize] = at;
+            match std::mem::replace(&mut family.last[at as usize], child) {
+                NONE => family.first[at as usize] = child,
+                last => family.next[last as usize] = child,
             }
         }
     }
-    let mut order = Vec::with_capacity(nodes.len());
-    let mut seen = vec![false; nodes.len()];
-    let roots = (0..nodes.len()).filter(|at| listed_under[*at].is_none());
-    for start in roots.chain(0..nodes.len()) {
-        let mut stack = vec![start];
+    Ok((listed, family))
+}
+
+/// All nodes: each that no list holds, with what hangs on it, depth first; then those that no such one reaches.
+fn order(listed: &[u32], family: &Family) -> Vec<u32> {
+    let mut order = Vec::with_capacity(listed.len());
+    let mut seen = vec![false; listed.len()];
+    let all = || 0..u32::try_from(listed.len()).unwrap_or(NONE);
+    let mut stack: Vec<u32> = Vec::new();
+    for start in all().filter(|at| listed[*at as usize] == NONE).chain(all()) {
+        stack.push(start);
         while let Some(at) = stack.pop() {
-            if std::mem::replace(&mut seen[at], true) {
+            if std::mem::replace(&mut seen[at as usize], true) {
                 continue;
             }
-            order.push((nodes[at].0.clone(), listed_under[at].map(|parent| nodes[parent].0.clone())));
-            stack.extend(children[at].iter().rev());
+            order.push(at);
+            let from = stack.len();
+            let mut child = family.first[at as usize];
+            while child != NONE {
+                stack.push(child);
+                child = family.next[child as usize];
+            }
+            stack[from..].reverse();
         }
     }
     order

@@ -2,11 +2,14 @@
 //! which they came. Of a message that is done only a number stays in memory; one that waits for its parent is read again.
 //! Not for: conversations that are in memory as a whole (`arrange`), or what the messages say (`message`).
 
-use super::arrange::{answer, derived_id};
 use super::message::{Draft, Parent};
 use super::notes::Notes;
+use crate::domain::base::hash::Fields;
 use crate::domain::base::hash::Hash;
+use crate::domain::conversation::message::Part;
 use crate::domain::conversation::message::Role;
+use crate::domain::conversation::record::PORTION;
+use crate::domain::conversation::record::PORTION_RECORDS;
 use crate::domain::conversation::record::{Placed, Record};
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -15,16 +18,17 @@ use std::sync::Arc;
 /// The number of a message that is known and waits.
 const WAITS: u32 = u32::MAX;
 
-/// Unreadable messages that are remembered in case something hangs on them.
-const GHOSTS: usize = 100_000;
+/// Messages that may wait for their parents at once.
+const WAITING: usize = 400_000;
 
-/// Messages with calls, and results, whose next result can still be named.
-const ASKERS: usize = 20_000;
+/// Messages with calls, and results, whose next result can still be named; and the bytes of the calls' names.
+const ASKERS: (usize, usize) = (20_000, 4 << 20);
 
 /// An id in eight bytes.
-type Short = u64;
+pub(super) type Short = u64;
 
-fn short(id: &str) -> Short {
+/// The short form of an id.
+pub(super) fn short(id: &str) -> Short {
     let Hash(bytes) = Hash::of(id.as_bytes());
     bytes.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
@@ -34,8 +38,6 @@ fn short(id: &str) -> Short {
 pub(super) struct Spot {
     /// Its place in bytes.
     pub(super) place: u64,
-    /// Its bytes.
-    pub(super) size: u64,
     /// Its number.
     pub(super) number: u64,
 }
@@ -43,16 +45,23 @@ pub(super) struct Spot {
 /// Reads a message again.
 pub(super) type Fetch<'a> = dyn FnMut(Spot) -> io::Result<Option<Draft>> + 'a;
 
+/// A message that waits.
+#[derive(Clone, Copy)]
 struct Held {
     spot: Spot,
-    /// Its id, where the file has none.
-    derived: Option<String>,
+    /// The parent for which it waits.
+    parent: Short,
+    /// The next one that waits for the same parent, or itself.
+    next: u32,
+    /// The file has no id for it: the how manieth with its derived id it is. 0 where the file has one.
+    twin: u32,
 }
 
 enum Next {
-    /// In memory; whether its id was derived.
-    Here(Box<Draft>, Spot, bool),
-    Held(Held),
+    /// In memory; its twin as in [`Held`].
+    Here(Box<Draft>, Spot, u32),
+    /// One that waits, and all after it that wait for the same parent.
+    Chain(u32),
 }
 
 /// See the module.
@@ -60,70 +69,75 @@ enum Next {
 pub(super) struct Flow {
     /// What a message is called in sentences.
     pub(super) unit: &'static str,
+    /// What stands before its place in sentences.
+    pub(super) prefix: String,
     /// Some message names its parent, so that one that does not has none.
     pub(super) tree: bool,
     /// What is in its place, and was not taken yet.
     pub(super) ready: Vec<Placed>,
-    /// The bytes of its contents.
-    pub(super) bytes: u64,
+    /// What that weighs in memory.
+    pub(super) weight: u64,
     /// The number of the message at which the conversation stands, where the file says so.
     pub(super) current: Option<u32>,
     /// How many are in their places.
     pub(super) count: u32,
     marked: u64,
     known: HashMap<Short, u32>,
-    ghosts: HashMap<Short, (Draft, Spot)>,
-    waiting: HashMap<Short, Vec<Held>>,
-    /// Parents that were waited for, in the order of the file.
-    missing: Vec<(Short, String, u64)>,
+    /// Unreadable ones; they count only if something hangs on them.
+    ghosts: HashMap<Short, Spot>,
+    /// What can be placed, or is to wait.
+    queue: VecDeque<Next>,
+    /// Those that waited, in the order of the file.
+    held: Vec<Held>,
+    /// How many of them were looked at in the end.
+    ended: usize,
+    /// By their parents: the first and the last that waits.
+    waiting: HashMap<Short, (u32, u32)>,
     twins: HashMap<Short, u32>,
     previous: Option<String>,
     askers: Askers,
 }
 
 impl Flow {
-    /// Of messages that are called so; whether any of them names its parent.
-    pub(super) fn new(unit: &'static str, tree: bool) -> Self {
-        Self { unit, tree, ..Self::default() }
+    /// Of messages that are called so, with what stands before their places; whether any of them names its parent.
+    pub(super) fn new(unit: &'static str, prefix: &str, tree: bool) -> Self {
+        Self { unit, prefix: prefix.to_owned(), tree, ..Self::default() }
     }
 
-    /// Takes the next message.
-    pub(super) fn put(
-        &mut self,
-        mut draft: Draft,
-        spot: Spot,
-        notes: &mut Notes,
-        fetch: &mut Fetch<'_>,
-    ) -> io::Result<()> {
+    /// Takes the next message; [`Flow::run`] brings it to its place.
+    pub(super) fn put(&mut self, mut draft: Draft, spot: Spot, notes: &mut Notes) {
         if draft.ghost && draft.record.id.is_empty() {
-            return Ok(());
+            return;
+        }
+        if self.waiting.is_empty() && self.queue.is_empty() {
+            self.held.clear();
         }
         draft.record.parent = match &draft.parent {
             Parent::Of(id) => Some(id.clone()),
             Parent::Unsaid if !self.tree => self.previous.clone(),
             Parent::Unsaid | Parent::Root => None,
         };
-        let derived = draft.record.id.is_empty();
-        if derived {
-            draft.record.id = self.derive(&draft.record);
-        }
+        let twin = if draft.record.id.is_empty() { self.derive(&mut draft.record) } else { 0 };
         let id = short(&draft.record.id);
         if self.known.contains_key(&id) {
             if !draft.ghost {
                 let why = format!("the id {:?} was there before; the first one stays", draft.record.id);
-                notes.skip(draft.place(""), why);
+                notes.skip(draft.place(&self.prefix), why);
             }
-            return Ok(());
+            return;
         }
         if draft.ghost && !self.waiting.contains_key(&id) {
-            if self.ghosts.len() < GHOSTS {
-                self.ghosts.entry(id).or_insert((draft, spot));
-            }
-            return Ok(());
+            self.ghosts.entry(id).or_insert(spot);
+            return;
         }
         self.ghosts.remove(&id);
+        if self.held.len() >= WAITING && draft.record.parent.as_ref().is_some_and(|id| self.number(id).is_none()) {
+            let why = format!("more than {WAITING} messages stand before their parents; this one was left out");
+            notes.skip(draft.place(&self.prefix), why);
+            return;
+        }
         self.previous = Some(draft.record.id.clone());
-        self.settle(Next::Here(Box::new(draft), spot, derived), fetch)
+        self.queue.push_back(Next::Here(Box::new(draft), spot, twin));
     }
 
     /// The number of the message with this id, where it is in its place.
@@ -131,80 +145,119 @@ impl Flow {
         self.known.get(&short(id)).copied().filter(|number| *number != WAITS)
     }
 
-    /// Ends: what waits for a parent that never came gets an empty message for it.
-    pub(super) fn finish(&mut self, notes: &mut Notes, fetch: &mut Fetch<'_>) -> io::Result<()> {
-        for (id, name, number) in std::mem::take(&mut self.missing) {
-            if self.known.contains_key(&id) || !self.waiting.contains_key(&id) {
+    /// Ends: what waits for a parent that never came gets an empty message for it. Whether that is all; else what is ready
+    /// is to be taken first.
+    pub(super) fn end(&mut self, notes: &mut Notes, fetch: &mut Fetch<'_>) -> io::Result<bool> {
+        while self.run(fetch)? {
+            let Some(Held { spot, parent, .. }) = self.held.get(self.ended).copied() else {
+                self.lose(notes, fetch)?;
+                return Ok(true);
+            };
+            self.ended += 1;
+            if self.known.contains_key(&parent) || !self.waiting.contains_key(&parent) {
                 continue;
             }
+            let Some(child) = fetch(spot)? else { continue };
+            let Parent::Of(name) = &child.parent else { continue };
             let why = format!("its parent {name:?} is missing; an empty message keeps the place");
-            notes.skip(format!("{} {number}", self.unit), why);
-            let ghost = Draft::ghost(name, Parent::Root, number, self.unit);
-            self.settle(Next::Here(Box::new(ghost), Spot::default(), false), fetch)?;
+            notes.skip(child.place(&self.prefix), why);
+            let ghost = Draft::ghost(name.clone(), Parent::Root, spot.number, self.unit);
+            self.queue.push_back(Next::Here(Box::new(ghost), Spot::default(), 0));
         }
-        let mut lost: Vec<u64> =
-            std::mem::take(&mut self.waiting).into_values().flatten().map(|held| held.spot.number).collect();
+        Ok(false)
+    }
+
+    /// Gives up what no root reaches.
+    fn lose(&mut self, notes: &mut Notes, fetch: &mut Fetch<'_>) -> io::Result<()> {
+        let mut lost: Vec<u32> = Vec::new();
+        for (first, _) in std::mem::take(&mut self.waiting).into_values() {
+            lost.extend(self.chain(first));
+        }
         lost.sort_unstable();
-        for number in lost {
-            notes.skip(format!("{} {number}", self.unit), "its parents go round in a circle");
+        for at in lost {
+            let again = if notes.has_room() { fetch(self.held[at as usize].spot)? } else { None };
+            let place = again.map(|draft| draft.place(&self.prefix)).unwrap_or_default();
+            notes.skip(place, "its parents go round in a circle");
         }
+        self.held = Vec::new();
         Ok(())
     }
 
-    /// An id for a message without one.
-    fn derive(&mut self, record: &Record) -> String {
-        let id = derived_id(record);
-        if !self.known.contains_key(&short(&id)) {
-            return id;
+    /// Gives a message without an id one, and says the how manieth with it it is.
+    fn derive(&mut self, record: &mut Record) -> u32 {
+        record.id = derived_id(record);
+        if !self.known.contains_key(&short(&record.id)) {
+            return 1;
         }
-        let twin = self.twins.entry(short(&id)).or_insert(1);
+        let twin = self.twins.entry(short(&record.id)).or_insert(1);
         *twin += 1;
-        format!("{id}-{twin}")
+        record.id = twin_id(&record.id, *twin);
+        *twin
     }
 
-    /// Puts a message in its place, and all that waited for it, or lets it wait.
-    fn settle(&mut self, first: Next, fetch: &mut Fetch<'_>) -> io::Result<()> {
-        let mut queue = VecDeque::from([first]);
-        while let Some(next) = queue.pop_front() {
-            let (draft, spot, derived) = match next {
-                Next::Here(draft, spot, derived) => {
-                    let id = derived.then(|| draft.record.id.clone());
-                    (*draft, spot, id)
+    /// Whether what is ready is enough for a portion.
+    pub(super) fn is_full(&self) -> bool {
+        self.weight >= PORTION || self.ready.len() >= PORTION_RECORDS
+    }
+
+    /// Puts messages in their places, and all that waited for them, or lets them wait. Whether that is all; else what is
+    /// ready is to be taken first.
+    pub(super) fn run(&mut self, fetch: &mut Fetch<'_>) -> io::Result<bool> {
+        while !self.is_full() {
+            let Some(next) = self.queue.pop_front() else { return Ok(true) };
+            let (draft, spot, twin) = match next {
+                Next::Here(draft, spot, twin) => (*draft, spot, twin),
+                Next::Chain(at) => {
+                    let Held { spot, twin, next, .. } = self.held[at as usize];
+                    if next != at {
+                        self.queue.push_front(Next::Chain(next));
+                    }
+                    match fetch(spot)? {
+                        Some(draft) => (again(draft, twin), spot, twin),
+                        None => continue,
+                    }
                 }
-                Next::Held(Held { spot, derived }) => match fetch(spot)? {
-                    Some(draft) => (again(draft, derived.as_ref()), spot, derived),
-                    None => continue,
-                },
             };
             let id = short(&draft.record.id);
             let parent = match &draft.record.parent {
                 None => None,
-                Some(parent) => match self.known.get(&short(parent)).copied() {
+                Some(name) => match self.known.get(&short(name)).copied() {
                     Some(number) if number != WAITS => Some(number),
                     there => {
-                        self.wait(&draft, Held { spot, derived }, there.is_none(), &mut queue);
+                        let ghost = self.ghosts.remove(&short(name)).filter(|_| there.is_none());
+                        self.wait(id, short(name), spot, twin);
+                        if let Some(spot) = ghost
+                            && let Some(ghost) = fetch(spot)?
+                        {
+                            self.queue.push_front(Next::Here(Box::new(again(ghost, 0)), spot, 0));
+                        }
                         continue;
                     }
                 },
             };
             self.place(draft, id, parent);
-            queue.extend(self.waiting.remove(&id).into_iter().flatten().map(Next::Held));
+            if let Some((first, _)) = self.waiting.remove(&id) {
+                self.queue.push_back(Next::Chain(first));
+            }
         }
-        Ok(())
+        Ok(self.queue.is_empty())
     }
 
-    fn wait(&mut self, draft: &Draft, held: Held, unknown: bool, queue: &mut VecDeque<Next>) {
-        self.known.insert(short(&draft.record.id), WAITS);
-        let Some(name) = &draft.record.parent else { return };
-        let parent = short(name);
-        match self.ghosts.remove(&parent).filter(|_| unknown) {
-            Some((ghost, spot)) => queue.push_front(Next::Here(Box::new(ghost), spot, false)),
-            None if unknown && !self.waiting.contains_key(&parent) => {
-                self.missing.push((parent, name.clone(), draft.number));
-            }
-            None => {}
-        }
-        self.waiting.entry(parent).or_default().push(held);
+    fn wait(&mut self, id: Short, parent: Short, spot: Spot, twin: u32) {
+        let Ok(at) = u32::try_from(self.held.len()) else { return };
+        self.known.insert(id, WAITS);
+        self.held.push(Held { spot, parent, next: at, twin });
+        let (_, last) = self.waiting.entry(parent).or_insert((at, at));
+        let before = std::mem::replace(last, at);
+        self.held[before as usize].next = at;
+    }
+
+    /// All that wait for one parent, from the first on.
+    fn chain(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(Some(first), |at| {
+            let next = self.held[*at as usize].next;
+            (next != *at).then_some(next)
+        })
     }
 
     fn place(&mut self, draft: Draft, id: Short, parent: Option<u32>) {
@@ -216,27 +269,51 @@ impl Flow {
         }
         let mut record = draft.record;
         self.askers.see(&mut record, id, draft.loose);
-        self.bytes = self.bytes.saturating_add(record.content.bytes()).saturating_add(256);
+        self.weight = self.weight.saturating_add(draft.weight).saturating_add(256);
         self.ready.push(Placed { record, parent });
     }
 }
 
 /// A message that was read again, with what is known of it.
-fn again(mut draft: Draft, derived: Option<&String>) -> Draft {
+fn again(mut draft: Draft, twin: u32) -> Draft {
     if let Parent::Of(id) = &draft.parent {
         draft.record.parent = Some(id.clone());
     }
-    if let Some(id) = derived {
-        draft.record.id.clone_from(id);
+    if twin > 0 {
+        let id = derived_id(&draft.record);
+        draft.record.id = if twin == 1 { id } else { twin_id(&id, twin) };
     }
     draft
+}
+
+/// An id from what a message says and where it hangs, so that a grown or changed file meets what it shares.
+fn derived_id(record: &Record) -> String {
+    let fields = Fields::new("record").text(record.parent.as_deref().unwrap_or("")).text(record.role.name());
+    let hash = fields.hash(record.content.hash()).finish().to_string();
+    hash[..20].to_owned()
+}
+
+fn twin_id(id: &str, twin: u32) -> String {
+    format!("{id}-{twin}")
+}
+
+/// Makes a result answer this call.
+fn answer(record: &mut Record, id: &str, called: &str) {
+    if let Some(Part::Reply { call, name, .. }) = record.content.parts.first_mut() {
+        id.clone_into(call);
+        if name.is_empty() {
+            called.clone_into(name);
+        }
+    }
 }
 
 /// Gives results that name no call the call whose turn it is: the n-th result after a message answers its n-th call.
 #[derive(Default)]
 struct Askers {
     open: HashMap<Short, (Calls, usize)>,
-    order: VecDeque<Short>,
+    /// The oldest first, with the bytes of its names.
+    order: VecDeque<(Short, usize)>,
+    bytes: usize,
 }
 
 /// Ids and names of calls.
@@ -245,8 +322,9 @@ type Calls = Arc<Vec<(String, String)>>;
 impl Askers {
     fn see(&mut self, record: &mut Record, id: Short, loose: bool) {
         if record.role == Role::Assistant && record.content.calls().next().is_some() {
-            let calls = record.content.calls().map(|(id, name, _)| (id.to_owned(), name.to_owned())).collect();
-            self.keep(id, Arc::new(calls), 0);
+            let calls: Vec<_> = record.content.calls().map(|(id, name, _)| (id.to_owned(), name.to_owned())).collect();
+            let bytes = calls.iter().map(|(id, name)| id.len() + name.len() + 48).sum();
+            self.keep(id, Arc::new(calls), 0, bytes);
         } else if record.role == Role::Tool
             && let Some((calls, turn)) =
                 record.parent.as_ref().and_then(|parent| self.open.get(&short(parent))).cloned()
@@ -254,17 +332,18 @@ impl Askers {
             if let Some((call, name)) = calls.get(turn).filter(|_| loose) {
                 answer(record, call, name);
             }
-            self.keep(id, calls, turn + 1);
+            self.keep(id, calls, turn + 1, 0);
         }
     }
 
-    fn keep(&mut self, id: Short, calls: Calls, turn: usize) {
+    fn keep(&mut self, id: Short, calls: Calls, turn: usize, bytes: usize) {
         self.open.insert(id, (calls, turn));
-        self.order.push_back(id);
-        if self.order.len() > ASKERS
-            && let Some(oldest) = self.order.pop_front()
-        {
+        self.order.push_back((id, bytes));
+        self.bytes += bytes;
+        while self.order.len() > ASKERS.0 || (self.bytes > ASKERS.1 && self.order.len() > 1) {
+            let Some((oldest, bytes)) = self.order.pop_front() else { return };
             self.open.remove(&oldest);
+            self.bytes -= bytes;
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Draft {
     pub(super) loose: bool,
     /// The conversation stands here.
     pub(super) current: bool,
+    /// What it weighs in memory.
+    pub(super) weight: u64,
     /// The record; its `id` is empty where the file has none, its `parent` is not set yet.
     pub(super) record: Record,
 }
@@ -55,7 +57,7 @@ impl Draft {
             label: String::new(),
             favourite: false,
         };
-        Self { number, unit, parent, ghost: true, loose: false, current: false, record }
+        Self { number, unit, parent, ghost: true, loose: false, current: false, weight: 0, record }
     }
 
     /// Where it stands in the file.

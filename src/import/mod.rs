@@ -3,17 +3,21 @@
 //!
 //! The format is found by content, never by the file's name. Whatever can be read goes in; the rest is reported with its
 //! place. Everything is iterative and linear in the size of the file, and a file of any size is read piece by piece:
-//! one conversation, line or element is in memory at a time, at most 16 MiB of it whole (`shorten` says what is kept of a
-//! larger one), and of messages that are done only where they stand.
+//! one message is in memory at a time, at most 4 MiB of it whole (`shorten` says what is kept of a larger one), and of
+//! messages that are done only where they stand. A conversation in a document of its own is read so too (`inside`): at no
+//! size of file does an import take more than 200 MB.
 
-mod arrange;
 mod beginning;
 mod chatgpt;
 mod flow;
+mod inside;
 mod json;
 mod lines;
 mod message;
 mod notes;
+mod outline;
+mod pile;
+mod reader;
 mod shorten;
 mod source;
 mod split;
@@ -22,7 +26,7 @@ mod time;
 
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::record::Reading;
-use lines::Shape;
+use reader::Shape;
 use source::Source;
 use split::Cutting;
 use std::io::Cursor;
@@ -103,6 +107,7 @@ pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
             return Err(Failure::user(what).todo("Turn it into UTF-8 first, then import that."));
         }
         let text = narrow(&bytes);
+        drop(bytes);
         source = Source::new(Box::new(Cursor::new(text.into_bytes()))).map_err(unreadable)?;
         let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
         refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
@@ -180,14 +185,11 @@ fn is_wide(bytes: &[u8]) -> bool {
 
 fn narrow(bytes: &[u8]) -> String {
     let little = bytes.first() == Some(&0xff);
-    let units: Vec<u16> = bytes[2..]
-        .chunks_exact(2)
-        .map(|pair| {
-            let pair = [pair[0], pair[1]];
-            if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
-        })
-        .collect();
-    String::from_utf16_lossy(&units)
+    let units = bytes[2..].chunks_exact(2).map(|pair| {
+        let pair = [pair[0], pair[1]];
+        if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
+    });
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 #[cfg(test)]

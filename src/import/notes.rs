@@ -5,21 +5,37 @@ use crate::domain::conversation::record::Skipped;
 
 const MOST: usize = 1_000;
 
+/// Characters of one sentence; ids and names in a file may be of any length.
+const WORDS: usize = 500;
+
 /// Collects what was skipped.
 #[derive(Default)]
 pub(super) struct Notes {
     list: Vec<Skipped>,
     more: u64,
+    lossy: bool,
 }
 
 impl Notes {
     /// Adds one.
     pub(super) fn skip(&mut self, place: impl Into<String>, why: impl Into<String>) {
         if self.list.len() < MOST {
-            self.list.push(Skipped { place: place.into(), why: why.into() });
+            self.list.push(Skipped { place: clipped(place.into()), why: clipped(why.into()) });
         } else {
             self.more += 1;
         }
+    }
+
+    /// Adds that there were bytes that are no text, once.
+    pub(super) fn lossy(&mut self) {
+        if !std::mem::replace(&mut self.lossy, true) {
+            self.skip("file", "some bytes were not UTF-8; each such place now reads U+FFFD");
+        }
+    }
+
+    /// Whether another one would be kept.
+    pub(super) fn has_room(&self) -> bool {
+        self.list.len() < MOST
     }
 
     /// The first one, for a message about the whole file.
@@ -35,4 +51,13 @@ impl Notes {
         }
         std::mem::take(&mut self.list)
     }
+}
+
+fn clipped(mut words: String) -> String {
+    if let Some((end, _)) = words.char_indices().nth(WORDS) {
+        words.truncate(end);
+        words.push('…');
+        words.shrink_to_fit();
+    }
+    words
 }

@@ -5,7 +5,14 @@
 use memchr::memchr2;
 
 /// A value of so many bytes is kept as it is.
-pub(super) const WHOLE: usize = 16 << 20;
+pub(super) const WHOLE: usize = 4 << 20;
+
+/// A value that weighs so much is kept as it is (see [`weight`]).
+pub(super) const LIGHT: u64 = 12_000_000;
+
+/// Bytes in memory of an entry, of a list, and of an object, apart from their texts and with what is made of them.
+const ENTRY: u64 = 200;
+const OBJECT: u64 = 700;
 
 /// How much is kept, in bytes.
 struct Limits {
@@ -19,15 +26,57 @@ struct Limits {
     full: usize,
     /// A value that needs more is left out.
     most: usize,
+    /// Once what is kept weighs so much, entries inside are left out.
+    heavy: u64,
+    /// A value that weighs more is left out.
+    heaviest: u64,
 }
 
-const LIMITS: Limits = Limits { text: 8 << 20, enough: 16 << 20, short: 1 << 10, full: 24 << 20, most: 28 << 20 };
+const LIMITS: Limits = Limits {
+    text: WHOLE,
+    enough: WHOLE,
+    short: 1 << 10,
+    full: 5 << 20,
+    most: 6 << 20,
+    heavy: LIGHT,
+    heaviest: 2 * LIGHT,
+};
+
+/// What JSON weighs in memory, estimated: its bytes, and for what stands outside of texts more than its bytes.
+pub(super) fn weight(bytes: &[u8]) -> u64 {
+    let (mut at, mut sum) = (0, bytes.len() as u64);
+    while at < bytes.len() {
+        sum += entry(bytes[at]);
+        at += 1;
+        if bytes[at - 1] != b'"' {
+            continue;
+        }
+        while let Some(mark) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+            at += mark + 1;
+            if bytes[at - 1] == b'"' {
+                break;
+            }
+            at += 1;
+        }
+    }
+    sum
+}
+
+fn entry(byte: u8) -> u64 {
+    match byte {
+        b',' | b'[' => ENTRY,
+        b'{' => OBJECT,
+        _ => 0,
+    }
+}
 
 /// See the module.
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Shortener {
     limits: Limits,
     kept: Vec<u8>,
+    /// What the kept entries weigh, apart from their bytes.
+    weight: u64,
     dropped: u64,
     lost: bool,
     depth: usize,
@@ -57,6 +106,7 @@ impl Shortener {
         Self {
             limits,
             kept: Vec::new(),
+            weight: 0,
             dropped: 0,
             lost: false,
             depth: 0,
@@ -100,7 +150,7 @@ impl Shortener {
     fn keep(&mut self, bytes: &[u8]) {
         if self.skipping.is_some() || self.lost {
             self.dropped += bytes.len() as u64;
-        } else if self.kept.len() + bytes.len() > self.limits.most {
+        } else if self.kept.len() + bytes.len() > self.limits.most || self.weight > self.limits.heaviest {
             self.lost = true;
             self.dropped += (self.kept.len() + bytes.len()) as u64;
             self.kept = Vec::new();
@@ -196,13 +246,20 @@ impl Shortener {
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
-            b',' if self.depth >= 2 && self.kept.len() > self.limits.full && self.skipping.is_none() => {
+            b',' if self.depth >= 2 && self.skipping.is_none() && self.is_full() => {
                 self.skipping = Some(self.depth);
             }
             0 | b' ' | b'\t' | b'\n' | b'\r' => return,
             _ => {}
         }
+        if self.skipping.is_none() {
+            self.weight += entry(byte);
+        }
         self.keep(&[byte]);
+    }
+
+    fn is_full(&self) -> bool {
+        self.kept.len() > self.limits.full || self.weight > self.limits.heavy
     }
 }
 
@@ -211,7 +268,8 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    const SMALL: Limits = Limits { text: 800, enough: 1_600, short: 10, full: 2_400, most: 2_800 };
+    const SMALL: Limits =
+        Limits { text: 800, enough: 1_600, short: 10, full: 2_400, most: 2_800, heavy: 1_000_000, heaviest: 2_000_000 };
 
     fn short(text: &str, step: usize) -> (Vec<u8>, bool, u64) {
         let mut short = Shortener::new(SMALL);

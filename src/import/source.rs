@@ -1,10 +1,13 @@
-//! The bytes of a file through a small buffer: read forwards, with a look back at any place.
+//! The bytes of a file, or of a part of it, through a small buffer: read forwards, with a look back at any place.
 //! Not for: what the bytes mean.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Bytes read at once.
+/// Most bytes read at once.
 const STEP: usize = 256 << 10;
+
+/// Bytes read at once after a jump, so that single values in any order cost little. It doubles with every further read.
+const FIRST: usize = 8 << 10;
 
 /// What can be read from any place.
 pub trait Input: Read + Seek + Send {}
@@ -19,13 +22,18 @@ pub(super) struct Source {
     at: usize,
     /// The place in the file of the end of `buffer`.
     end: u64,
+    /// Bytes of the next read.
+    step: usize,
+    /// Nothing is read from this place on.
+    limit: u64,
 }
 
 impl Source {
     /// Begins at the start of an input.
     pub(super) fn new(input: Box<dyn Input>) -> io::Result<Self> {
-        let mut source = Self { input, buffer: Vec::new(), at: 0, end: 0 };
-        source.go(0)?;
+        let mut source = Self { input, buffer: Vec::new(), at: 0, end: 0, step: STEP, limit: u64::MAX };
+        source.jump(0)?;
+        source.step = STEP;
         Ok(source)
     }
 
@@ -36,21 +44,38 @@ impl Source {
 
     /// Goes to a place.
     pub(super) fn go(&mut self, place: u64) -> io::Result<()> {
+        let start = self.end - self.buffer.len() as u64;
+        match place.checked_sub(start).and_then(|at| usize::try_from(at).ok()) {
+            Some(at) if at <= self.buffer.len() => self.at = at,
+            _ => self.jump(place)?,
+        }
+        Ok(())
+    }
+
+    fn jump(&mut self, place: u64) -> io::Result<()> {
         self.end = self.input.seek(SeekFrom::Start(place))?;
         self.buffer.clear();
-        self.at = 0;
+        (self.at, self.step) = (0, FIRST);
         Ok(())
+    }
+
+    /// Ends at a place from now on, or with `None` where the file does.
+    pub(super) fn end_at(&mut self, limit: Option<u64>) {
+        self.limit = limit.unwrap_or(u64::MAX);
     }
 
     /// The bytes that come next; none at the end.
     pub(super) fn next(&mut self) -> io::Result<&[u8]> {
-        if self.at == self.buffer.len() {
+        let room = usize::try_from(self.limit.saturating_sub(self.place())).unwrap_or(usize::MAX);
+        if self.at == self.buffer.len() && room > 0 {
             self.buffer.clear();
             self.at = 0;
-            (&mut self.input).take(STEP as u64).read_to_end(&mut self.buffer)?;
+            (&mut self.input).take(self.step as u64).read_to_end(&mut self.buffer)?;
             self.end += self.buffer.len() as u64;
+            self.step = (self.step * 2).min(STEP);
         }
-        Ok(&self.buffer[self.at..])
+        let rest = &self.buffer[self.at..];
+        Ok(&rest[..rest.len().min(room)])
     }
 
     /// Leaves so many of them behind.
@@ -58,22 +83,13 @@ impl Source {
         self.at = (self.at + count).min(self.buffer.len());
     }
 
-    /// So many bytes at a place behind, and back to where it was.
-    pub(super) fn again(&mut self, place: u64, size: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; size];
-        self.input.seek(SeekFrom::Start(place))?;
-        self.input.read_exact(&mut bytes)?;
-        self.input.seek(SeekFrom::Start(self.end))?;
-        Ok(bytes)
-    }
-
-    /// The next bytes without leaving them behind to where it was.
+    /// The next bytes without leaving them behind.
     pub(super) fn prefix(&mut self, most: u64) -> io::Result<Vec<u8>> {
         let place = self.place();
         let mut bytes = Vec::new();
         self.input.seek(SeekFrom::Start(place))?;
         (&mut self.input).take(most).read_to_end(&mut bytes)?;
-        self.go(place)?;
+        self.jump(place)?;
         Ok(bytes)
     }
 }

@@ -2,7 +2,7 @@
 //! does not spoil the rest. What is too large comes shortened.
 //! Not for: reading the elements, or how they are shortened (`shorten`).
 
-use super::shorten::{Shortener, WHOLE};
+use super::shorten::{LIGHT, Shortener, WHOLE, weight};
 use super::source::Source;
 use memchr::{memchr, memchr2};
 use std::io;
@@ -14,6 +14,8 @@ pub(super) enum Cutting {
     Lines,
     /// The commas of an array whose `[` is behind.
     Array,
+    /// The commas of an object whose `{` is behind; an element is a key with its value.
+    Object,
     /// Nothing: all is one element.
     Nothing,
 }
@@ -26,6 +28,8 @@ pub(super) struct Element {
     pub(super) size: u64,
     /// Its bytes, or those that were kept.
     pub(super) bytes: Vec<u8>,
+    /// What those weigh in memory.
+    pub(super) weight: u64,
     /// Whether these are all.
     pub(super) kept: Kept,
 }
@@ -43,7 +47,8 @@ pub(super) enum Kept {
 
 /// The next element; none at the end. A cut-off last one comes as far as it goes.
 pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<Element>> {
-    if cutting == Cutting::Array && !begins(source)? {
+    let inner = matches!(cutting, Cutting::Array | Cutting::Object);
+    if inner && !begins(source)? {
         return Ok(None);
     }
     let place = source.place();
@@ -71,20 +76,53 @@ pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<E
         }
     }
     let size = source.place() - place;
-    if cutting != Cutting::Array && source.next()?.is_empty() && size == 0 {
+    if !inner && source.next()?.is_empty() && size == 0 {
         return Ok(None);
     }
     if cutting == Cutting::Lines {
         source.pass(1);
     }
-    let Some(short) = short else { return Ok(Some(Element { place, size, bytes, kept: Kept::Whole })) };
+    let whole = weight(&bytes);
+    if short.is_none() && whole <= LIGHT {
+        return Ok(Some(Element { place, size, bytes, weight: whole, kept: Kept::Whole }));
+    }
+    let mut short = short.unwrap_or_default();
+    short.feed(&bytes);
+    drop(bytes);
     let (bytes, lost, dropped) = short.finish();
     let kept = match (lost, dropped) {
         (true, _) => Kept::Nothing,
         (false, 0) => Kept::Whole,
         (false, _) => Kept::Part,
     };
-    Ok(Some(Element { place, size, bytes, kept }))
+    Ok(Some(Element { place, size, weight: weight(&bytes), bytes, kept }))
+}
+
+/// Passes over the elements that are left and counts them.
+pub(super) fn count(source: &mut Source, cutting: Cutting) -> io::Result<u64> {
+    let inner = matches!(cutting, Cutting::Array | Cutting::Object);
+    let mut count = 0;
+    while !inner || begins(source)? {
+        let (mut ends, mut empty) = (Ends::new(cutting), true);
+        loop {
+            let fresh = source.next()?;
+            if fresh.is_empty() {
+                return Ok(count + u64::from(!empty));
+            }
+            let end = ends.find(fresh);
+            let taken = end.unwrap_or(fresh.len());
+            empty &= fresh[..taken].trim_ascii().is_empty();
+            source.pass(taken);
+            if end.is_some() {
+                break;
+            }
+        }
+        count += u64::from(!empty);
+        if !inner {
+            source.pass(1);
+        }
+    }
+    Ok(count)
 }
 
 /// Whether a value ends where the file does, and begins here. Nothing of it is kept.
@@ -137,7 +175,7 @@ fn begins(source: &mut Source) -> io::Result<bool> {
         let there = fresh.get(count).copied();
         source.pass(count);
         if let Some(byte) = there {
-            return Ok(byte != b']');
+            return Ok(byte != b']' && byte != b'}');
         }
     }
 }
@@ -162,6 +200,7 @@ impl Ends {
             Cutting::Lines => memchr(b'\n', bytes),
             Cutting::Nothing => None,
             Cutting::Array => self.walk(bytes, |ends, byte| ends.depth == 0 && matches!(byte, b']' | b',')),
+            Cutting::Object => self.walk(bytes, |ends, byte| ends.depth == 0 && matches!(byte, b'}' | b',')),
         }
     }
 

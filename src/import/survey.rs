@@ -2,7 +2,8 @@
 //! whether messages name their parents. Nothing else is kept.
 //! Not for: reading the messages.
 
-use super::lines::{Shape, trimmed};
+use super::lines::trimmed;
+use super::reader::Shape;
 use super::source::Source;
 use super::split::{self, Cutting};
 use memchr::memmem::Finder;
@@ -12,8 +13,8 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
 
-/// Sessions of which something is kept.
-const MOST: usize = 100_000;
+/// Sessions of which something is kept, and the bytes of that.
+const MOST: (usize, usize) = (100_000, 8 << 20);
 
 /// What a file says of a session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,7 +40,7 @@ struct Light {
 
 /// What the whole file says of each session of which it says anything.
 pub(super) fn of(source: &mut Source, shape: Shape) -> io::Result<HashMap<Option<String>, Facts>> {
-    let mut found: HashMap<Option<String>, Facts> = HashMap::new();
+    let (mut found, mut bytes): (HashMap<Option<String>, Facts>, usize) = (HashMap::new(), 0);
     if shape.cutting == Cutting::Nothing {
         return Ok(found);
     }
@@ -55,18 +56,37 @@ pub(super) fn of(source: &mut Source, shape: Shape) -> io::Result<HashMap<Option
         if light.mapping.is_some() || light.messages.is_some() {
             continue;
         }
-        note(light, &mut found);
+        note(light, &mut found, &mut bytes);
     }
     source.go(here)?;
     Ok(found)
 }
 
-fn note(light: Light, found: &mut HashMap<Option<String>, Facts>) {
-    let id = |value: Option<Value>| match value {
+/// Whether any message of a conversation names its parent.
+pub(super) fn is_tree(source: &mut Source, shape: Shape) -> io::Result<bool> {
+    let here = source.place();
+    source.go(shape.start)?;
+    let (word, mut tree) = (Finder::new("\"parent\""), false);
+    while !tree && let Some(element) = split::next(source, shape.cutting)? {
+        if word.find(&element.bytes).is_some() {
+            let text = String::from_utf8_lossy(&element.bytes);
+            let light = serde_json::from_str::<Light>(trimmed(&text));
+            tree = light.is_ok_and(|light| id(light.parent).is_some_and(|parent| !parent.is_empty()));
+        }
+    }
+    source.go(here)?;
+    Ok(tree)
+}
+
+fn id(value: Option<Value>) -> Option<String> {
+    match value {
         Some(Value::String(text)) => Some(text),
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => None,
-    };
+    }
+}
+
+fn note(light: Light, found: &mut HashMap<Option<String>, Facts>, bytes: &mut usize) {
     let text = |value: Option<Value>| match value {
         Some(Value::String(text)) => Some(text),
         _ => None,
@@ -76,11 +96,17 @@ fn note(light: Light, found: &mut HashMap<Option<String>, Facts>) {
     if source.is_none() && title.is_none() && parent.is_none() {
         return;
     }
-    if found.len() >= MOST && !found.contains_key(&session) {
-        return;
+    if !found.contains_key(&session) {
+        *bytes += session.as_ref().map_or(0, String::len);
+        if found.len() >= MOST.0 || *bytes > MOST.1 {
+            return;
+        }
     }
     let facts = found.entry(session).or_default();
     facts.tree |= parent.is_some();
-    facts.source = facts.source.take().or(source);
-    facts.title = facts.title.take().or(title);
+    for (kept, said) in [(&mut facts.source, source), (&mut facts.title, title)] {
+        let said = said.filter(|said| kept.is_none() && *bytes + said.len() <= MOST.1);
+        *bytes += said.as_ref().map_or(0, String::len);
+        *kept = kept.take().or(said);
+    }
 }

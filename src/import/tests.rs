@@ -167,7 +167,7 @@ fn a_file_comes_in_small_pieces_and_a_huge_line_is_cut_in_its_place() {
     while let Some(piece) = stream.next().unwrap() {
         let Piece::Records { records, .. } = piece else { continue };
         let bytes: u64 = records.iter().map(|placed| placed.record.content.bytes()).sum();
-        assert!(bytes < PORTION + (9 << 20) && records.len() <= PORTION_RECORDS, "{bytes} bytes at once");
+        assert!(bytes < PORTION + (5 << 20) && records.len() <= PORTION_RECORDS, "{bytes} bytes at once");
         for placed in records {
             assert_eq!(placed.parent, u32::try_from(seen.len()).unwrap().checked_sub(1));
             seen.push(placed.record);
@@ -175,10 +175,72 @@ fn a_file_comes_in_small_pieces_and_a_huge_line_is_cut_in_its_place() {
     }
     assert_eq!(seen.len(), 4_000);
     let words = seen[7].content.words();
-    assert!(words.len() == 8 << 20 && words.chars().all(|c| c == 'é'), "the first 8 MiB are kept");
+    assert!(words.len() == 4 << 20 && words.chars().all(|c| c == 'é'), "the first 4 MiB are kept");
     let skipped = stream.report().skipped;
     assert_eq!(skipped.len(), 1);
     assert!(skipped[0].place == "line 8" && skipped[0].why.contains("18874"), "{:?}", skipped[0]);
+}
+
+/// What a conversation of any size gives, and that no more than a portion of it is ready at a time.
+fn in_portions(text: String) -> Vec<Record> {
+    let mut stream = open(Box::new(Cursor::new(text.into_bytes())), "x.json").unwrap();
+    let mut seen: Vec<Record> = Vec::new();
+    while let Some(piece) = stream.next().unwrap() {
+        assert!(stream.out.len() <= 2, "{} pieces wait", stream.out.len());
+        let Piece::Records { records, .. } = piece else { continue };
+        assert!(records.len() <= PORTION_RECORDS);
+        seen.extend(records.into_iter().map(|placed| placed.record));
+    }
+    assert_eq!(stream.report().skipped, []);
+    seen
+}
+
+#[test]
+fn a_conversation_larger_than_memory_comes_in_portions_and_is_the_same() {
+    // Once larger than is read whole, and once in parts that are not: by lines of their own.
+    let message = |n: u32| {
+        let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
+        json!({"role": role, "content": format!("{n} {}", "word ".repeat(n as usize % 700))})
+    };
+    let large: Vec<String> = (0..5_000).map(|n| message(n).to_string()).collect();
+    let found = in_portions(format!("{{\"messages\":[{}],\"id\":\"c\"}}", large.join(",\n")));
+    let lines = in_portions(large.join("\n"));
+    assert_eq!(found, lines);
+    let made = chatgpt::export(1, 4_000);
+    assert!(shorten::weight(made.json.as_bytes()) > shorten::LIGHT);
+    let found = in_portions(made.json.clone());
+    let nodes = found.iter().map(|record| (record.id.as_str(), record.parent.as_deref()));
+    let wanted = made.trees[0].iter().map(|(id, parent)| (id.as_str(), parent.as_deref()));
+    assert_eq!(family(nodes), family(wanted));
+    let current = read(made.json.as_bytes(), "x").unwrap().transcripts[0].current.clone();
+    assert_eq!(current.as_ref(), Some(&made.current[0]));
+    // All wait for the first one, which comes last.
+    let late = |n: u32| json!({"id": n, "parent": n.checked_sub(1), "role": "user", "content": "x"}).to_string();
+    let lines: Vec<String> = (0..10_000).rev().map(late).collect();
+    assert_eq!(in_portions(format!("{{\"messages\":[{}]}}", lines.join(","))).len(), 10_000);
+}
+
+#[test]
+fn a_conversation_that_breaks_off_keeps_what_came() {
+    let text = r#"{"id":"c","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"ro"#;
+    let reading = read(text.as_bytes(), "x").unwrap();
+    assert_eq!(reading.transcripts[0].source, "openai:c");
+    assert_eq!(reading.transcripts[0].records.len(), 2);
+    let places: Vec<&str> = reading.skipped.iter().map(|note| note.place.as_str()).collect();
+    assert_eq!(places, ["line 1, message 3", "line 1"]);
+}
+
+#[test]
+fn a_message_of_many_small_values_is_cut_and_its_words_stay() {
+    for filler in ["[],", "{\"\":0},", "0,"] {
+        let list = filler.repeat(1_000_000);
+        let text = format!("{{\"x\":[{list}0],\"role\":\"user\",\"content\":\"words\"}}");
+        let reading = read(text.as_bytes(), "x").unwrap();
+        let content = &reading.transcripts[0].records[0].content;
+        let kept = content.extra.as_ref().unwrap()["x"].as_array().unwrap().len();
+        assert!(content.words() == "words" && (10_000..100_000).contains(&kept), "{kept} values are kept");
+        assert!(reading.skipped[0].why.contains("longest texts are cut"), "{:?}", reading.skipped);
+    }
 }
 
 #[test]

@@ -219,6 +219,42 @@ fn imports_at_once_add_a_conversation_once() {
     home.assert_sound();
 }
 
+/// Most kilobytes of memory that a process had, as far as was seen while it ran.
+#[cfg(target_os = "linux")]
+fn peak(mut child: std::process::Child) -> u64 {
+    let file = format!("/proc/{}/status", child.id());
+    let mut most = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = std::fs::read_to_string(&file).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let seen = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+        most = most.max(seen.unwrap_or(0));
+        std::thread::yield_now();
+    }
+    assert!(child.wait().unwrap().success());
+    most
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_shape_of_file_takes_more_than_200_mb() {
+    let home = Home::new("");
+    let long = |role: &str| format!("{{\"role\":\"{role}\",\"content\":\"{}\"}}\n", "some words ".repeat(1_500_000));
+    let lists = |count: usize| "[],".repeat(count);
+    let message = format!("{{\"role\":\"user\",\"content\":\"words\",\"x\":[{}0]}}", lists(10_000));
+    let shapes = [
+        ("two long messages", long("user") + &long("assistant")),
+        ("a line of lists", format!("{{\"role\":\"user\",\"content\":\"words\",\"x\":[{}0]}}\n", lists(5_000_000))),
+        ("one conversation", format!("{{\"messages\":[{}]}}", vec![message; 200].join(","))),
+    ];
+    for (shape, text) in shapes {
+        let file = write(&home, "large.json", &text);
+        let child = home.command(&["import", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let peak = peak(child) / 1_000;
+        assert!((10..200).contains(&peak), "{shape}: {peak} MB");
+    }
+}
+
 #[test]
 fn branches_come_back_with_their_heads() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");

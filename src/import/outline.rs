@@ -1,0 +1,158 @@
+//! What stands around the messages of a conversation of any size: its other fields, and where its messages begin.
+//! Not for: the messages.
+
+use super::shorten::Shortener;
+use super::split::Cutting;
+use memchr::memchr2;
+
+/// Bytes of a field's name that are looked at.
+const NAME: usize = 16;
+
+/// See the module.
+#[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
+pub(super) struct Outline {
+    around: Shortener,
+    /// Bytes so far.
+    place: u64,
+    depth: usize,
+    quoted: bool,
+    escaped: bool,
+    /// The last text of the outermost object.
+    word: Vec<u8>,
+    /// The name of its present field.
+    name: Vec<u8>,
+    /// Inside of the messages.
+    inside: bool,
+    closed: bool,
+    list: Option<(u64, Cutting)>,
+}
+
+/// What was found.
+pub(super) struct Found {
+    /// The object without its messages: their list is empty.
+    pub(super) around: Vec<u8>,
+    /// Bytes of other fields that were left out.
+    pub(super) dropped: u64,
+    /// The place of the first message, counted from the object's beginning, and what separates the messages.
+    pub(super) list: Option<(u64, Cutting)>,
+    /// The object ends.
+    pub(super) closed: bool,
+}
+
+impl Outline {
+    /// Takes more bytes.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        let (mut at, mut from) = (0, 0);
+        while at < bytes.len() && !self.closed {
+            if self.escaped {
+                self.escaped = false;
+                at += 1;
+            } else if self.quoted {
+                let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |mark| at + mark);
+                if self.depth == 1 {
+                    let room = NAME - self.word.len();
+                    self.word.extend(bytes[at..end].iter().take(room));
+                }
+                at = end;
+                if let Some(byte) = bytes.get(at) {
+                    self.quoted = *byte != b'"';
+                    self.escaped = self.quoted;
+                    at += 1;
+                }
+            } else {
+                let inside = self.inside;
+                self.mark(bytes[at], self.place + at as u64 + 1);
+                match (inside, self.inside) {
+                    (false, true) => self.around.feed(&bytes[from..=at]),
+                    (true, false) => from = at,
+                    _ => {}
+                }
+                at += 1;
+            }
+        }
+        if !self.inside {
+            self.around.feed(&bytes[from..at]);
+        }
+        self.place += bytes.len() as u64;
+    }
+
+    /// A byte outside of texts, and the place behind it.
+    fn mark(&mut self, byte: u8, next: u64) {
+        match byte {
+            b'"' => {
+                self.quoted = true;
+                self.word.clear();
+            }
+            b':' if self.depth == 1 => self.name = std::mem::take(&mut self.word),
+            b'{' | b'[' => {
+                // A mapping counts more than messages beside it.
+                let mapping = matches!(self.list, Some((_, Cutting::Object)));
+                let list = match (self.depth, &self.name[..], byte) {
+                    (1, b"messages", b'[') if !mapping => Some(Cutting::Array),
+                    (1, b"mapping", b'{') => Some(Cutting::Object),
+                    _ => None,
+                };
+                if let Some(cutting) = list {
+                    (self.list, self.inside) = (Some((next, cutting)), true);
+                }
+                self.depth += 1;
+                self.name.clear();
+            }
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.inside &= self.depth > 1;
+                self.closed = self.depth == 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// What was found.
+    pub(super) fn finish(self) -> Found {
+        let (mut around, _, dropped) = self.around.finish();
+        if self.inside {
+            let array = matches!(self.list, Some((_, Cutting::Array)));
+            around.extend_from_slice(if array { b"]}" } else { b"}}" });
+        }
+        Found { around, dropped, list: self.list, closed: self.closed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_messages_are_found_and_left_out_whatever_the_cut() {
+        let table = [
+            (
+                r#" {"id":"a, \"messages\":[", "messages" : [ {"messages":[1]}, "]"] ,"t":{"mapping":{}}}"#,
+                42,
+                "{",
+                true,
+            ),
+            (r#"{"mapping":{"n":{"x":"}"}},"id":1}  x"#, 12, "\"", true),
+            (r#"{"title":"T","messages":[{"role":"user"},{"ro"#, 25, "{", false),
+        ];
+        for (text, place, first, closed) in table {
+            for step in [1, 2, 7, 1_000] {
+                let mut outline = Outline::default();
+                for part in text.as_bytes().chunks(step) {
+                    outline.feed(part);
+                }
+                let found = outline.finish();
+                let (list, _) = found.list.unwrap();
+                assert_eq!(list, place, "{text}");
+                assert!(text[place as usize..].trim_start().starts_with(first), "{text}");
+                assert_eq!(found.closed, closed);
+                let around: serde_json::Value = serde_json::from_slice(&found.around).unwrap();
+                let rest = around.get("messages").or_else(|| around.get("mapping")).unwrap();
+                assert!(
+                    rest.as_array().is_some_and(Vec::is_empty) || rest.as_object().is_some_and(|map| map.is_empty())
+                );
+                assert!(around.get("id").or_else(|| around.get("title")).is_some());
+            }
+        }
+    }
+}

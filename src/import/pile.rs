@@ -1,0 +1,138 @@
+//! One session's messages while they come: how the session begins, and when what is ready of it is handed on.
+//! Not for: reading messages (`reader`), or their order (`flow`).
+
+use super::beginning::Beginning;
+use super::chatgpt;
+use super::flow::{Flow, Spot};
+use super::lines::{LINES, Stream};
+use super::notes::Notes;
+use super::split;
+use crate::domain::conversation::record::{PORTION, Piece, Pointer};
+use std::io;
+
+/// What of all sessions together may wait to be handed on.
+const HELD: u64 = 4 * PORTION;
+
+/// One session's messages as they come.
+#[derive(Default)]
+pub(super) struct Pile {
+    pub(super) session: Option<String>,
+    pub(super) source: Option<String>,
+    pub(super) title: Option<String>,
+    /// Its format, where that is not the file's.
+    pub(super) format: Option<&'static str>,
+    /// Something in it can be read.
+    pub(super) holds: bool,
+    /// Its number, once it was begun.
+    pub(super) begun: Option<usize>,
+    pub(super) flow: Flow,
+    pub(super) branches: Vec<Pointer>,
+}
+
+impl Stream {
+    /// Brings messages to their places until a portion is full. Whether that is all.
+    pub(super) fn advance(&mut self, pile: &mut Pile) -> io::Result<bool> {
+        let before = pile.flow.weight;
+        let done = pile.flow.run(&mut |spot| self.reader.fetch(&mut self.source, spot))?;
+        self.weight += pile.flow.weight - before;
+        self.begin(pile)?;
+        if pile.flow.is_full() {
+            self.flush(pile);
+        } else if self.weight > HELD {
+            self.flush(pile);
+            for at in 0..self.piles.len() {
+                let mut other = std::mem::take(&mut self.piles[at]);
+                self.flush(&mut other);
+                self.piles[at] = other;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Ends a session as far as one portion goes. Whether that is all.
+    pub(super) fn end(&mut self, pile: &mut Pile) -> io::Result<bool> {
+        let before = pile.flow.weight;
+        let done = pile.flow.end(&mut self.notes, &mut |spot| self.reader.fetch(&mut self.source, spot))?;
+        self.weight += pile.flow.weight - before;
+        self.begin(pile)?;
+        self.flush(pile);
+        if done {
+            self.weight -= std::mem::take(&mut pile.flow.weight);
+        }
+        Ok(done)
+    }
+
+    /// Hands on what is ready.
+    fn flush(&mut self, pile: &mut Pile) {
+        if let Some(session) = pile.begun.filter(|_| !pile.flow.ready.is_empty()) {
+            self.weight -= std::mem::take(&mut pile.flow.weight);
+            let records = std::mem::take(&mut pile.flow.ready);
+            self.out.push_back(Piece::Records { session, records });
+        }
+    }
+
+    /// Begins a session once it holds anything.
+    pub(super) fn begin(&mut self, pile: &mut Pile) -> io::Result<()> {
+        pile.name_by_first();
+        let holds = match pile.format {
+            Some(chatgpt::FORMAT) => !pile.flow.ready.is_empty(),
+            _ => pile.source.is_some() || pile.holds || pile.flow.is_full(),
+        };
+        if pile.begun.is_some() || !holds {
+            return Ok(());
+        }
+        let format = pile.format.or(self.format).unwrap_or(LINES);
+        let (session, title) = (pile.session.take(), pile.title.take());
+        let nameless = session.is_none() && (pile.source.is_none() || (title.is_none() && self.stem.is_empty()));
+        let begun = if nameless { Some(self.beginning(pile)?) } else { None };
+        let source = match (&pile.source, &session, &begun) {
+            (Some(source), ..) => source.clone(),
+            (None, Some(id), _) => format!("{format}:{id}"),
+            (None, None, begun) => format!("{format}:{}", begun.as_ref().map_or("", |(hash, _)| hash.as_str())),
+        };
+        let first = begun.and_then(|(_, first)| first).unwrap_or_else(|| "Imported".into());
+        let title = title.or(session).unwrap_or_else(|| if self.stem.is_empty() { first } else { self.stem.clone() });
+        // Only whether it was said still matters.
+        if let Some(source) = &mut pile.source {
+            *source = String::new();
+        }
+        pile.begun = Some(self.sessions);
+        self.out.push_back(Piece::Begin { session: self.sessions, source, title });
+        self.sessions += 1;
+        Ok(())
+    }
+
+    /// How the session without a name begins: a hash of it, and its first question. Its messages are read once more, up
+    /// to the first answer.
+    fn beginning(&mut self, pile: &Pile) -> io::Result<(String, Option<String>)> {
+        let mut flow = Flow::new("", "", pile.flow.tree);
+        let (here, shape) = (self.source.place(), self.reader.shape);
+        self.source.go(shape.start)?;
+        let (mut hash, mut number, mut notes) = (Beginning::default(), 0, Notes::default());
+        let mut over = false;
+        while !hash.over {
+            if !over && let Some(element) = split::next(&mut self.source, shape.cutting)? {
+                number += 1;
+                let spot = Spot { place: element.place, number };
+                let Some(draft) = self.reader.nameless(&element, number) else { continue };
+                drop(element);
+                flow.put(draft, spot, &mut notes);
+            } else {
+                over = true;
+            }
+            loop {
+                let fetch = &mut |spot| self.reader.fetch(&mut self.source, spot);
+                let done = if over { flow.end(&mut notes, fetch)? } else { flow.run(fetch)? };
+                flow.weight = 0;
+                if flow.ready.drain(..).any(|placed| hash.add(&placed.record)) || done {
+                    break;
+                }
+            }
+            if over {
+                break;
+            }
+        }
+        self.source.go(here)?;
+        Ok(hash.finish())
+    }
+}
