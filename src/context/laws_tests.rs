@@ -11,12 +11,14 @@ use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
+use crate::domain::planning::input::Bar;
 use crate::domain::planning::input::{
     ANSWER_FRAMING, Block, CALL_FRAMING, Gap, MESSAGE_FRAMING, MessageInput, PlanInput, RequestShape, TurnInput,
 };
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
+use crate::domain::planning::tuning::Choose;
 use proptest::prelude::*;
 
 fn key(turn: usize, message: usize) -> Hash {
@@ -187,6 +189,34 @@ proptest! {
         ] {
             input.anchor = Some(other);
             prop_assert_eq!(window::choose(&input, table, room), new(fresh, false), "an anchor of another call");
+        }
+    }
+
+    /// Turns of this lane or of another, and how many of their messages are sent.
+    #[test]
+    fn a_lane_keeps_its_newest_messages_and_none_of_other_lanes(
+        turns in prop::collection::vec((any::<bool>(), 0_usize..4), 0..8),
+        messages in 0_u32..8,
+    ) {
+        let mut policy = PolicySpec { choose: Choose::Lane, ..PolicySpec::default() };
+        policy.lanes.messages = messages;
+        let mut input = input(&vec![[1; 3]; turns.len()], policy, 1_000);
+        for (turn, (own, sent)) in input.turns.iter_mut().zip(&turns) {
+            turn.facts.lane = if *own { "" } else { "another" }.into();
+            turn.messages.iter_mut().skip(*sent).for_each(|message| message.bar = Some(Bar::Hidden));
+        }
+        let admitted = admit::admit(&input).ok().unwrap();
+        let (mut held, mut newest, mut full) = (0, true, false);
+        for (at, (own, sent)) in turns.iter().enumerate().rev() {
+            let mut expected = Some(Reason::OtherLane);
+            if *own {
+                held += u32::try_from(*sent).unwrap();
+                full |= held > messages && !newest;
+                newest = false;
+                expected = full.then_some(Reason::LaneCount { messages });
+            }
+            let expected = expected.filter(|_| *sent > 0);
+            prop_assert_eq!(admitted.choice.reason(at), expected.as_ref(), "turn {}", at);
         }
     }
 

@@ -245,3 +245,26 @@ impl Costs for With<'_> {
         self.costs.summed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The turn at 4 in windows with this start, end of what is shortened, and form.
+    #[test]
+    fn what_comes_in_costs_what_its_place_in_the_window_makes_of_it() {
+        let (cut, gone) = (Form::Cut(CLOSED_RESULT), Form::Elided);
+        for (window, tokens) in [
+            ((5, 9, gone), 7),
+            ((4, 9, Form::Full), 300),
+            ((4, 9, cut), 200),
+            ((0, 5, cut), 200),
+            ((0, 5, gone), 100),
+            ((0, 4, cut), 300),
+            ((0, 4, gone), 300),
+        ] {
+            assert_eq!(within(Some(4), [300, 200, 100], 7, window), tokens, "{window:?}");
+            assert_eq!(within(None, [300, 200, 100], 7, window), 7, "beside the turns");
+        }
+    }
+}

@@ -570,6 +570,23 @@ mod tests {
         assert!(read_all(&[json!({"error": null, "choices": []})]).is_empty());
     }
 
+    /// Pieces of a name; what a server says again once it is whole is not another piece.
+    #[test]
+    fn a_name_in_pieces_is_one_name() {
+        for names in
+            [&["read_file"][..], &["read", "_file"], &["re", "ad", "_file", "read_file"], &["", "read_file", ""]]
+        {
+            let pieces: Vec<Value> = names.iter().chain(&[""]).map(|name| piece(Some(0), "", name, "")).collect();
+            let mut chunks = Chunks::new(RunId(Uuid::nil()));
+            let read: usize = each(&pieces).into_iter().map(|value| chunks.read(&Parsed::from(value)).len()).sum();
+            assert_eq!(
+                (calls(&each(&pieces))[0].1.as_str(), chunks.nameless()),
+                ("read_file", false),
+                "{read} {names:?}"
+            );
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn interleaved_calls_come_together(order in proptest::collection::vec(0_usize..3, 0..60)) {

@@ -182,6 +182,13 @@ mod tests {
 
     proptest! {
         #[test]
+        fn questions_of_any_length_weigh_the_same(question in "([a-z]{3,9} ){1,40}") {
+            let Some(hashed) = Hashed::new(&question) else { return Ok(()) };
+            let (length, unit) = (square(&hashed.scaled()).isqrt(), u128::from(UNIT.unsigned_abs()));
+            prop_assert!(length > unit / 2 && length < unit * 2, "{}", length);
+        }
+
+        #[test]
         fn a_cluster_is_named_by_its_first_question(queries in proptest::collection::vec("\\PC{0,40}", 0..12)) {
             let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
             let ids = ids(&texts);

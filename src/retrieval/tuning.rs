@@ -77,3 +77,24 @@ pub fn chatty(mean_tokens: f32) -> f32 {
     let ratio = mean_tokens / 120.0;
     1.0 / (1.0 + ratio * ratio * ratio)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean tokens of a message: how much the text is like chat, and the length's weight that follows.
+    #[test]
+    fn short_messages_are_chat_and_long_ones_are_not() {
+        for (mean, chat, b) in
+            [(0.0, 1.0, 0.4), (60.0, 8.0 / 9.0, 0.438_889), (120.0, 0.5, 0.575), (240.0, 1.0 / 9.0, 0.711_111)]
+        {
+            let tuning = Tuning::of(&Shape { mean_tokens: mean, ..Shape::default() });
+            assert!(
+                (chatty(mean) - chat).abs() < 1e-5 && (tuning.b - b).abs() < 1e-5,
+                "{mean}: {} {}",
+                chatty(mean),
+                tuning.b
+            );
+        }
+    }
+}

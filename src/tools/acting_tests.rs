@@ -199,6 +199,11 @@ fn an_edit_that_does_not_fit_says_where_it_might() {
     assert!(space.body.contains("white space alone") && space.body.contains("\n3|    print(total);"), "{}", space.body);
     let twice = out(&[("x", "y")]);
     assert!(twice.body.contains("occurs 2 times") && twice.body.contains("lines 5, 6"), "{}", twice.body);
+    for (times, lines) in [(10, "9, 10)"), (11, "9, 10 and more)")] {
+        place.write("many.rs", "x\n".repeat(times));
+        let out = place.edit_deed("many.rs", &[("x", "y")]).unwrap_err();
+        assert!(out.body.contains(&format!("occurs {times} times")) && out.body.contains(lines), "{}", out.body);
+    }
     assert!(out(&[("x\nx", "x\nx")]).body.contains("Nothing would change"));
     assert!(out(&[("fn main", "fn start"), ("gone entirely 0", "")]).body.contains("edit 2"));
     assert_eq!(place.text("a.rs").lines().count(), 6);

@@ -271,6 +271,12 @@ mod tests {
         assert!(matches!(folder.look(Path::new("out")), Looked::Refused(why) if why.contains("leads out")));
         assert!(matches!(folder.look(Path::new("t")), Looked::File(stamp) if stamp.bytes == 16));
         assert_eq!(folder.look(Path::new("none")), Looked::Nothing);
+        let before = folder.look(Path::new("t"));
+        let written = fs::metadata(inside.join("t")).unwrap().modified().unwrap();
+        fs::write(inside.join("new"), "six\ntwo\nthréé\n").unwrap();
+        fs::File::options().append(true).open(inside.join("new")).unwrap().set_modified(written).unwrap();
+        fs::rename(inside.join("new"), inside.join("t")).unwrap();
+        assert_ne!(folder.look(Path::new("t")), before, "another file of the same size and time");
         assert_eq!(folder.folders(Path::new(""), 9), ["a", "b"]);
     }
 
@@ -301,5 +307,9 @@ mod tests {
         assert_eq!(repository(&deep), deep);
         fs::create_dir_all(place.path().join("repo/.git")).unwrap();
         assert_eq!(repository(&deep), place.path().join("repo"));
+        // Only root can give a folder away.
+        if std::os::unix::fs::chown(place.path().join("repo"), Some(12_345), None).is_ok() {
+            assert_eq!(repository(&deep), deep, "the repository of another user");
+        }
     }
 }

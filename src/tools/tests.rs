@@ -419,3 +419,19 @@ fn no_tool_shows_a_file_that_a_rule_keeps_back() {
     let read = place.space.look("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
     assert!(read.body.contains("hidden-text"), "the person said yes to it");
 }
+
+#[test]
+fn folders_that_go_while_they_are_walked_through_are_counted() {
+    let place = Place::new(1_000);
+    for folder in ["a", "b", "src"] {
+        place.write(&format!("{folder}/x"), "");
+    }
+    let sight = Sight::default();
+    let mut walk =
+        files::walk::Walk::new(&place.space, Path::new(""), 3, files::visible::Eyes::of_person(&sight)).ok().unwrap();
+    for folder in ["a", "b"] {
+        fs::remove_dir_all(place.path(folder)).unwrap();
+    }
+    let names: Vec<PathBuf> = std::iter::from_fn(|| walk.next().map(|entry| entry.path)).collect();
+    assert_eq!((names, walk.unread), (["a", "b", "src", "src/x"].map(PathBuf::from).to_vec(), 2));
+}

@@ -320,6 +320,25 @@ mod tests {
         assert_eq!(text, extract(&talk(), 400, &approximate));
     }
 
+    /// A sentence is worth more the more of its items nobody has told yet, and less the longer it is.
+    #[test]
+    fn what_a_sentence_adds_for_its_tokens() {
+        let sources =
+            [turn(1, &[said(Role::User, "We take port 8443 for src/main.rs in version 2.1 of the service.")])];
+        let mut units = units(&sources);
+        score(&mut units);
+        let unit = &units[0];
+        assert!(unit.anchors.len() > 1, "{:?}", unit.anchors);
+        let mut told: HashSet<usize> = HashSet::new();
+        let mut gains = vec![gain(unit, 9, &told)];
+        for anchor in &unit.anchors {
+            told.insert(*anchor);
+            gains.push(gain(unit, 9, &told));
+        }
+        assert!(gains.is_sorted_by(|more, less| more > less), "{gains:?}");
+        assert!(gain(unit, 36, &told).abs_diff(gain(unit, 9, &told) / 2) <= 1);
+    }
+
     proptest! {
         #[test]
         fn never_over_its_target(target in 0_u32..300, words in prop::collection::vec("[a-z]{2,9}[.?]?", 0..200)) {

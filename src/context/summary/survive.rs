@@ -342,6 +342,17 @@ mod tests {
         assert_eq!(wanted.survival("8443").sum(), (4, 1));
     }
 
+    /// Items and those that are said, of two kinds: the share in thousandths.
+    #[test]
+    fn the_share_of_what_is_said() {
+        for (one, two, milli) in
+            [((0, 0), (0, 0), 1_000), ((4, 1), (0, 0), 250), ((2, 2), (1, 0), 666), ((3, 0), (1, 0), 0)]
+        {
+            let kinds = vec![(AnchorKind::Number, one.0, one.1), (AnchorKind::Path, two.0, two.1)];
+            assert_eq!(Survival { kinds }.milli(), milli, "{one:?} {two:?}");
+        }
+    }
+
     #[test]
     fn presence_is_by_whole_words_and_numbers_by_value() {
         let sources = [turn(1, &[said(Role::User, "Take 1,500 ms for retry_at, not max_retry_at; file a/b_c.rs.")])];

@@ -164,6 +164,10 @@ mod tests {
             ["Use v1.2.3 of foo.rs, e.g. the new one.", "Then stop!", "Why?", "See `a. B` here."]
         );
         assert_eq!(split("- one item\n* another. Second"), ["one item", "another.", "Second"]);
+        assert_eq!(
+            split("One of them. two. (Three.) 4 more. “Five”"),
+            ["One of them. two.", "(Three.) 4 more.", "“Five”"]
+        );
         assert_eq!(split("先做这个。然后做那个。"), ["先做这个。", "然后做那个。"]);
     }
 

@@ -240,6 +240,9 @@ mod tests {
         assert_eq!(spent(10, Some(9), 9_000), Some(Limit::Tokens));
         assert_eq!(spent(1, Some(5), 9_000), Some(Limit::Cost));
         assert_eq!(spent(1, Some(1), 2_000), Some(Limit::Time));
+        let sentences = [Limit::Tokens, Limit::Cost, Limit::Time].map(|limit| limit.sentence(limits));
+        let most = ["10 tok", "$0.000005", "2 s"].map(|most| format!("Stopped at its limit of {most}."));
+        assert_eq!(sentences, most, "each names its own limit only");
         let none = Limits { tokens: Some(0), ..Limits::default() };
         assert!(none.is_empty() && none.reached(Spent { tokens: 9, ..Spent::default() }).is_none());
         assert_eq!(none.over(limits).tokens, Some(0), "a limit of 0 lifts the one of the settings");

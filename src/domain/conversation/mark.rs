@@ -283,6 +283,18 @@ mod tests {
         }
     }
 
+    /// Stores and exports of earlier versions hold marks without what came later; a mark that has none of it is written so.
+    #[test]
+    fn what_a_mark_does_not_have_is_not_written() {
+        let plain = Mark { renewals: 0, ..mark(Sticky, Actor::User) };
+        let written = serde_json::to_value(&plain).unwrap();
+        let fields: Vec<&String> = written.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["target", "kind", "by", "revision"], "{written}");
+        assert_eq!(serde_json::from_value::<Mark>(written).unwrap(), plain);
+        let renewed = mark(Sticky, Actor::User);
+        assert_eq!(serde_json::from_value::<Mark>(serde_json::to_value(&renewed).unwrap()).unwrap(), renewed);
+    }
+
     /// Each kind: pins, excludes, wants, is used up by a turn.
     #[test]
     fn what_each_kind_of_mark_does() {

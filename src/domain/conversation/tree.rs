@@ -269,6 +269,10 @@ mod tests {
         ];
         let tree = Tree::build(heads);
         assert_eq!(tree.len(), 4);
+        for slot in 0..4 {
+            assert_eq!(tree.by_key(tree.head(slot).key), Some(slot));
+        }
+        assert_eq!(tree.by_key(Hash::of(b"another")), None);
         let tip = tree.slot(NodeId(Uuid::from_u128(4))).unwrap();
         assert_eq!(tree.path(tip).len(), 3);
         let other = tree.slot(NodeId(Uuid::from_u128(3))).unwrap();

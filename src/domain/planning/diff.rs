@@ -349,3 +349,25 @@ pub struct ItemHistory {
     /// What was done to it, oldest first.
     pub steps: Vec<Told>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Section, form, reason: what a person reads.
+    #[test]
+    fn where_an_item_stands_is_said() {
+        let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);
+        for (section, form, reason, words) in [
+            (recent, Form::Full, mattered.clone(), "recent turns, 1,412 tok est"),
+            (recent, Form::Elided, mattered.clone(), "recent turns, 1,412 tok est, shortened"),
+            (recent, Form::Placeholder, mattered.clone(), "recent turns, 1,412 tok est, partly left out"),
+            (None, Form::Elided, Reason::PinSuggested, "suggested"),
+            (None, Form::Full, mattered, "out"),
+        ] {
+            let (goes, at, shared) = (section.is_some(), None, false);
+            let place = Place { goes, section, at, tokens: 1_412, form, reason, shared };
+            assert_eq!(place.words(), words);
+        }
+    }
+}

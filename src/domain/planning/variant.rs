@@ -133,5 +133,8 @@ mod tests {
         assert_eq!(made, Overrides { mode: Some(Mode::Off), ..base.clone() });
         let elsewhere = over(&base, &read("profile=local").unwrap());
         assert_eq!((elsewhere.profile.as_deref(), elsewhere.model), (Some("local"), None));
+        let way = read("mode=off,policy=balanced,layout=classic,budget=9000,window=3,profile=local,model=b").unwrap();
+        assert_eq!(over(&way, &Overrides::default()), way);
+        assert_eq!(over(&base, &way), Overrides { personality: base.personality.clone(), ..way });
     }
 }

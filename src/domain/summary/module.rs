@@ -149,6 +149,7 @@ pub struct ModuleVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::hash::Hash;
 
     fn stale(changed: &[&str], new: &[&str]) -> Staleness {
         let mut stale = Staleness::default();
@@ -159,6 +160,13 @@ mod tests {
             stale.comes(path);
         }
         stale
+    }
+
+    fn card(path: &str, files: &[&str], source: CapsuleSource) -> ModuleCard {
+        let hash = Hash::of(b"text");
+        let files = files.iter().map(|path| FileCover { path: (*path).to_owned(), hash }).collect();
+        let (path, text, model, commit) = (path.to_owned(), String::new(), None, None);
+        ModuleCard { path, text, source, model, version: 1, confidence: 879, generated_at: 0, commit, files }
     }
 
     #[test]
@@ -177,5 +185,20 @@ mod tests {
         assert_eq!(stale(&["a"], &[]).words(1), "stale: 1 of 1 file changed since");
         let many = stale(&[], &["n"; 30]);
         assert_eq!((many.new.len(), many.new_count), (10, 30));
+    }
+
+    /// Path, its files, source: the folder, and what its confidence of 87.9 % says.
+    #[test]
+    fn what_a_summary_speaks_of_and_how_far_it_is_trusted() {
+        let (extractive, llm) = ("speaks of 87 % of it", "87 % of the names in it stand in the files");
+        for (path, files, source, folder, trust) in [
+            ("src/a.rs", &["src/a.rs"][..], CapsuleSource::Extractive, None, extractive),
+            ("src", &["src/a.rs"], CapsuleSource::Llm, Some("src"), llm),
+            ("src", &["src/a.rs", "src/b.rs"], CapsuleSource::User, Some("src"), "nobody checked it"),
+            (".", &["a.rs"], CapsuleSource::Llm, Some(""), llm),
+        ] {
+            let card = card(path, files, source);
+            assert_eq!((card.folder(), card.trust().as_str()), (folder, trust), "{path}");
+        }
     }
 }

@@ -143,6 +143,7 @@ mod tests {
         assert_eq!(odd, "a⟨U+00A0⟩b⟨U+200B⟩c⟨U+202E⟩d⟨U+E0041⟩e⟨U+3000⟩f⟨U+0009⟩");
         let rows = folded_difference("+a\n+\n+ \n+\t\n-\n-b");
         assert_eq!(rows.iter().map(Row::words).collect::<Vec<_>>(), ["+a", "+ [3 blank lines]", "-", "-b"]);
+        assert_eq!(rows.iter().map(Row::sign).collect::<Vec<_>>(), [Some('+'), Some('+'), Some('-'), Some('-')]);
         assert_eq!(length("a\n\n\nb").as_deref(), Some("4 lines, 2 of them blank"));
         assert_eq!(length("a"), None);
     }

@@ -389,6 +389,7 @@ mod tests {
             "git status",
             "git commit -m 'a; -c $x'",
             "git log --oneline -5 --stat",
+            "grep 'cost: $5 `x` \\' a",
             "git switch -c new",
             "git show HEAD@{1}",
             "git diff --cached -- src/a.rs",

@@ -94,6 +94,9 @@ mod tests {
         assert_eq!(short["properties"]["title"]["enum"], json!(["title"]), "an argument may be called like a keyword");
         assert!(fits(&short) && short["properties"]["title"].get("default").is_none());
         assert!(said.unwrap().contains("29 KB, too much for every call: examples"));
+        let choice = json!({"anyOf": [{"type": "string", "examples": ["w".repeat(30_000)]}, {"type": "null"}]});
+        let (short, _) = bounded(json!({"type": "object", "properties": {"title": choice}}));
+        assert_eq!(short["properties"]["title"], json!({"anyOf": [{"type": "string"}, {"type": "null"}]}));
         let names: Vec<String> = (0..4_000).map(|n| format!("name{n}")).collect();
         let deep = json!({"type": "object", "required": ["a"], "properties": {
             "a": {"type": "object", "description": "It.", "properties": {"b": {"enum": names}}}}});

@@ -339,6 +339,24 @@ mod tests {
         }
     }
 
+    /// Pieces of calls that arrive one among the other: numbers of the calls, ids, pieces of names and of arguments.
+    #[test]
+    fn pieces_of_calls_come_together() {
+        let mut arrived = Arrived::default();
+        for (index, id, name, args) in [
+            (3, Some(""), Some("read"), ""),
+            (1, Some("one"), Some("list_dir"), "{"),
+            (3, Some("three"), Some("_file"), "{\"path\""),
+            (1, Some("other"), None, "}"),
+            (3, None, None, ":1}"),
+        ] {
+            let (id, name) = (id.map(str::to_owned), name.map(str::to_owned));
+            arrived.add(&Delta::Call { index, id, name, args: args.into() });
+        }
+        let calls: Vec<_> = arrived.calls.iter().map(|c| (c.index, &c.id[..], &c.name[..], &c.args[..])).collect();
+        assert_eq!(calls, [(3, "three", "read_file", "{\"path\":1}"), (1, "one", "list_dir", "{}")]);
+    }
+
     fn done(index: usize) -> TurnEvent {
         let output = ToolOutput { status: ToolStatus::Ok, body: format!("result {index}"), full_bytes: 8 };
         TurnEvent::ToolDone { index, output }

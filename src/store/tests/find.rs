@@ -3,6 +3,7 @@
 use super::{Place, branch, node, scene};
 use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::conversation::search::Find;
+use crate::domain::conversation::tag::Tag;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::cell::Cell;
@@ -52,6 +53,24 @@ fn branches_and_tools() {
     assert_eq!(found(&store, "branch:main role:user"), ["more", "ask"]);
     assert_eq!(found(&store, "tool:grep").len(), 1);
     assert_eq!(found(&store, "tool:grep branch:main").len(), 0);
+}
+
+/// One message with a name, one with a star alone, one with another name.
+#[test]
+fn names_of_messages() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["one", "two", "three"]);
+    let tags = [("Bee Dance", false), ("", true), ("wasps", false)];
+    for (named, (label, favourite)) in scene.nodes.iter().zip(tags) {
+        let node = named.head.key;
+        let tag = Some(Tag { node, label: label.into(), favourite });
+        store.write(vec![Write::PutTag { session: scene.session, node, expect: None, tag }]).unwrap();
+    }
+    assert_eq!(found(&store, "label:bee"), ["one"]);
+    assert_eq!(found(&store, "label:\"bee d\" role:user"), ["one"]);
+    assert_eq!(found(&store, "label:s role:assistant"), [""; 0]);
+    assert_eq!(found(&store, "label:a"), ["three", "one"]);
 }
 
 #[test]

@@ -78,17 +78,14 @@ impl Place {
                 "{path} is a pipe, a socket or a device; only regular files are changed."
             )));
         }
-        let mut bytes = Vec::new();
-        if meta.len() <= LARGEST {
-            file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| stop(&self.path, &error))?;
-        }
-        if meta.len().max(bytes.len() as u64) > LARGEST {
+        let bytes = if meta.len() <= LARGEST { whole(file).map_err(|error| stop(&self.path, &error))? } else { None };
+        let Some(bytes) = bytes else {
             let most = LARGEST >> 20;
             return Err(Stop::Failed(format!(
                 "{path} has {} bytes; only files up to {most} MB are changed.",
                 meta.len()
             )));
-        }
+        };
         if bytes.contains(&0) {
             return Err(Stop::Failed(format!("{path} is not a text file; it was left alone.")));
         }
@@ -171,6 +168,13 @@ impl Place {
     }
 }
 
+/// All bytes of a file, none where they are more than are changed: it may grow while it is read.
+fn whole(file: impl io::Read) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
+}
+
 /// What is never written: git's own files, and the file in which a folder sets this program up.
 fn guarded(name: &OsStr, path: &Path) -> Result<(), Stop> {
     let name = name.to_string_lossy();
@@ -225,4 +229,17 @@ fn open_plain(folder: &Dir, name: &OsStr) -> io::Result<File> {
 fn no_link(folder: &Dir, name: &OsStr) -> io::Result<()> {
     let link = folder.symlink_metadata(name)?.is_symlink();
     if link { Err(io::ErrorKind::InvalidInput.into()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_grows_while_it_is_read_is_not_taken_for_its_beginning() {
+        for (holds, taken) in [(0, Some(0)), (LARGEST, Some(LARGEST)), (LARGEST + 1, None), (u64::MAX, None)] {
+            let bytes = whole(io::repeat(b'x').take(holds)).unwrap();
+            assert_eq!(bytes.map(|bytes| bytes.len() as u64), taken, "{holds}");
+        }
+    }
 }
