@@ -83,7 +83,9 @@
 //!   a number: [`domain::planning::tuning`]; a formula: [`context::policy`], brought to the plan by `context::choose`; a fact that it
 //!   needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
 //! * a source of context: a [`Section`](domain::planning::policy::Section), a block in `engine::plans::input_builder`
-//! * an action or key: `config/keymap.toml` and the table of actions; help, palette and conflicts follow
+//! * an action: a line in `config::keys::actions` (name and sentence) and one in `tui::update::actions` (what it does); its key
+//!   in `config/keymap.toml`; help, palette and conflicts follow
+//! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, and one line in `tui::screens`
 //! * a panel beside the chat: `tui::chat`
