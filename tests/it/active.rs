@@ -150,6 +150,54 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
     );
 }
 
+/// A mark for one call is gone once the call was made. Undo passes over it, says so, and goes on with what was done before.
+#[test]
+fn undo_passes_over_what_a_call_used_up() {
+    for (kind, named) in
+        [(MarkKind::IncludeOnce, "Included in this call"), (MarkKind::ExcludeOnce, "Excluded from this call")]
+    {
+        let bench = Bench::new(&Model::new([]));
+        let mut client = client(&bench, spec());
+        let branch = begun(&mut client);
+        let first = client.open().nodes[0].id;
+        let set = |items: Vec<Item>, kind| Request::Mark { branch, items, act: Act::Set { kind, toggle: true } };
+        let said = |client: &mut Client, request| match client.must(request) {
+            Answer::Done(said) => said,
+            other => panic!("{other:?}"),
+        };
+        client.must(set(vec![Item::Note("Mind the gap.".into())], MarkKind::Sticky));
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.say(branch, "Of juice?");
+        assert_eq!(marks(&mut client, branch).len(), 1, "the mark for one call is gone");
+        let undone = said(&mut client, Request::Undo);
+        assert!(undone.starts_with("Undone: Pinned. U does it again."), "{undone}");
+        assert!(undone.contains(named) && undone.contains("used up"), "{undone}");
+        assert!(marks(&mut client, branch).is_empty());
+        let nothing = said(&mut client, Request::Undo);
+        assert!(nothing.starts_with("There is nothing to undo") && nothing.contains(named), "{nothing}");
+        assert_eq!(said(&mut client, Request::Redo), "Done again: Pinned.");
+        // What the mark for one call had replaced comes back; then the act before it can be undone too.
+        client.must(Request::Undo);
+        client.must(set(vec![Item::TurnOf(first)], MarkKind::Sticky));
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.say(branch, "Of milk?");
+        let back = said(&mut client, Request::Undo);
+        assert!(back.contains(named) && back.contains("used up"), "{back}");
+        let kinds: Vec<MarkKind> = marks(&mut client, branch).iter().map(|mark| mark.kind).collect();
+        assert_eq!(kinds, [MarkKind::Sticky], "the pin that stood there before");
+        client.must(Request::Undo);
+        assert!(marks(&mut client, branch).is_empty());
+        // Undone before a call and done again after it: redo passes over nothing and blocks nothing.
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.must(Request::Undo);
+        client.say(branch, "Of wine?");
+        assert!(marks(&mut client, branch).is_empty());
+        let redone = said(&mut client, Request::Redo);
+        assert!(redone.starts_with("There is nothing to do again"), "{redone}");
+    }
+}
+
 #[test]
 fn exclusion_mode_and_switch_win() {
     let quiet = Activation { on: false, ..Activation::default() };
