@@ -49,6 +49,12 @@ pub enum Atom {
 }
 
 impl Atom {
+    /// The map of the workspace's code.
+    #[must_use]
+    pub fn code_map() -> Self {
+        Self::Section { text: Hash::of(b"map of the code") }
+    }
+
     /// One hash for the atom.
     #[must_use]
     pub fn key(&self) -> Hash {

@@ -127,8 +127,8 @@ impl Core {
         if ours && !before.is_some_and(&same) {
             crate::engine::tools::workspace_rules::markable(kind)?;
         }
-        let named = ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
-        let noted = matches!(target, Atom::Section { .. }) && !named;
+        let named = || ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
+        let noted = matches!(target, Atom::Section { .. }) && (note.is_some() || !named());
         if noted && kind.excludes() {
             return Ok(None);
         }
@@ -145,7 +145,7 @@ impl Core {
             counted: None,
             renewals: 0,
             origin: before.and_then(|mark| mark.origin.clone()),
-            code: self.code_ref(branch, &target),
+            code: (!noted).then(|| self.code_ref(branch, &target)).flatten(),
         }))
     }
 
@@ -203,15 +203,14 @@ impl Core {
                 let ((first, _), (_, last)) = ends.ok_or_else(|| Failure::user("A range goes from turn to turn."))?;
                 Ok((Atom::Range { first, last }, None))
             }
-            Item::Named { text, message } => {
-                let slot = crate::engine::sessions::lookup::node(session, branch, text)?;
-                let atom = if *message {
-                    Atom::Message { node: session.tree.head(slot).key }
-                } else {
-                    turn_at(session, branch, slot)
-                };
-                Ok((atom, None))
-            }
+            Item::Named { text, message } => match crate::engine::sessions::lookup::node(session, branch, text) {
+                Ok(slot) if *message => Ok((Atom::Message { node: session.tree.head(slot).key }, None)),
+                Ok(slot) => Ok((turn_at(session, branch, slot), None)),
+                Err(failure) => match self.item_by_row_id(branch, text)? {
+                    Some(atom) => self.target(branch, &Item::Atom(atom)),
+                    None => Err(failure),
+                },
+            },
         }
     }
 

@@ -4,7 +4,7 @@
 //!
 //! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_rows::{self, atom_of, heading_atom, map_atom, map_text, milli, near_row, nothing, place, scores};
+use super::code_rows::{self, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::retrieval;
 use super::sent_lines;
 use crate::code::find::cards::{Limits, Taken, fill_beside};
@@ -196,9 +196,9 @@ impl Put<'_> {
     fn map(&mut self, map: Option<&Scaffold>, parts: &[String]) {
         let name = self.book.name();
         let title = format!("map of {name}");
-        let mark = self.mark(map_atom()).map(|mark| mark.kind);
+        let mark = self.mark(Atom::code_map()).map(|mark| mark.kind);
         let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| Near {
-            atom: map_atom(),
+            atom: Atom::code_map(),
             kind: RowKind::Code,
             title: title.clone(),
             tokens,
@@ -222,7 +222,7 @@ impl Put<'_> {
             let reason = Reason::UserExcluded { once };
             return self.near(row(reason, tokens, (action, "takes the exclusion back")));
         }
-        let block = self.block(Section::Orientation, text, &title, Reason::Oriented, map_atom());
+        let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         if self.blocks(vec![block], 1) == 0 {
             self.near(row(Reason::Budget { free: 0 }, tokens, ("budget-up", "raises the budget")));
         }

@@ -14,11 +14,6 @@ use std::fmt::Write as _;
 /// What the map points at beside its folders, at most: summaries of parts, then central symbols.
 pub(crate) const ANCHORS: usize = 8;
 
-/// The row of the map.
-pub(crate) fn map_atom() -> Atom {
-    Atom::Section { text: Hash::of(b"map of the code") }
-}
-
 /// The row over the touchpoints.
 pub(crate) fn heading_atom() -> Atom {
     Atom::Section { text: Hash::of(b"search of the code") }
