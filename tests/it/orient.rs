@@ -532,6 +532,8 @@ fn assert_marked_by_id(home: &Home, best: &str, map: &str) {
     home.ok(&["pin", &best[..12]]);
     let pins = home.json(&["pins"]);
     assert_eq!((&pins[0]["id"], &pins[0]["pin"]), (&json!(best), &json!("sticky")));
+    assert_eq!(pins[0]["title"], "retry_request  src/net/retry.rs:1-4");
+    assert!(home.ok(&["pins"]).contains("retry_request  src/net/retry.rs:1-4"));
     let plan = home.json(&["plan", "Tell me of elephants", "--mode", "heavy"]);
     let row = plan["included"].as_array().unwrap().iter().find(|row| row["id"] == best).unwrap();
     assert_eq!(row["section"], "sticky_pins");
@@ -540,6 +542,7 @@ fn assert_marked_by_id(home: &Home, best: &str, map: &str) {
     let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);
     let row = plan["excluded"].as_array().unwrap().iter().find(|row| row["id"] == map).unwrap();
     assert_eq!(row["reason"], "user_excluded");
+    assert_ne!(home.json(&["pins"])[0]["title"], "");
     home.ok(&["undo"]);
     assert!(home.json(&["plans", "why", best])["stays"].is_array());
     let unknown = home.run(&["pin", "abcdef123456"]);

@@ -108,8 +108,12 @@ fn title(tree: &Tree, mark: &Mark) -> String {
         | Atom::Section { text: key }
         | Atom::Range { first: key, .. } => key,
     };
-    let head = tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
-    let text = mark.note.clone().or(head).unwrap_or_default();
+    let head = || tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
+    let code = || mark.code.as_ref().map(|code| code.title());
+    let text = mark.note.clone().or_else(code).or_else(head).unwrap_or_else(|| {
+        let map = mark.target == Atom::code_map();
+        if map { "map of the code".to_owned() } else { "a memory, a rule or what is gone".to_owned() }
+    });
     match &mark.origin {
         Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(&text)),
         None => text,

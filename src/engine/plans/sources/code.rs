@@ -4,7 +4,7 @@
 //!
 //! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_rows::{self, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
+use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::retrieval;
 use super::sent_lines;
 use crate::code::find::cards::{Limits, Taken, fill_beside};
@@ -107,7 +107,7 @@ fn parts(gatherer: &Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<V
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
         format!("{} ({}): {}", card.path, stale.words(card.files.len()), gist(&card))
     };
-    Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(code_rows::ANCHORS).map(line).collect())
+    Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
 }
 
 /// What a summary says in a line: its first words, but for a line of mere figures before them.
@@ -262,7 +262,7 @@ impl Put<'_> {
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
             let since = if changed { "; its file was changed since it was marked" } else { "" };
             let label = format!("Code chosen by the user, as it is now: {}", place(&code));
-            let title = format!("{}{since}", code_rows::title(&code));
+            let title = format!("{}{since}", code.title());
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
@@ -375,7 +375,7 @@ impl Put<'_> {
             let tail = if nth + 1 == items.len() { format!("{mark}>>>\n\n") } else { String::new() };
             let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
             let (block, text) =
-                self.block(Section::Retrieved, format!("{text}{tail}"), &code_rows::title(code), reason, atom_of(code));
+                self.block(Section::Retrieved, format!("{text}{tail}"), &code.title(), reason, atom_of(code));
             let source = Source { code: Some(Box::new(code.clone())), ..Source::default() };
             blocks.push((Block { source, scores: scores(item.score, &item.score_parts), ..block }, text));
         }
