@@ -210,7 +210,7 @@ fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Rea
 /// A leased text for which there was no room.
 fn lease_row(admitted: &Admitted<'_>, block: &Block, place: Place) -> Option<Row> {
     if place == Place::Idle {
-        return admitted.summed.row(block_row(admitted.input, block), admitted.free());
+        return admitted.summed.row(block_row(admitted.input, block), admitted.free(), &admitted.input.budget);
     }
     let Place::NoLease { capped } = place else { return None };
     let verdict = out(admitted, Coming::apart(block.tokens), "pin", "pins it for good");

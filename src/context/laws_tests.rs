@@ -61,7 +61,7 @@ fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
         tool_costs: Vec::new(),
         encoding: Encoding::Approximate,
         certainty: Certainty::Estimated,
-        budget: Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None },
+        budget: Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None, input_limit: None },
         blocks: Vec::new(),
         turns: turns.iter().enumerate().map(|(at, sizes)| turn(at, *sizes)).collect(),
         gaps: Vec::new(),

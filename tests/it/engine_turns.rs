@@ -743,6 +743,24 @@ fn the_budget_that_a_blocked_call_advises_is_enough() {
     assert!(matches!(client.plan(branch, &long), Ok(Planned::Plan { .. })));
 }
 
+/// No budget helps a message that the model's window cannot hold, and none is advised.
+#[test]
+fn no_budget_above_the_window_is_advised() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let long = message(&"word ".repeat(40_000));
+    for budget in [None, Some(1_500), Some(900_000)] {
+        client.must(Request::Override { branch, overrides: Overrides { budget, ..Overrides::default() } });
+        let Ok(Planned::Blocked(blocked)) = client.plan(branch, &long) else { panic!("it must not fit") };
+        assert!(blocked.needed > blocked.budget.context_window, "{:?}", blocked.budget);
+        let raises = |choice: &&Choice| matches!(choice, Choice::LargerBudget { .. });
+        assert_eq!(blocked.choices.iter().find(raises), None, "{budget:?}");
+        assert!(blocked.choices.contains(&Choice::OtherModel));
+    }
+}
+
 /// A session of so many words that indexing them takes a while.
 fn long(bench: &Bench) {
     let line = |turn: usize, role: &str, words: String| {

@@ -429,7 +429,7 @@ impl Remedy {
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; no turn has to leave for it".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens (est) too many, so the budget must grow too"),
+            (tokens, 0) => format!("; {tokens} tokens (est) more than the budget holds"),
             (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens est)"),
             (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens est)"),
         };

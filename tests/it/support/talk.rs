@@ -266,10 +266,11 @@ impl Talk {
         }
     }
 
-    /// The budget as a plan wants it: all of it is room.
+    /// The budget as a plan wants it: a cap below the window, of which nothing is kept free.
     pub(crate) fn room(&self) -> Budget {
         let prompt = self.budget;
-        Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None }
+        let window = prompt.max(8_000);
+        Budget { context_window: window, reserved_output: 0, safety: 0, prompt, cap: Some(prompt), input_limit: None }
     }
 }
 

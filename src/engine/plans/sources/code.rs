@@ -224,7 +224,7 @@ impl Put<'_> {
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         if self.blocks(vec![block], 1) == 0 {
-            self.near(row(Reason::Budget { free: 0 }, tokens, ("budget-up", "raises the budget")));
+            self.near(row(Reason::Budget { free: 0 }, tokens, self.snapshot.rules.budget.remedy()));
         }
     }
 
