@@ -413,13 +413,11 @@ impl ContextPlan {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Suggested))
     }
 
-    /// Items beyond the turn itself (pins, cards, quote), and their tokens: what the line under a message shows.
+    /// Items attached to the message (see [`Section::is_attached`]), and their tokens: what the line under it shows.
     #[must_use]
     pub fn attached(&self) -> (u32, u32) {
-        let extra = |row: &&Row| {
-            !matches!(row.section(), Some(Section::Recent | Section::UserMessage | Section::System) | None)
-        };
-        self.included().filter(extra).fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
+        let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached));
+        attached.fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
     }
 }
 
