@@ -256,7 +256,7 @@ fn kind() -> impl Strategy<Value = MarkKind> {
         Just(MarkKind::Ephemeral),
         Just(MarkKind::Exclude),
         Just(MarkKind::ExcludeOnce),
-        (0_u32..3).prop_map(|turns| MarkKind::Leased { turns }),
+        (0_u32..3).prop_map(MarkKind::leased),
     ]
 }
 

@@ -134,7 +134,7 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
         client.say(branch, words);
     }
     let lease = marks(&mut client, branch);
-    assert_eq!((lease.len(), lease[0].by, lease[0].kind), (1, Actor::Engine, MarkKind::Leased { turns: 2 }));
+    assert_eq!((lease.len(), lease[0].by, lease[0].kind), (1, Actor::Engine, MarkKind::leased(2)));
     client.say(branch, "Of juice?");
     client.must(Request::Undo);
     assert!(marks(&mut client, branch).is_empty(), "a lease that counted down is still that lease");
@@ -248,7 +248,7 @@ fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
             let made = marks(&mut client, branch);
             assert_eq!((made.len(), made[0].kind, made[0].by), (1, MarkKind::Sticky, Actor::User));
             client.must(Request::Undo);
-            assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::Leased { turns: 9 });
+            assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::leased(9));
         } else {
             client.must(Request::Dismiss { branch, item });
             client.say(branch, "And turn 1 again.");
@@ -273,9 +273,9 @@ fn a_fork_has_the_lease_and_goes_its_own_way() {
         panic!()
     };
     client.say(branch, "Of juice?");
-    assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::Leased { turns: 1 });
+    assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::leased(1));
     let theirs = marks(&mut client, fork.id);
-    assert_eq!((theirs[0].kind, theirs[0].inherited_from.is_some()), (MarkKind::Leased { turns: 2 }, true));
+    assert_eq!((theirs[0].kind, theirs[0].inherited_from.is_some()), (MarkKind::leased(2), true));
 }
 
 /// `read` fails for names that hold a 7, each time with another number.

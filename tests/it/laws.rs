@@ -7,7 +7,7 @@ use pleach::context::{checks, plan, render};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
-use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
 use pleach::domain::planning::input::{Bar, Block, PlanInput};
@@ -99,7 +99,7 @@ fn kind() -> impl Strategy<Value = MarkKind> {
         2 => Just(MarkKind::Sticky),
         2 => Just(MarkKind::IncludeOnce),
         1 => Just(MarkKind::Ephemeral),
-        2 => (0_u32..4).prop_map(|turns| MarkKind::Leased { turns }),
+        2 => (0_u32..4).prop_map(MarkKind::leased),
     ]
 }
 
@@ -548,7 +548,7 @@ fn kept(talk: &Talk, solved: &Solved) {
             Some(MarkKind::Sticky | MarkKind::IncludeOnce) if sendable => {
                 assert!(row.is_some_and(Row::included), "marked, yet out: {:#?}", plan.rows);
             }
-            Some(MarkKind::Leased { turns: 0 }) => {
+            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => {
                 assert!(row.is_none_or(|row| row.kind != RowKind::Card), "a lease that ran out pins nothing");
             }
             _ => {}

@@ -130,7 +130,7 @@ fn stale(view: &SessionView, tree: &Tree, mark: &Mark) -> bool {
 
 fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
     let left = match mark.kind {
-        MarkKind::Leased { turns } => Some(turns),
+        MarkKind::Leased { turns } => Some(u32::from(turns)),
         _ => None,
     };
     json!({

@@ -7,7 +7,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
@@ -115,14 +115,12 @@ impl Core {
         act: Act,
     ) -> Result<Option<Mark>, Failure> {
         let (kind, toggle) = match act {
-            Act::Set { kind: MarkKind::Leased { turns: 0 }, toggle } => {
-                (MarkKind::Leased { turns: self.rules(branch)?.policy.lease_turns }, toggle)
-            }
+            Act::Lease { toggle } => (MarkKind::leased(self.rules(branch)?.policy.lease_turns), toggle),
             Act::Set { kind, toggle } => (kind, toggle),
             Act::Clear | Act::Reply => return Ok(None),
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
-        let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
+        let ended = |mark: &Mark| mark.kind == MarkKind::Leased { turns: LeaseTurns::Ended };
         let ours = self.project.knows(&target);
         if ours && !before.is_some_and(&same) {
             crate::engine::tools::workspace_rules::markable(kind)?;
@@ -132,7 +130,7 @@ impl Core {
         if noted && kind.excludes() {
             return Ok(None);
         }
-        if toggle && before.is_some_and(|mark| same(mark) && !spent(mark)) {
+        if toggle && before.is_some_and(|mark| same(mark) && !ended(mark)) {
             return Ok(None);
         }
         Ok(Some(Mark {

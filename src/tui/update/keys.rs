@@ -214,7 +214,7 @@ pub(crate) fn action(model: &mut Model, run: Action, chord: Option<Chord>, out: 
 fn act(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     match run {
         Action::Pin => acts::mark(model, MarkKind::Sticky, out),
-        Action::Lease => acts::mark(model, MarkKind::Leased { turns: 0 }, out),
+        Action::Lease => acts::lease(model, out),
         Action::Exclude => acts::mark(model, MarkKind::Exclude, out),
         Action::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
         Action::SearchAnyway => acts::search(model),

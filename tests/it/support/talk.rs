@@ -7,7 +7,7 @@ use pleach::context::render_forms::{self, Standing};
 use pleach::domain::base::hash::{Fields, Hash};
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{Certainty, CountTokens, Encoding, approximate};
-use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
+use pleach::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind, marks_digest};
 use pleach::domain::conversation::message::{Content, Part, Role};
 use pleach::domain::conversation::state;
 use pleach::domain::planning::facts::TurnFacts;
@@ -522,8 +522,8 @@ impl Gatherer<'_> {
         for (on, kind) in &talk.marks {
             let (section, reason) = match kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns } if *turns > 0 => {
-                    (Section::LeasedPins, Reason::Leased { left: *turns, engine: false })
+                MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
+                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine: false })
                 }
                 MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
                 MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,

@@ -20,7 +20,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings::{CodeLimits, Orienting};
 use crate::domain::code::symbols::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::input::{Block, Near};
 use crate::domain::planning::mode::{Mode, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
@@ -236,8 +236,10 @@ impl Put<'_> {
             let now = self.book.look(|held| now(held, code)).flatten();
             let (section, reason) = match mark.kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns: 0 } | MarkKind::Ephemeral => continue,
-                MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns, engine: false }),
+                MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => continue,
+                MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
+                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine: false })
+                }
                 MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
                 MarkKind::Exclude | MarkKind::ExcludeOnce => {
                     let once = mark.kind == MarkKind::ExcludeOnce;
