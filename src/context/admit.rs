@@ -14,7 +14,7 @@ use crate::domain::planning::plan::{Blocked, Form, Reason};
 use crate::domain::planning::policy::{Layout, Section};
 use crate::domain::planning::tuning::Choose;
 
-/// Results of the open turn: the newest so many keep more characters than the older ones (DEFINITIONS 1).
+/// Results of the open turn: the newest so many keep more characters than the older ones.
 const OPEN_NEWEST: usize = 5;
 const OPEN_RESULT: u32 = 5_000;
 

@@ -1,4 +1,4 @@
-//! Promises over random histories: what is drawn is sent (P1), undo restores exactly (P5), branches are isolated (P6).
+//! Promises over random histories: what is drawn is sent, undo restores exactly, branches are isolated.
 
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Quarter, Say, draft, message};
 use crate::support::server::{Server, Step, end, send, stream, words};
