@@ -45,30 +45,34 @@
 //!
 //! # A turn's journey
 //!
-//! 1. A key becomes an action (`config/keymap.toml`), a message, a pure `update`, and a command through the engine's door.
-//! 2. Typing or acting asks for a new plan. The engine copies what can matter into a snapshot (`engine::plans::snapshot`); the
-//!    planner's thread gathers contents and counts (`engine::plans::input_builder`) into a frozen
-//!    [`PlanInput`](domain::planning::input::PlanInput), solves it ([`context::plan`]: score → admit → explain) and renders the bytes
-//!    ([`context::render`]). Only the newest draft of a branch is worked on. Where an embedder is set, a thread beside it
-//!    (`engine::indexing::vectors`) makes vectors of passages; a plan takes those that are there. Likewise code: a thread of its own
-//!    (`engine::indexing::code_indexer`) keeps an index of a trusted workspace, and a plan (`engine::plans::sources::code`) takes what is known when it is made.
-//! 3. Enter names the plan last drawn. Is it still what the branch's head, marks, draft and settings give, its bytes are
-//!    posted; else nothing is sent and the new plan is shown.
-//! 4. Before the POST one transaction writes the plan and an open run with a fence. The answer streams through our own
-//!    event decoder ([`llm::sse`]); pieces are saved at least every 250 ms.
-//! 5. The pure turn machine ([`engine::turns::machine`]) decides what follows: the user message becomes a node with the first event,
-//!    an answer with tool calls waits for all results and is committed whole with them, the grown turn is planned and asked
-//!    again; a call that would change something is worked out first ([`domain::tool::consent`]) and waits for a rule's or a person's
-//!    word (`engine::turns::consent`), and what it changed is an operation, so that undo takes it back; every end is one transaction with the head's compare-and-swap and the run's end.
-//! 6. The state block is cut out of the answer and stored as a version; what it asks to remember or to pin is stored as
-//!    suggestions; what the turn touched is kept, leases count down, and what is spoken of again is leased
-//!    (`engine::turns::reflect`, decided by [`context::activation`]); usage is kept beside the estimate, and from it the meter learns how the model's server
-//!    counts ([`domain::call::meter`]; for display and alarm only).
-//! 7. Once a turn has closed, a thread works out whether the policy wants older turns summed up (`engine::summaries::automatic`); what is
-//!    made waits as a draft, and goes into no plan before it is accepted.
+//! 1. A key becomes an action (`config/keymap.toml`), the action becomes a message, a pure `update` handles the message, and
+//!    the resulting command crosses the engine's door.
+//! 2. Typing or marking something asks for a new plan. The engine copies everything that can matter into a snapshot
+//!    (`engine::plans::snapshot`). The planner's thread collects contents and token counts (`engine::plans::input_builder`)
+//!    into a frozen [`PlanInput`](domain::planning::input::PlanInput), solves it ([`context::plan`]: score, admit, explain),
+//!    and renders the bytes ([`context::render`]). Only the newest draft of a branch is planned. When an embedder is
+//!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the vectors
+//!    that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a trusted workspace,
+//!    and a plan (`engine::plans::sources::code`) uses what is known when the plan is made.
+//! 3. Enter names the plan that was drawn last. If the branch's head, marks, draft, and settings still give that plan, its
+//!    bytes are posted. Otherwise nothing is sent, and the new plan is shown.
+//! 4. Before the POST, one transaction writes the plan and an open run with a fence. The answer streams through our own
+//!    event decoder ([`llm::sse`]), and the received text is saved at least every 250 ms.
+//! 5. The pure turn machine ([`engine::turns::machine`]) decides what follows. The first event turns the user message into a
+//!    node. An answer with tool calls waits for all results and is committed together with them; then the longer turn is
+//!    planned and sent again. A call that would change something is first worked out ([`domain::tool::consent`]) and then
+//!    waits for a rule or a person to allow it (`engine::turns::consent`). Its changes are an operation, so undo reverts
+//!    them. Each turn ends in one transaction that moves the branch's head by compare-and-swap and closes the run.
+//! 6. The state block is cut out of the answer and stored as a version. Its requests to remember or to pin something are
+//!    stored as suggestions. The engine records what the turn touched, counts leases down, and leases what was mentioned
+//!    again (`engine::turns::reflect`, decided by [`context::activation`]). The reported usage is stored beside the estimate.
+//!    From both, the meter learns how the model's server counts ([`domain::call::meter`]); this affects only display and
+//!    alarms.
+//! 7. After a turn has closed, a thread checks whether the policy wants a summary of older turns
+//!    (`engine::summaries::automatic`). The summary waits as a draft and enters no plan until a person accepts it.
 //!
-//! A start after a crash turns open runs of dead processes into interrupted answers with the text that had come, says so,
-//! and never sends anything again.
+//! After a crash, the next start turns the open runs of dead processes into interrupted answers with the text that had
+//! arrived. It reports this and never sends anything again.
 //!
 //! # Identity
 //!
@@ -96,35 +100,73 @@
 //!
 //! # Glossary
 //!
-//! * **session**: one tree of messages with its branches. **node**: one message at one place of it. **branch**: a named
-//!   pointer to a node, with an overlay of marks and settings. **path**: the nodes from the root to a branch's head.
-//! * **turn**: from a user message to just before the next. **episode**: an answer with tool calls and all their results.
-//!   **atom**: the smallest thing that a plan takes in or leaves out. **preamble**: what stands before the first user message.
-//! * **mark**: a decision about an atom: **pin** (sticky, until taken off), **lease** (for some turns), **exclusion**
-//!   (always, or this call), **include once**. A mark **sleeps** while its message is off the path.
-//! * **touchpoint**: a symbol of the workspace's code that goes with a call, with its place and why; **anchor** of the map: a
-//!   symbol that much depends on. **focus**: the files, folders and symbols to which looking at code keeps.
-//! * **plan**: all rows of a call with their verdicts. **basis**: what it was solved from. **window**: the recent turns that
-//!   go; its **anchor** is where it starts. **card**: a turn sent outside the window, dated and delimited. **form**: how a
-//!   message is sent. **lane**: the topic, or the chain of replies, that a message belongs to; a branch is another
-//!   continuation, a lane another subject. **level**: a share of the budget for things that last alike. **remedy**: what would bring an excluded row in.
-//! * **capsule**: a summary of turns with what it was made from; **draft**: one that waits for a person. A capsule goes in
-//!   place of its turns, which stay where they are; **level**: a capsule and the ones before it, taken back one by one.
-//! * **trace**: what a call to a tool was asked, who allowed it and what it came to; a failed one and the later one that worked
-//!   on the same are linked ([`domain::tool::resolution`]). **again**: a call that a person repeats beside the conversation.
-//! * **run**: one call, written down before it is made. **request digest**: BLAKE3 of the bytes posted. **diagnostic**: what of
-//!   an answer could not be taken as it came, with its bytes, kept with the run.
-//! * **memory**: a fact, preference, outcome or event that is known beyond its message, in one session or in all; suggested by
-//!   the model or written by a person, sent only once confirmed, shared by branches by nature, never a secret.
-//!   **suggested pin**: a message that the model named in its state block, or that the program leased again and again; it
-//!   waits in the plan and goes nowhere by itself.
-//! * **touch**: what a completed turn did to an older one: referred to it, sent it, found it. **activation**: what an item's
-//!   touches come to. **step**: a change of where an item stands (suggested, ephemeral, leased, sticky, excluded …), a row with
-//!   who and why. **subject**: a cluster of questions that are alike. **task**: a stretch of a branch that a person names.
-//! * **state block**: the model's own short memory at the end of its answers. **mode**: how much is gathered by itself.
-//!   **policy**: quotas and switches of the planner. **layout**: the order of the sections. **dialect**: how a server wants
-//!   requests written. **quirk**: a change of dialect that a server asked for by refusing a model's request. **profile**: one
-//!   place to ask.
+//! The conversation:
+//!
+//! * **session**: one tree of messages with its branches.
+//! * **node**: one message at one place in the tree.
+//! * **branch**: a named pointer to a node, its head, with marks and settings of its own.
+//! * **path**: the nodes from the root to a branch's head.
+//! * **turn**: a user message and everything after it, up to the next user message. The **preamble** is what precedes the
+//!   first user message.
+//! * **episode**: an assistant message that calls tools, together with all results of those calls.
+//! * **lane**: the topic or the chain of replies that a message belongs to. A branch is another continuation; a lane is
+//!   another subject.
+//! * **task**: a stretch of a branch that a person names.
+//! * **state block**: the model's own short memory at the end of an answer. The newest one goes with the next call.
+//! * **memory**: a fact, preference, outcome, or event that stays known beyond its message, in one session or in all. The
+//!   model suggests it or a person writes it. Only a confirmed memory is sent. All branches share it, and it never holds a
+//!   secret.
+//!
+//! The decisions of a person or the program:
+//!
+//! * **mark**: a decision about an item on one branch: a **pin** stays until it is taken off, a **lease** is a pin for some
+//!   turns, an **exclusion** keeps an item out (always or for one call), and **include once** takes an item into one call.
+//!   A mark is **active** while its message is on the branch's path and **inactive** otherwise.
+//! * **suggested pin**: a message that the model named in its state block, or that the program leased again and again. It
+//!   waits in the plan for a person's decision and has no effect until then.
+//! * **activation**: how much recent turns touched an item. A turn **touches** an item by referring to it, sending it, or
+//!   finding it. Activation decides which items the program leases.
+//! * **operation**: the changes of one act, recorded so that undo and redo can reverse and repeat them.
+//!
+//! The next call:
+//!
+//! * **request**: the bytes that are posted.
+//! * **plan**: the rows of a request, solved before the call. The **basis** is what a plan was solved from.
+//! * **item**: a row of a plan. It is **included** or **left out**, with a **reason**, and an item that is left out may have
+//!   a **remedy**: the action that would include it, with its price.
+//! * **atom**: the smallest thing that a plan includes or leaves out, named by the keys of its messages or by a hash.
+//! * **budget**: the tokens that the request may take: the model's window, less what is reserved for the answer, less a
+//!   safety margin, and never more than the configured cap.
+//! * **policy**: the rules and numbers by which a plan is solved.
+//! * **mode**: how much the program looks up by itself: Off, Light, or Heavy.
+//! * **section**: a part of the request that holds items of one kind. The **layout** is the order of the sections.
+//! * **window**: the recent turns that are sent. Its **start** is the oldest of them; the code calls it the anchor.
+//! * **form**: how a message is sent: **full**, **shortened** (a tool result with its middle cut out), **elided** (calls named
+//!   in one line, without their results), or in a **card**.
+//! * **card**: an older message or turn that is sent outside the window, dated and delimited.
+//! * **summary**: a text that is sent in place of the turns that it **covers**; the turns themselves stay stored. A **draft**
+//!   waits for a person; an **accepted** summary goes into plans. Accepted summaries can be taken back one by one.
+//! * **module summary**: a summary of one part of the workspace's program.
+//! * **priority level**: under the policy `levels`, a share of the budget for items that last equally long: permanent,
+//!   session, working, or volatile.
+//! * **retrieval set**: everything about one search of older messages: the query, the decision whether to search, and the
+//!   candidates with their scores.
+//! * **touchpoint**: a symbol of the workspace's code that is sent with a call, with its place and the reason it was chosen.
+//! * **map**: the overview of the workspace's folders and files that is sent so that the model can find its way.
+//! * **focus**: the files, folders, and symbols to which the search of code is limited.
+//! * **subject**: a cluster of similar questions.
+//!
+//! The calls that were made:
+//!
+//! * **run**: one call, recorded before it is made.
+//! * **digest**: a BLAKE3 hash; the request digest is the hash of the bytes that were posted.
+//! * **trace**: the record of one tool call: its arguments, who allowed it, and its outcome. A failed call is linked to the
+//!   later call that succeeded on the same thing ([`domain::tool::resolution`]).
+//! * **rerun**: a tool call that a person repeats outside the conversation.
+//! * **diagnostic**: a part of an answer that could not be used as received, kept with the run in its original bytes.
+//! * **profile**: one configured place to send requests to: a server, its key, and its model.
+//! * **dialect**: how a server expects requests to be written. A **quirk** is a change of dialect that the program learned
+//!   when a server refused a request for a model.
 
 pub mod cli;
 pub mod code;

@@ -115,13 +115,32 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What `--allow` takes to let a call: of a command its very line, where that can be written down shortly, else the tool.
-fn word_for(asking: &Asking) -> String {
-    match &asking.deed {
-        Deed::Run(command) if command.line.len() <= 100 && !command.line.contains(['\'', '\n', '\r', '*']) => {
-            format!("'{}:{}'", asking.tool, command.line)
+/// What `--allow` takes to let a call, quoted for a shell: of a command its very line where that is short, else the tool where
+/// a rule for the tool is enough, else the line after all. None where no rule lets it: a star in a rule stands for anything,
+/// so a line with a star cannot be spelled out.
+fn word_for(asking: &Asking) -> Option<String> {
+    let Deed::Run(command) = &asking.deed else { return Some(asking.tool.clone()) };
+    let line = &command.line;
+    let whole = format!("{}:{line}", asking.tool);
+    let short = line.len() <= 100 && !line.contains(['\n', '\r']);
+    let words = if short { [&whole, &asking.tool] } else { [&asking.tool, &whole] };
+    let lets = |word: &&&String| decide([allowed(word)].iter(), &asking.tool, &asking.deed).0 == Verdict::Allow;
+    let word = words.iter().find(lets)?;
+    Some(if **word == whole { format!("'{}'", whole.replace('\'', r"'\''")) } else { asking.tool.clone() })
+}
+
+/// What is said of a call that was refused because nobody could be asked.
+fn refused(asking: &Asking) -> String {
+    let tool = &asking.tool;
+    match (asking.deed.steers(), word_for(asking)) {
+        (Some((path, what)), _) => {
+            format!("{tool} was refused: {path} {what}, so only a yes at a terminal lets a tool change it.")
         }
-        _ => asking.tool.clone(),
+        (None, Some(word)) => format!("{tool} was refused: nobody could be asked. --allow {word} lets it."),
+        (None, None) => format!(
+            "{tool} was refused: nobody could be asked. The command holds a star and more than one program, so no rule \
+             lets it; say yes to it at a terminal."
+        ),
     }
 }
 
@@ -131,15 +150,7 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
         return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
-        io.note(&match asking.deed.steers() {
-            Some((path, what)) => format!(
-                "{} was refused: {path} {what}, so only a yes at a terminal lets a tool change it.",
-                asking.tool
-            ),
-            None => {
-                format!("{} was refused: nobody could be asked. --allow {} lets it.", asking.tool, word_for(asking))
-            }
-        });
+        io.note(&refused(asking));
         return Some(Consent::Unasked);
     }
     for line in told(asking) {
@@ -210,6 +221,42 @@ mod tests {
             "That was all of it: 201 lines, 199 of them blank.",
         ];
         assert_eq!(lines[2..], wanted);
+    }
+
+    /// What the command line advises for a command that was refused is what lets exactly that command through.
+    #[test]
+    fn the_flag_that_is_advised_lets_the_command() {
+        let long = format!("echo {}; ls", "x".repeat(150));
+        let lines = ["ls", "echo 'a b'", "ls | wc", "echo 'a'; ls", "echo *", "echo *; ls", "a\nb", long.as_str()];
+        for line in lines {
+            let deed =
+                Deed::Run(Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() });
+            let asking = Asking { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+            let Some(flag) = word_for(&asking) else {
+                assert!(line.contains('*') && line.contains(';'), "{line:?} can be spelled out");
+                continue;
+            };
+            // As a shell reads it.
+            let read = shell_words(&flag);
+            assert_eq!(read.len(), 1, "{flag}");
+            let rule = allowed(&read[0]);
+            assert_eq!(decide([&rule].into_iter(), "run", &asking.deed).0, Verdict::Allow, "{flag} for {line:?}");
+        }
+    }
+
+    /// Words, single quotes and backslashes.
+    fn shell_words(text: &str) -> Vec<String> {
+        let (mut words, mut quoted, mut chars) = (vec![String::new()], false, text.chars());
+        while let Some(c) = chars.next() {
+            match c {
+                '\'' => quoted = !quoted,
+                '\\' if !quoted => words.last_mut().unwrap().extend(chars.next()),
+                ' ' | '\n' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        assert!(!quoted, "{text}");
+        words
     }
 
     #[test]

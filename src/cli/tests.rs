@@ -550,7 +550,7 @@ fn acts_become_requests() {
     let set = |kind| Act::Set { kind, toggle: false };
     for (line, items, act) in [
         (&["pin", "ext-1"][..], named(false), set(MarkKind::Sticky)),
-        (&["pin", "ext-1", "--turns", "3"], named(false), set(MarkKind::Leased { turns: 3 })),
+        (&["pin", "ext-1", "--turns", "3"], named(false), set(MarkKind::leased(3))),
         (&["pin", "--note", "n"], vec![Item::Note("n".into())], set(MarkKind::Sticky)),
         (&["unpin", "ext-1"], named(false), Act::Clear),
         (&["exclude", "ext-1", "--message"], named(true), set(MarkKind::Exclude)),

@@ -6,7 +6,7 @@ use super::choose::{self, Choice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
 use super::summaries::Summed;
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
-use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, PlanInput, TurnInput};
 use crate::domain::planning::mode::Mode;
@@ -14,7 +14,7 @@ use crate::domain::planning::plan::{Blocked, Form, Reason};
 use crate::domain::planning::policy::{Layout, Section};
 use crate::domain::planning::tuning::Choose;
 
-/// Results of the open turn: the newest so many keep more characters than the older ones (DEFINITIONS 1).
+/// Results of the open turn: the newest so many keep more characters than the older ones.
 const OPEN_NEWEST: usize = 5;
 const OPEN_RESULT: u32 = 5_000;
 
@@ -278,10 +278,10 @@ fn places(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, window: Window,
             Some(MarkKind::Sticky) => Place::Card(Section::StickyPins),
             Some(MarkKind::IncludeOnce) => Place::Card(Section::LeasedPins),
             Some(MarkKind::Ephemeral) => leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING),
-            Some(MarkKind::Leased { turns }) if turns > 0 => {
+            Some(MarkKind::Leased { turns: LeaseTurns::Left(_) }) => {
                 leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING)
             }
-            Some(MarkKind::Leased { .. }) | None => Place::Outside,
+            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) | None => Place::Outside,
         };
     }
     places

@@ -12,7 +12,8 @@ use crate::domain::planning::policy::Section;
 
 /// `needed` tokens are over the prompt budget, with the open turn in the forms `open`.
 pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
-    let mut choices = vec![Choice::LargerBudget { at_least: input.budget.cap_for(needed) }, Choice::OtherModel];
+    let larger = input.budget.cap_for(needed).map(|at_least| Choice::LargerBudget { at_least });
+    let mut choices: Vec<Choice> = larger.into_iter().chain([Choice::OtherModel]).collect();
     let pinned = pinned(input, marks);
     if !pinned.is_empty() {
         let frees = pinned.iter().fold(0_u32, |sum, (_, tokens)| sum.saturating_add(*tokens));

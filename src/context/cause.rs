@@ -8,7 +8,7 @@ use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::transition::{Standing, Transition};
 use crate::domain::planning::diff::{By, Cause, Delta, Kind, Place};
-use crate::domain::planning::plan::{ContextPlan, RowKind};
+use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
 use crate::domain::planning::row_matching::{Subject, subject};
 
@@ -221,11 +221,45 @@ impl Case<'_> {
             _ if self.before.model != self.after.model => {
                 self.setting().unwrap_or_else(|| plain(By::OtherModel, "Another model counts its tokens otherwise."))
             }
-            _ if self.delta.kind() == Kind::Shortened => {
+            _ if self.delta.row == RowKind::Code => self.reshaped_code(),
+            _ if self.has_shorter_results() => {
                 self.window("Its tool results are sent shorter, to make room for newer turns.")
             }
-            _ => self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(By::Window, "More of it goes.")),
+            _ => {
+                let words = if self.delta.kind() == Kind::Shortened { "Less of it goes." } else { "More of it goes." };
+                self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(By::Window, words))
+            }
         }
+    }
+
+    /// Code goes in both calls, and not the same text of it.
+    fn reshaped_code(&self) -> Cause {
+        let file = |plan| self.row_in(plan).and_then(|row| row.source.code.as_ref()).map(|code| code.file);
+        if file(self.before) != file(self.after) {
+            return plain(By::You, "Its file was changed since.");
+        }
+        let words = match (self.reason(), self.delta.kind()) {
+            (Some(Reason::Oriented), _) => "The map of the code was drawn again.",
+            (_, Kind::Shortened) => "A shorter piece of this code goes, so that more of what was found fits.",
+            (_, Kind::Lengthened) => "A longer piece of this code goes.",
+            _ => "Another piece of this code goes.",
+        };
+        self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, words))
+    }
+
+    /// Whether tool results of the row are shortened that were sent longer before.
+    fn has_shorter_results(&self) -> bool {
+        let shortened = |form: Form| matches!(form, Form::Cut(_) | Form::Elided | Form::Gone);
+        let forms = |plan| self.row_in(plan).map(|row| row.items.as_slice()).unwrap_or_default();
+        let old = |item: &Item| forms(self.before).iter().find(|old| old.key == item.key).map(|old| old.form);
+        let mut new = forms(self.after).iter().filter(|item| shortened(item.form));
+        self.delta.kind() == Kind::Shortened && new.any(|item| old(item) != Some(item.form))
+    }
+
+    /// The item's own row in one of the two plans.
+    fn row_in<'a>(&self, plan: &'a ContextPlan) -> Option<&'a Row> {
+        let about = subject(&self.delta.atom);
+        plan.rows.iter().find(|row| subject(&row.atom) == about)
     }
 
     /// What a project says of itself goes now, and no person marked it.

@@ -355,3 +355,31 @@ fn sums_are_by_kind() {
     assert_eq!((diff.sum(Kind::Entered), diff.sum(Kind::Shortened)), ((1, 60), (1, -30)));
     assert_eq!(diff.sum(Kind::Left), (0, 0));
 }
+
+/// Tool results are named only where some are sent shorter; anything else that shrinks is told as what it is.
+#[test]
+fn what_is_sent_shorter_is_named_for_what_it_is() {
+    let code = |tokens| {
+        let reason = Reason::Touchpoint { rank: 1, because: String::new() };
+        let verdict = Verdict::In { section: Section::Retrieved };
+        Row { kind: RowKind::Code, ..row(Atom::Section { text: key(7) }, verdict, tokens, reason) }
+    };
+    let cut = |form| {
+        let mut row = goes(1, if form == Form::Full { 90 } else { 40 }, Reason::Recent);
+        row.items.push(Item { role: Role::Tool, form, ..row.items[0].clone() });
+        row
+    };
+    let table = [
+        (code(90), code(40), By::Retrieval, "shorter piece of this code"),
+        (cut(Form::Full), cut(Form::Cut(500)), By::Window, "tool results"),
+        (goes(1, 90, Reason::Recent), goes(1, 40, Reason::Recent), By::Window, "Less of it"),
+    ];
+    for (old, new, by, words) in table {
+        let (before, after) = (plan(vec![old]), plan(vec![new]));
+        let (mut found, _) = deltas(&before, &after, NONE);
+        blame(&mut found, &before, &after, &nothing());
+        assert_eq!((found[0].kind(), found[0].causes[0].by), (Kind::Shortened, by));
+        let said = &found[0].causes[0].words;
+        assert!(said.contains(words) && said.contains("tool results") == (words == "tool results"), "{said}");
+    }
+}

@@ -67,13 +67,7 @@ impl Choice {
     /// Everything, as it is: the ground on which a call is blocked or not, whatever the policy would choose.
     pub(super) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
         let turns = input.turns.len();
-        let holds = |turn: &TurnInput| {
-            marks.turn(turn).is_some_and(|mark| match mark.kind {
-                MarkKind::Sticky | MarkKind::IncludeOnce | MarkKind::Ephemeral => true,
-                MarkKind::Leased { turns } => turns > 0,
-                MarkKind::Exclude | MarkKind::ExcludeOnce => false,
-            })
-        };
+        let holds = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.wants());
         Self {
             reasons: vec![None; turns],
             takes: vec![Reason::Recent; turns],

@@ -7,7 +7,7 @@ use super::forms::{cost_in, turn_cost};
 use super::price::Coming;
 use super::summaries::Summed;
 use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, Sleeper, TurnInput};
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
@@ -192,7 +192,7 @@ fn no_lease(admitted: &Admitted<'_>, capped: bool) -> Reason {
 fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
     let shortest = if admitted.input.policy.shorten_tools { Form::Elided } else { Form::Full };
     let tokens = turn_cost(&admitted.input.turns[index], shortest, &admitted.marks);
-    if matches!(mark, Some(MarkKind::Leased { turns: 0 })) {
+    if matches!(mark, Some(MarkKind::Leased { turns: LeaseTurns::Ended })) {
         Reason::TtlExpired
     } else if let Some(by) = admitted.summed.by[index] {
         Reason::Superseded { by }
@@ -210,7 +210,7 @@ fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Rea
 /// A leased text for which there was no room.
 fn lease_row(admitted: &Admitted<'_>, block: &Block, place: Place) -> Option<Row> {
     if place == Place::Idle {
-        return admitted.summed.row(block_row(admitted.input, block), admitted.free());
+        return admitted.summed.row(block_row(admitted.input, block), admitted.free(), &admitted.input.budget);
     }
     let Place::NoLease { capped } = place else { return None };
     let verdict = out(admitted, Coming::apart(block.tokens), "pin", "pins it for good");

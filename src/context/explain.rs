@@ -5,7 +5,7 @@ use super::admit::{Admitted, Place};
 use super::forms::{Marks, tokens_in};
 use super::{choose, excluded, render};
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
@@ -147,7 +147,7 @@ fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKin
     let forms: Vec<Form> = turn.messages.iter().map(|m| if told(m) { Form::Card } else { Form::Out }).collect();
     let reason = match kind {
         MarkKind::Sticky => Reason::Sticky,
-        MarkKind::Leased { turns } => Reason::Leased { left: turns, engine: by_engine(marks.turn(turn)) },
+        MarkKind::Leased { turns } => Reason::Leased { left: turns.into(), engine: by_engine(marks.turn(turn)) },
         MarkKind::Ephemeral => Reason::Ephemeral,
         MarkKind::IncludeOnce | MarkKind::Exclude | MarkKind::ExcludeOnce => Reason::IncludedOnce,
     };
@@ -172,12 +172,13 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
             let mark = own.map(|mark| mark.kind);
             let reason = match mark {
                 Some(MarkKind::Sticky) => Reason::Sticky,
-                Some(MarkKind::Leased { turns }) if turns > 0 => Reason::Leased { left: turns, engine: by_engine(own) },
+                Some(MarkKind::Leased { turns: LeaseTurns::Left(turns) }) => {
+                    Reason::Leased { left: turns.get(), engine: by_engine(own) }
+                }
                 Some(MarkKind::Ephemeral) => Reason::Ephemeral,
                 Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
-                Some(MarkKind::Leased { .. } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
-                    admitted.choice.takes(index)
-                }
+                Some(MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Exclude | MarkKind::ExcludeOnce)
+                | None => admitted.choice.takes(index),
             };
             let row = turn_row(turn, &admitted.forms(index), Section::Recent, reason, mark);
             (!row.items.is_empty()).then_some(row)

@@ -54,7 +54,7 @@ impl<'a> Marks<'a> {
         marks.filter(|mark| !mark.kind.excludes()).max_by_key(|mark| match mark.kind {
             MarkKind::Sticky => u32::MAX,
             MarkKind::IncludeOnce => u32::MAX - 1,
-            MarkKind::Leased { turns } => turns.min(u32::MAX - 2),
+            MarkKind::Leased { turns } => u32::from(turns).min(u32::MAX - 2),
             MarkKind::Ephemeral => 1,
             MarkKind::Exclude | MarkKind::ExcludeOnce => 0,
         })

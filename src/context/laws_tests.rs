@@ -63,7 +63,7 @@ fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
         tool_costs: Vec::new(),
         encoding: Encoding::Approximate,
         certainty: Certainty::Estimated,
-        budget: Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None },
+        budget: Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None, input_limit: None },
         blocks: Vec::new(),
         turns: turns.iter().enumerate().map(|(at, sizes)| turn(at, *sizes)).collect(),
         gaps: Vec::new(),
@@ -286,7 +286,7 @@ fn kind() -> impl Strategy<Value = MarkKind> {
         Just(MarkKind::Ephemeral),
         Just(MarkKind::Exclude),
         Just(MarkKind::ExcludeOnce),
-        (0_u32..3).prop_map(|turns| MarkKind::Leased { turns }),
+        (0_u32..3).prop_map(MarkKind::leased),
     ]
 }
 

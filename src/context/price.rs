@@ -4,7 +4,7 @@
 use super::admit::{Admitted, Place, Sums, admit};
 use super::forms::{cost_of, turn_cost, turn_forms};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::planning::input::{Block, PlanInput};
 use crate::domain::planning::plan::{Form, Reason};
 
@@ -86,7 +86,7 @@ impl Admitted<'_> {
         let plain = self.rungs(|form| turn_cost(of, form, &self.marks));
         let (holds, must) = match self.marks.holder(of).map(|mark| mark.kind) {
             Some(MarkKind::Sticky | MarkKind::IncludeOnce) => (true, true),
-            Some(MarkKind::Leased { turns }) => (turns > 0, false),
+            Some(MarkKind::Leased { turns }) => (turns != LeaseTurns::Ended, false),
             Some(MarkKind::Ephemeral) => (true, false),
             Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => (false, false),
         };

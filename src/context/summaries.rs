@@ -4,7 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, Gap, PlanInput};
-use crate::domain::planning::plan::{Reason, Remedy, Row, RowKind, Verdict};
+use crate::domain::planning::plan::{Budget, Reason, Remedy, Row, RowKind, Verdict};
 use std::collections::HashMap;
 
 /// See the module.
@@ -65,10 +65,10 @@ impl Summed {
     }
 
     /// The row of a summary that is not used.
-    pub(super) fn row(&self, row: Row, free: u32) -> Option<Row> {
-        let (reason, action, does) = match self.idle.clone()? {
-            Reason::Budget { .. } => (Reason::Budget { free }, "budget-up", "raises the budget"),
-            other => (other, "cycle-mode", "takes a mode in which summaries go"),
+    pub(super) fn row(&self, row: Row, free: u32, budget: &Budget) -> Option<Row> {
+        let (reason, (action, does)) = match self.idle.clone()? {
+            Reason::Budget { .. } => (Reason::Budget { free }, budget.remedy()),
+            other => (other, ("cycle-mode", "takes a mode in which summaries go")),
         };
         let remedy = Remedy { action: action.into(), does: does.into(), pushes_out: 0, pushes_turns: 0 };
         let verdict = Verdict::Out { needed: row.tokens.saturating_sub(free), remedy: Some(remedy) };

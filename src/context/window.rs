@@ -5,7 +5,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Anchor, Form};
 
-/// The limit for tool results of closed turns, in characters (DEFINITIONS 1).
+/// The limit for tool results of closed turns, in characters.
 pub(super) const CLOSED_RESULT: u32 = 300;
 /// The limit for older tool results of the open turn.
 pub(super) const OPEN_OLDER: u32 = 1_000;

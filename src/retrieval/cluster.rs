@@ -4,7 +4,7 @@
 //!
 //! A query becomes a vector of hashed words, pairs of words and runs of three characters, each counted once into one of
 //! [`WIDTH`] places with a sign. Its cosine with a cluster's centroid is compared by cross-multiplying whole numbers. Below
-//! 0.35 a new cluster begins (see DEFINITIONS of the design: query cluster); a query that names nothing inherits.
+//! 0.35 a new cluster begins; a query that names nothing inherits.
 
 use super::index::stops::is_filler;
 use super::index::words::{Analyzer, hash};

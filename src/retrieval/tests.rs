@@ -87,7 +87,7 @@ impl Source for Kept {
 }
 
 proptest! {
-    /// P6: what another branch says moves no score of this one.
+    /// Branches are isolated: what another branch says moves no score of this one.
     #[test]
     fn another_branch_changes_nothing(
         ours in proptest::collection::vec(text(), 1..40),

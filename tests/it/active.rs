@@ -138,7 +138,7 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
         client.say(branch, words);
     }
     let lease = marks(&mut client, branch);
-    assert_eq!((lease.len(), lease[0].by, lease[0].kind), (1, Actor::Engine, MarkKind::Leased { turns: 2 }));
+    assert_eq!((lease.len(), lease[0].by, lease[0].kind), (1, Actor::Engine, MarkKind::leased(2)));
     client.say(branch, "Of juice?");
     client.must(Request::Session(SessionRequest::Undo));
     assert!(marks(&mut client, branch).is_empty(), "a lease that counted down is still that lease");
@@ -152,6 +152,56 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
         (last.step.by, last.step.to, last.step.reason.as_str()),
         (Actor::User, Standing::None, "undone or done again")
     );
+}
+
+/// A mark for one call is gone once the call was made. Undo passes over it, says so, and goes on with what was done before.
+#[test]
+fn undo_passes_over_what_a_call_used_up() {
+    for (kind, named) in
+        [(MarkKind::IncludeOnce, "Included in this call"), (MarkKind::ExcludeOnce, "Excluded from this call")]
+    {
+        let bench = Bench::new(&Model::new([]));
+        let mut client = client(&bench, spec());
+        let branch = begun(&mut client);
+        let first = client.open().nodes[0].id;
+        let set = |items: Vec<Item>, kind| {
+            Request::Branch(BranchRequest::Mark { branch, items, act: Act::Set { kind, toggle: true } })
+        };
+        let said = |client: &mut Client, request| match client.must(request) {
+            Answer::Done(said) => said,
+            other => panic!("{other:?}"),
+        };
+        client.must(set(vec![Item::Note("Mind the gap.".into())], MarkKind::Sticky));
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.say(branch, "Of juice?");
+        assert_eq!(marks(&mut client, branch).len(), 1, "the mark for one call is gone");
+        let undone = said(&mut client, Request::Session(SessionRequest::Undo));
+        assert!(undone.starts_with("Undone: Pinned. U does it again."), "{undone}");
+        assert!(undone.contains(named) && undone.contains("used up"), "{undone}");
+        assert!(marks(&mut client, branch).is_empty());
+        let nothing = said(&mut client, Request::Session(SessionRequest::Undo));
+        assert!(nothing.starts_with("There is nothing to undo") && nothing.contains(named), "{nothing}");
+        assert_eq!(said(&mut client, Request::Session(SessionRequest::Redo)), "Done again: Pinned.");
+        // What the mark for one call had replaced comes back; then the act before it can be undone too.
+        client.must(Request::Session(SessionRequest::Undo));
+        client.must(set(vec![Item::TurnOf(first)], MarkKind::Sticky));
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.say(branch, "Of milk?");
+        let back = said(&mut client, Request::Session(SessionRequest::Undo));
+        assert!(back.contains(named) && back.contains("used up"), "{back}");
+        let kinds: Vec<MarkKind> = marks(&mut client, branch).iter().map(|mark| mark.kind).collect();
+        assert_eq!(kinds, [MarkKind::Sticky], "the pin that stood there before");
+        client.must(Request::Session(SessionRequest::Undo));
+        assert!(marks(&mut client, branch).is_empty());
+        // Undone before a call and done again after it: redo passes over nothing and blocks nothing.
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.must(Request::Session(SessionRequest::Undo));
+        client.say(branch, "Of wine?");
+        assert!(marks(&mut client, branch).is_empty());
+        let redone = said(&mut client, Request::Session(SessionRequest::Redo));
+        assert!(redone.starts_with("There is nothing to do again"), "{redone}");
+    }
 }
 
 #[test]
@@ -204,7 +254,7 @@ fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
             let made = marks(&mut client, branch);
             assert_eq!((made.len(), made[0].kind, made[0].by), (1, MarkKind::Sticky, Actor::User));
             client.must(Request::Session(SessionRequest::Undo));
-            assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::Leased { turns: 9 });
+            assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::leased(9));
         } else {
             client.must(Request::Branch(BranchRequest::Dismiss { branch, item }));
             client.say(branch, "And turn 1 again.");
@@ -231,9 +281,9 @@ fn a_fork_has_the_lease_and_goes_its_own_way() {
         panic!()
     };
     client.say(branch, "Of juice?");
-    assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::Leased { turns: 1 });
+    assert_eq!(marks(&mut client, branch)[0].kind, MarkKind::leased(1));
     let theirs = marks(&mut client, fork.id);
-    assert_eq!((theirs[0].kind, theirs[0].inherited_from.is_some()), (MarkKind::Leased { turns: 2 }, true));
+    assert_eq!((theirs[0].kind, theirs[0].inherited_from.is_some()), (MarkKind::leased(2), true));
 }
 
 /// `read` fails for names that hold a 7, each time with another number.

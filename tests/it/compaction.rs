@@ -230,7 +230,7 @@ fn pinned_and_excluded_turns_are_neither_counted_nor_read() {
     assert!(draft.sources.iter().all(|turn| turn.number != 2 && turn.number != 3));
 }
 
-/// Another lane's turns are counted for themselves (S001-37).
+/// Another lane's turns are counted for themselves.
 #[test]
 fn lanes_are_counted_apart() {
     let bench = Bench::new(&model(10));
@@ -380,7 +380,7 @@ fn any_history_of_decisions_keeps_the_rules() {
     }
 }
 
-/// S004-59: where summaries are made by themselves, the end of a task makes one for the whole session; elsewhere it says how.
+/// Where summaries are made by themselves, the end of a task makes one for the whole session; elsewhere it says how.
 #[test]
 fn a_task_that_is_done_is_summed_up_for_the_session() {
     let bench = Bench::new(&model(6));

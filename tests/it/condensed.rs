@@ -356,8 +356,7 @@ fn any_history_of_summaries_and_marks_is_undone_to_the_byte() {
                     client.ask(Request::Condense { branch, act }).is_ok()
                 }
                 _ => {
-                    let kinds =
-                        [MarkKind::Sticky, MarkKind::Exclude, MarkKind::IncludeOnce, MarkKind::Leased { turns: 2 }];
+                    let kinds = [MarkKind::Sticky, MarkKind::Exclude, MarkKind::IncludeOnce, MarkKind::leased(2)];
                     let (number, kind) = (1 + dice.below(11), *dice.pick(&kinds));
                     mark(&mut client, branch, number, kind);
                     true

@@ -1,4 +1,4 @@
-//! Promises over random histories: what is drawn is sent (P1), undo restores exactly (P5), branches are isolated (P6).
+//! Promises over random histories: what is drawn is sent, undo restores exactly, branches are isolated.
 
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Quarter, Say, draft, message};
 use crate::support::server::{Server, Step, end, send, stream, words};
@@ -83,19 +83,15 @@ fn overrides(place: &Place, dice: &mut Dice) -> Overrides {
 /// An act that changes something without a call; none where there is nothing to act on.
 fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
     let branch = place.branch;
-    let kinds = [
-        MarkKind::Sticky,
-        MarkKind::Leased { turns: 2 },
-        MarkKind::Leased { turns: 0 },
-        MarkKind::Exclude,
-        MarkKind::ExcludeOnce,
-        MarkKind::IncludeOnce,
-    ];
+    let kinds =
+        [MarkKind::Sticky, MarkKind::leased(2), MarkKind::Exclude, MarkKind::ExcludeOnce, MarkKind::IncludeOnce];
     let set = |kind| Act::Set { kind, toggle: true };
     Some(match dice.below(12) {
         0..=2 => {
             let items = vec![Item::TurnOf(place.any(dice)?)];
-            Request::Branch(BranchRequest::Mark { branch, items, act: set(*dice.pick(&kinds)) })
+            let lease = dice.below(kinds.len() + 1) == kinds.len();
+            let act = if lease { Act::Lease { toggle: true } } else { set(*dice.pick(&kinds)) };
+            Request::Branch(BranchRequest::Mark { branch, items, act })
         }
         3 => {
             let kind = *dice.pick(&[MarkKind::Exclude, MarkKind::ExcludeOnce]);

@@ -62,7 +62,7 @@ fn reply(client: &mut Client, branch: BranchId, to: NodeId) {
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Message(to)], act: Act::Reply }));
 }
 
-/// A reply to a reply is of the lane of its chain's root (B23).
+/// A reply to a reply is of the lane of its chain's root.
 #[test]
 fn a_chain_of_replies_is_one_lane() {
     let model = Model::new([text("one"), text("two"), text("three"), text("four")]);

@@ -13,7 +13,7 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::{Content, End, NodeHead, Part, Role};
 use pleach::domain::conversation::record::{Incoming, Piece, Pieces, Report};
 use pleach::domain::planning::mode::SearchWish;
-use pleach::domain::planning::plan::{Choice, Reason, RowKind};
+use pleach::domain::planning::plan::{Choice, Reason, Row, RowKind};
 use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, Item, PlanRequest, Planned, ProgramRequest, Request,
@@ -749,6 +749,46 @@ fn the_budget_that_a_blocked_call_advises_is_enough() {
     });
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: cap(advised.unwrap()) }));
     assert!(matches!(client.plan(branch, &long), Ok(Planned::Plan { .. })));
+}
+
+/// The line under a message counts what was marked or looked up for it: not the turns, not the texts of every call.
+#[test]
+fn texts_of_every_call_are_not_counted_as_attached() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "hello");
+    client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: finish".into() }));
+    let sections: Vec<_> = client.whole_plan(branch, &message("and?")).included().filter_map(Row::section).collect();
+    assert!(sections.contains(&Section::Guidelines) && sections.contains(&Section::State), "{sections:?}");
+    client.say(branch, "and?");
+    let note = Item::Note("Mind the gap.".into());
+    let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![note], act }));
+    client.say(branch, "and now?");
+    let counted: Vec<(u32, bool)> = client.runs().iter().map(|run| (run.items, run.attached > 0)).collect();
+    assert_eq!(counted, [(0, false), (0, false), (1, true)]);
+}
+
+/// No budget helps a message that the model's window cannot hold, and none is advised.
+#[test]
+fn no_budget_above_the_window_is_advised() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let long = message(&"word ".repeat(40_000));
+    for budget in [None, Some(1_500), Some(900_000)] {
+        client.must(Request::Branch(BranchRequest::Override {
+            branch,
+            overrides: Overrides { budget, ..Overrides::default() },
+        }));
+        let Ok(Planned::Blocked(blocked)) = client.plan(branch, &long) else { panic!("it must not fit") };
+        assert!(blocked.needed > blocked.budget.context_window, "{:?}", blocked.budget);
+        let raises = |choice: &&Choice| matches!(choice, Choice::LargerBudget { .. });
+        assert_eq!(blocked.choices.iter().find(raises), None, "{budget:?}");
+        assert!(blocked.choices.contains(&Choice::OtherModel));
+    }
 }
 
 /// A session of so many words that indexing them takes a while.

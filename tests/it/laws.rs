@@ -1,4 +1,4 @@
-//! The laws of plans (P2, P3, P4, P7 and what a person's marks promise), held against random conversations: every plan is
+//! The laws of plans, and what a person's marks promise, held against random conversations: every plan is
 //! rendered, and the request is read back.
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
@@ -7,7 +7,7 @@ use pleach::context::{checks, plan, render};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
-use pleach::domain::conversation::mark::{Atom, MarkKind};
+use pleach::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
 use pleach::domain::planning::input::{Bar, Block, PlanInput};
@@ -99,7 +99,7 @@ fn kind() -> impl Strategy<Value = MarkKind> {
         2 => Just(MarkKind::Sticky),
         2 => Just(MarkKind::IncludeOnce),
         1 => Just(MarkKind::Ephemeral),
-        2 => (0_u32..4).prop_map(|turns| MarkKind::Leased { turns }),
+        2 => (0_u32..4).prop_map(MarkKind::leased),
     ]
 }
 
@@ -413,7 +413,7 @@ fn held_in(input: &PlanInput, row: &Row) -> Vec<usize> {
     (from..to).collect()
 }
 
-/// P2: everything is in exactly one row, and the sum is the meter.
+/// Everything is in exactly one row, and the sum is the meter.
 fn accounted(solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
@@ -482,7 +482,7 @@ fn said_once(solved: &Solved) {
     }
 }
 
-/// P4: every call has its results right behind it, every result its call; and roles alternate where they must.
+/// Every call has its results right behind it, every result its call; and roles alternate where they must.
 fn whole(solved: &Solved) {
     let messages = solved.body["messages"].as_array().unwrap();
     let role = |at: usize| messages[at]["role"].as_str().unwrap();
@@ -548,7 +548,7 @@ fn kept(talk: &Talk, solved: &Solved) {
             Some(MarkKind::Sticky | MarkKind::IncludeOnce) if sendable => {
                 assert!(row.is_some_and(Row::included), "marked, yet out: {:#?}", plan.rows);
             }
-            Some(MarkKind::Leased { turns: 0 }) => {
+            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => {
                 assert!(row.is_none_or(|row| row.kind != RowKind::Card), "a lease that ran out pins nothing");
             }
             _ => {}
@@ -585,7 +585,7 @@ fn check(talk: &Talk) {
     match plan(&input) {
         Ok(first) => {
             assert!(first.est_total <= input.budget.prompt, "{} > {}", first.est_total, input.budget.prompt);
-            assert_eq!(Ok(&first), plan(&input).as_ref(), "P7: the same input gives the same plan");
+            assert_eq!(Ok(&first), plan(&input).as_ref(), "the same input gives the same plan");
             let solved = solve(talk).unwrap();
             assert_eq!(solved.plan.id, first.id);
             accounted(&solved);

@@ -513,6 +513,7 @@ fn the_command_line_shows_the_rows() {
     let best = best.unwrap_or_else(|| panic!("{plan:#}"));
     assert_eq!((best["source"]["path"].as_str(), &best["source"]["span"]), (Some("src/net/retry.rs"), &json!([1, 4])));
     assert_eq!(best["reason"], "touchpoint");
+    assert_marked_by_id(&home, best["id"].as_str().unwrap(), rows[0]["id"].as_str().unwrap());
     let answer = home.json(&["ask", QUESTION, "--mode", "heavy"]);
     assert_eq!(answer["plan_id"], plan["plan_id"]);
     let replay = home.ok(&["replay", answer["run_id"].as_str().unwrap(), "--dry-run"]);
@@ -535,4 +536,26 @@ fn the_command_line_shows_the_rows() {
     untrusted.configure("[code]\nmap_token = 3\n");
     let said = untrusted.run(&["plan", "x"]);
     assert!(said.code != 0 && said.err.contains("map_token"), "{}", said.err);
+}
+
+/// Rows of code are pinned, taken out and asked about by the ids that `plan --json` prints, each command a process of its own.
+fn assert_marked_by_id(home: &Home, best: &str, map: &str) {
+    home.ok(&["pin", &best[..12]]);
+    let pins = home.json(&["pins"]);
+    assert_eq!((&pins[0]["id"], &pins[0]["pin"]), (&json!(best), &json!("sticky")));
+    assert_eq!(pins[0]["title"], "retry_request  src/net/retry.rs:1-4");
+    assert!(home.ok(&["pins"]).contains("retry_request  src/net/retry.rs:1-4"));
+    let plan = home.json(&["plan", "Tell me of elephants", "--mode", "heavy"]);
+    let row = plan["included"].as_array().unwrap().iter().find(|row| row["id"] == best).unwrap();
+    assert_eq!(row["section"], "sticky_pins");
+    home.ok(&["unpin", best]);
+    home.ok(&["exclude", map]);
+    let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);
+    let row = plan["excluded"].as_array().unwrap().iter().find(|row| row["id"] == map).unwrap();
+    assert_eq!(row["reason"], "user_excluded");
+    assert_ne!(home.json(&["pins"])[0]["title"], "");
+    home.ok(&["undo"]);
+    assert!(home.json(&["plans", "why", best])["stays"].is_array());
+    let unknown = home.run(&["pin", "abcdef123456"]);
+    assert!(unknown.code == 1 && unknown.err.contains("abcdef123456"), "{}", unknown.err);
 }

@@ -120,7 +120,7 @@ fn turn(text: &str, name: &str) -> Vec<Said> {
 fn kind(words: &[&str]) -> MarkKind {
     match words {
         ["sticky"] => MarkKind::Sticky,
-        ["lease", turns] => MarkKind::Leased { turns: number(turns) },
+        ["lease", turns] => MarkKind::leased(number(turns)),
         ["ephemeral"] => MarkKind::Ephemeral,
         ["exclude"] => MarkKind::Exclude,
         ["exclude", "once"] => MarkKind::ExcludeOnce,

@@ -111,8 +111,12 @@ fn title(tree: &Tree, mark: &Mark) -> String {
         | Atom::Section { text: key }
         | Atom::Range { first: key, .. } => key,
     };
-    let head = tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
-    let text = mark.note.clone().or(head).unwrap_or_default();
+    let head = || tree.by_key(key).map(|slot| tree.head(slot).preview.clone());
+    let code = || mark.code.as_ref().map(|code| code.title());
+    let text = mark.note.clone().or_else(code).or_else(head).unwrap_or_else(|| {
+        let map = mark.target == Atom::code_map();
+        if map { "map of the code".to_owned() } else { "a memory, a rule or what is gone".to_owned() }
+    });
     match &mark.origin {
         Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(&text)),
         None => text,
@@ -129,7 +133,7 @@ fn stale(view: &SessionView, tree: &Tree, mark: &Mark) -> bool {
 
 fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
     let left = match mark.kind {
-        MarkKind::Leased { turns } => Some(turns),
+        MarkKind::Leased { turns } => Some(u32::from(turns)),
         _ => None,
     };
     json!({

@@ -148,7 +148,7 @@ pub(crate) fn add(run: &mut Run<'_, '_>, role: Role, words: &[String]) -> Result
 
 /// `pin ITEM…`, leased with `turns`, or a note of one's own.
 pub(crate) fn pin(run: &mut Run<'_, '_>, items: &Items, turns: Option<u32>, note: Option<&str>) -> Result<(), Stop> {
-    let kind = turns.map_or(MarkKind::Sticky, |turns| MarkKind::Leased { turns });
+    let kind = turns.map_or(MarkKind::Sticky, MarkKind::leased);
     let mut named = named(items);
     named.extend(note.map(|text| Item::Note(text.to_owned())));
     marked(run, named, Act::Set { kind, toggle: false }, "Pinned.")

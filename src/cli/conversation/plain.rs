@@ -270,7 +270,7 @@ fn marks(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str, numbers: &[usize]) 
     }
     let act = match name {
         "pin" => set(MarkKind::Sticky),
-        "lease" => set(MarkKind::Leased { turns: 0 }),
+        "lease" => Act::Lease { toggle: false },
         "exclude" => set(MarkKind::Exclude),
         "once" => set(MarkKind::ExcludeOnce),
         "include" => set(MarkKind::IncludeOnce),

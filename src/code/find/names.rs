@@ -155,6 +155,11 @@ pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
     Some(CodeRef { path, qualified, kind: symbol.kind, lines, nth, file: file.hash })
 }
 
+/// All symbols as rows and marks name them.
+pub fn references(index: &Index) -> impl Iterator<Item = CodeRef> + '_ {
+    index.files().flat_map(|file| file.first..file.first + file.count).filter_map(|id| reference(index, id))
+}
+
 /// The symbol that a reference means, as it is now.
 #[must_use]
 pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {

@@ -399,6 +399,7 @@ mod tests {
         let map = Keymap::built_in();
         assert_eq!(map.problems(), &[] as &[String]);
         assert!(map.bindings().len() > 60);
+        assert!(!DEFAULT.contains("desc"), "the sentences stand with the actions");
         assert_eq!(map.key_of(Action::CycleMode).as_deref(), Some("Ctrl+F"));
         assert_eq!(map.key_named("no-such-thing"), "no-such-thing");
     }

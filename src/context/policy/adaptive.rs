@@ -1,4 +1,4 @@
-//! The size of the window that follows the conversation (S002-52 to 61): complexity, task, bounds and steps. A change is
+//! The size of the window that follows the conversation: complexity, task, bounds and steps. A change is
 //! announced by a warning of the plan.
 //! Not for: what fills the window (`relevance`); the target is soft and never above the hard budget.
 
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(size(6, Task::Debugging), 32_000);
         assert_eq!(size(5, Task::Research), 18_200);
         assert_eq!(size(10, Task::ComplexAnalysis), 32_000, "four times the base at the most");
-        assert_eq!(wanted(found(1, 3), Task::General, &spec), 10_666, "as int() of the seed");
+        assert_eq!(wanted(found(1, 3), Task::General, &spec), 10_666, "as int() of the prototype");
         let small = Adaptive { flat: Milli(0), ..spec };
         assert_eq!(wanted(found(0, 10), Task::General, &small), 4_000, "half the base at the least");
     }
@@ -148,7 +148,7 @@ mod tests {
             size = step(size, 32_000, &spec).0;
             size < 32_000
         });
-        assert_eq!(steps.count() + 1, 12, "from the base to the highest in twelve turns (B20)");
+        assert_eq!(steps.count() + 1, 12, "from the base to the highest in twelve turns");
     }
 
     #[test]

@@ -17,7 +17,7 @@ struct Signs {
     weak: &'static [&'static str],
 }
 
-/// In order of precedence where two are told equally: a fault in code is debugging (the seed asked for code first).
+/// In order of precedence where two are told equally: a fault in code is debugging (the prototype asked for code first).
 const SIGNS: &[Signs] = &[
     Signs {
         task: Task::Debugging,
@@ -156,7 +156,7 @@ mod tests {
         tells_error(text, &spec().error_words)
     }
 
-    /// The seed looked for "error" anywhere (B9).
+    /// The prototype looked for "error" anywhere.
     #[test]
     fn errors_are_words_that_nobody_takes_back() {
         for text in [
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The seed took any "import" or "class", asked for code before faults, and let answers change the state (B10).
+    /// The prototype took any "import" or "class", asked for code before faults, and let answers change the state.
     #[test]
     fn a_task_is_told_by_whole_words_of_the_user() {
         let told = |text: &str| task(text, &spec(), Task::General);

@@ -1,4 +1,4 @@
-//! Lanes (S001-8 to 22, 34 to 38, 54, 55): which of a lane's turns are recent, when a summary is due and what it covers,
+//! Lanes: which of a lane's turns are recent, when a summary is due and what it covers,
 //! what a message answers, and the question that waits for an answer of a type.
 //! Not for: making summaries or the lane of a new message (`domain::conversation::lane`).
 
@@ -51,8 +51,8 @@ pub struct Due {
 
 /// Whether a lane's unsummarised turns (oldest first) need a summary, and of what. `since` is the age of the last summary
 /// (or of the lane's first message) in seconds. Only unsummarised turns count, so that one summary does not call for the
-/// next (B28); the cut is at a turn border, so that nothing is lost or told twice between the summary and what follows
-/// (B29: `summary.to + 1 == first raw turn`). None where the newest `keep` messages are all there is.
+/// next; the cut is at a turn border, so that nothing is lost or told twice between the summary and what follows.
+/// None where the newest `keep` messages are all there is.
 #[must_use]
 pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<Due> {
     let messages = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
@@ -98,7 +98,7 @@ impl Slot {
         }
     }
 
-    /// Whether a message is such an answer, and nothing more than that: a new task with a number in it is none (S001-55).
+    /// Whether a message is such an answer, and nothing more than that: a new task with a number in it is none.
     #[must_use]
     pub fn matches(self, message: &str) -> bool {
         let text = message.trim().trim_end_matches(['.', '!', ',']).trim();
@@ -178,7 +178,7 @@ pub enum Focus<K> {
 }
 
 /// A message's focus: an explicit reply, else a pending question of its lane that it matches and that has not expired,
-/// else the newest answer in its lane. The seed put pending last, where it was never reached (B24, C18). Also says whether
+/// else the newest answer in its lane. The prototype put pending last, where it was never reached. Also says whether
 /// the pending question stays open: a message that does not match it clears it and keeps the focus that it would have had.
 #[must_use]
 pub fn focus<K>(
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(due(&turns(5, 900), 0, &spec), None, "the last ten stay, however long");
     }
 
-    /// The seed counted all messages, so that it compacted after every further turn (B28).
+    /// The prototype counted all messages, so that it compacted after every further turn.
     #[test]
     fn one_summary_does_not_call_for_the_next() {
         let spec = Lanes::default();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     proptest! {
-        /// A summary covers the turns before the first one that stays, all of them and no other (B29), and at least the
+        /// A summary covers the turns before the first one that stays, all of them and no other, and at least the
         /// newest turn stays.
         #[test]
         fn summaries_end_where_the_tail_begins(sizes in prop::collection::vec((1_u32..9, 0_u32..800), 1..60), keep in 0_u32..30) {
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(pending("nothing pending: here"), None);
     }
 
-    /// In the seed the newest answer came before the pending question, which was so never reached (B24).
+    /// In the prototype the newest answer came before the pending question, which was so never reached.
     #[test]
     fn a_pending_question_comes_before_the_newest_answer() {
         let question = Pending { slot: Slot::YesNo, question: "Push?".into() };

@@ -1,4 +1,4 @@
-//! Levels (S004-5 to 18, 42, 43): each with its budget, and the order in which they are emptied by priority.
+//! Levels: each with its budget, and the order in which they are emptied by priority.
 //! Not for: finding out ages and mentions (`engine`); permanent things and pins never leave by a level.
 
 use super::{Costs, Score};
@@ -14,7 +14,7 @@ pub fn recency(age: u64) -> i32 {
     i32::try_from((60_000 + below / 2) / below).unwrap_or(0)
 }
 
-/// References in thousandths: later mentions / all mentions; without any mention 0 (B43).
+/// References in thousandths: later mentions / all mentions; without any mention 0.
 #[must_use]
 pub fn references(later: u32, all: u32) -> i32 {
     if all == 0 {
@@ -42,7 +42,7 @@ pub fn priority(facts: &TurnFacts, explicit: bool, spec: &Levels) -> Score {
     Score::of(parts)
 }
 
-/// Whether levels must be emptied: more than so many percent used, exactly (C12, B46).
+/// Whether levels must be emptied: more than so many percent used, exactly.
 #[must_use]
 pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
     used * 100 > total * u64::from(percent)
@@ -66,10 +66,10 @@ pub struct Due {
     pub upto: usize,
 }
 
-/// Whether the oldest turns of the working level are to be summed up, and which (S004-11, 12, 20, 58). `turns` are oldest
+/// Whether the oldest turns of the working level are to be summed up, and which. `turns` are oldest
 /// first, `fixed` is what stands beside them. Above the trigger turns are taken, oldest first, until no more than
 /// `refill_percent` of the total (or the trigger, where that is less) would be used, so that one summary does not call for
-/// the next; none that is younger than its level's age, and never the newest. Which low scores leave first (S004-13) is
+/// the next; none that is younger than its level's age, and never the newest. Which low scores leave first is
 /// decided in the plan: a summary covers turns in a row.
 #[must_use]
 pub fn due(turns: &[Unsummed], fixed: u32, total: u32, refill_percent: u32, spec: &Levels) -> Option<Due> {
@@ -102,7 +102,7 @@ pub fn budgets(total: u32, spec: &Levels) -> [u32; 3] {
     [spec.permanent, spec.session, spec.working].map(share)
 }
 
-/// What leaves, in the order in which levels are emptied (C9).
+/// What leaves, in the order in which levels are emptied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Stage {
     /// Level 4: tool results and other bodies are cut.
@@ -142,7 +142,7 @@ pub struct Emptied {
 }
 
 /// Empties levels until `over` tokens are freed or nothing is left that is old enough: stage by stage, the lowest score
-/// first, then the lowest own priority, then the oldest. Every candidate is looked at once, so it always ends (B48).
+/// first, then the lowest own priority, then the oldest. Every candidate is looked at once, so it always ends.
 #[must_use]
 pub fn empty(mut leavers: Vec<Leaver>, over: u32, spec: &Levels) -> Emptied {
     leavers.sort_by_key(|one| (one.stage, one.score, one.priority, one.index));
@@ -212,7 +212,7 @@ pub struct Decision {
     pub turns: Vec<Result<Form, Left>>,
     /// Tokens used of levels 1 to 4.
     pub used: [u32; 4],
-    /// Their budgets; the fourth is what the others leave of the total (C11).
+    /// Their budgets; the fourth is what the others leave of the total.
     pub budgets: [u32; 4],
     /// Tokens that should have left and were too young to.
     pub cannot: Option<u32>,
@@ -357,14 +357,14 @@ mod tests {
         let score = priority(&facts(240, (1, 4), 500), false, &spec());
         assert_eq!(score.parts, [("recency", 60), ("references", 50), ("task", 200), ("explicit", 0)]);
         assert_eq!(score.raw, 310);
-        assert_eq!(priority(&facts(3_600, (0, 0), 0), true, &spec()).raw, 105, "explicit alone is little (C8)");
+        assert_eq!(priority(&facts(3_600, (0, 0), 0), true, &spec()).raw, 105, "explicit alone is little");
         assert_eq!(priority(&facts(0, (0, 0), -400), false, &spec()).raw, 300);
     }
 
     #[test]
     fn the_trigger_is_exact() {
         assert!(!triggered(12_800, 16_000, 80) && triggered(12_801, 16_000, 80));
-        assert!(!triggered(4, 5, 80) && triggered(801, 1_001, 80), "no percent is cut off (B46)");
+        assert!(!triggered(4, 5, 80) && triggered(801, 1_001, 80), "no percent is cut off");
         assert!(triggered(u64::from(u32::MAX), 1, 100));
     }
 
@@ -432,7 +432,7 @@ mod tests {
         decision.turns.iter().enumerate().filter(|(_, turn)| turn.is_err()).map(|(at, _)| at).collect()
     }
 
-    /// The levels of the seed add up to 14,000 of 16,000; the rest is not a fixed 2,000 (C11, B41).
+    /// The levels of the prototype add up to 14,000 of 16,000; the rest is not a fixed 2,000.
     #[test]
     fn the_volatile_level_gets_what_the_others_leave() {
         let fixed = Fixed { permanent: 1_850, session: 3_200, working: 500 };
@@ -499,7 +499,7 @@ mod tests {
         assert!(decision.cannot.is_none());
     }
 
-    /// The loop of the seed had no end when nothing was old enough (B48).
+    /// The loop of the prototype had no end when nothing was old enough.
     #[test]
     fn what_cannot_leave_is_reported() {
         let turns = [turn(2_500, 0, 1, 0), turn(2_500, 0, 2, 0), turn(2_500, 0, 0, 0)];

@@ -115,7 +115,7 @@ mod tests {
         assert_eq!((of("alpha", "alpha"), of("alpha", "beta"), of("", "alpha")), (1_000, 0, 0));
     }
 
-    /// The newest turn has no later mention, and a turn without terms none at all (B43).
+    /// The newest turn has no later mention, and a turn without terms none at all.
     #[test]
     fn mentions_count_turns() {
         let turns: Vec<Vec<u64>> = ["parser", "lexer", "so it is", "parser", "tokens"].map(terms).into();

@@ -25,7 +25,7 @@ impl Score {
         Self { raw: parts.iter().fold(0_i32, |sum, (_, part)| sum.saturating_add(*part)), parts }
     }
 
-    /// As it is shown: never above 1.0 (S002-28). Ranking goes by the raw sum, since several high scores would tie here.
+    /// As it is shown: never above 1.0. Ranking goes by the raw sum, since several high scores would tie here.
     #[must_use]
     pub fn shown(&self) -> i32 {
         self.raw.min(1_000)

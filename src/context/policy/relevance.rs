@@ -1,4 +1,4 @@
-//! Relevance of messages and turns (S002-24 to 28), and filling a window by it: newest first, by whole turns, skipping
+//! Relevance of messages and turns, and filling a window by it: newest first, by whole turns, skipping
 //! what does not fit.
 //! Not for: how large the window is (`adaptive`).
 
@@ -169,7 +169,7 @@ mod tests {
         message(&said(role, hours, flags), None, &Relevance::default()).raw
     }
 
-    /// The seed said half life and wrote a time constant (B11, C5).
+    /// The prototype said half life and wrote a time constant.
     #[test]
     fn recency_halves_in_a_day() {
         let half = Relevance::default();
@@ -189,10 +189,10 @@ mod tests {
         assert_eq!(raw(Role::Tool, 1_000, &[Flag::Error]), 1_000, "a tool's error is a source of its own");
         assert_eq!(raw(Role::User, 24, &[Flag::Question, Flag::Solution]), 1_650);
         let like = |cosine| message(&said(Role::User, 0, &[]), Some(cosine), &Relevance::default()).raw;
-        assert_eq!((like(500), like(-500)), (800, 400), "a likeness may be negative (B8)");
+        assert_eq!((like(500), like(-500)), (800, 400), "a likeness may be negative");
     }
 
-    /// Both score 1.0 in the seed, so that chance decided (B8, C7).
+    /// Both score 1.0 in the prototype, so that chance decided.
     #[test]
     fn high_scores_rank_by_their_raw_sums_and_show_as_one() {
         let (new, old) =
@@ -228,8 +228,8 @@ mod tests {
         fill(turns, room).iter().enumerate().filter(|(_, form)| form.is_some()).map(|(at, _)| at).collect()
     }
 
-    /// The seed went from the oldest and broke off: of 20 × 400 tokens in a budget of 4,000 it sent the oldest ten, without
-    /// the question; one item of 3,950 left 50 tokens used of 3,000 (B1).
+    /// The prototype went from the oldest and broke off: of 20 × 400 tokens in a budget of 4,000 it sent the oldest ten, without
+    /// the question; one item of 3,950 left 50 tokens used of 3,000.
     #[test]
     fn the_newest_come_first_and_what_does_not_fit_is_skipped() {
         let same = vec![plain(400, 600); 20];
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(kept(&[plain(50, 0), plain(3_950, 0), plain(50, 0)], room(3_000)), [0, 2]);
     }
 
-    /// In the seed the item just added could be the first to go (B5).
+    /// In the prototype the item just added could be the first to go.
     #[test]
     fn the_newest_turn_stays_however_little_it_scores() {
         let turns = [plain(900, 2_000), plain(900, 2_000), plain(900, -2_000)];
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(kept(&turns, room(1_800)), [1, 2], "of equals the newer");
     }
 
-    /// In the seed an item larger than the window emptied it (B6).
+    /// In the prototype an item larger than the window emptied it.
     #[test]
     fn one_that_is_larger_than_the_window_takes_nothing_with_it() {
         let huge = Candidate { costs: Costs { full: 9_000, cut: 9_000, elided: 9_000 }, ..plain(0, 5_000) };
@@ -269,7 +269,7 @@ mod tests {
     }
 
     proptest! {
-        /// Seed: a tool call could lose its result (B4), shrinking evicted nothing (B20). Here turns stay whole, the room
+        /// In the prototype a tool call could lose its result, shrinking evicted nothing. Here turns stay whole, the room
         /// is kept at every size, and nothing that would still fit is left out.
         #[test]
         fn the_room_is_kept_and_used(sizes in prop::collection::vec((1_u32..500, -500_i32..2_000), 0..40), tokens in 0_u32..4_000) {

@@ -26,7 +26,7 @@ const SAME: f64 = 0.6;
 /// What a thing that no chosen sentence says yet adds to a score (tune: 0.12 to 0.5 tried).
 const NEW_ANCHOR: f64 = 0.3;
 
-/// The parts of a summary (S001-40…44), in order.
+/// The parts of a summary, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Part {
     /// What is wanted, what is not answered.

@@ -4,7 +4,7 @@
 use super::CondenseError;
 use crate::domain::summary::draft::{SourceTurn, Stays};
 
-/// Messages at the end of a path that stay raw (S001-38), rounded up to whole turns.
+/// Messages at the end of a path that stay raw, rounded up to whole turns.
 pub const KEEP_NEWEST: u32 = 10;
 
 /// Which turns are summed up.

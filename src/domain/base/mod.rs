@@ -1,4 +1,4 @@
-//! What every other part of the ground floor uses: ids, hashes, failures, safe text, times, lines, bars.
+//! What every other part of the ground floor uses: ids, hashes, failures, safe text, times, bars.
 //! Not for: anything that is about conversations or calls.
 
 pub mod chart;
@@ -6,7 +6,6 @@ pub mod damage;
 pub mod failure;
 pub mod hash;
 pub mod ids;
-pub mod lines;
 pub mod plain_text;
 pub mod safe_text;
 pub mod time;

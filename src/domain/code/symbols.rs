@@ -263,6 +263,15 @@ impl CodeRef {
         let named = Fields::new("symbol").text(&self.path).text(&self.qualified).text(self.kind.name());
         named.number(u64::from(self.nth)).finish()
     }
+
+    /// `retry_request  src/net/retry.rs:1-4`
+    #[must_use]
+    pub fn title(&self) -> String {
+        let (first, last) = self.lines;
+        let own = self.qualified.rsplit([':', '.']).next().unwrap_or(&self.qualified);
+        let name = if self.kind == Kind::File { "file" } else { own };
+        format!("{name}  {}:{first}-{last}", self.path)
+    }
 }
 
 /// A symbol by its name and place.

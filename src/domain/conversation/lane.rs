@@ -43,7 +43,7 @@ impl Lane {
         }
     }
 
-    /// The key that names it among all sessions (S001-9 to 11): `topic:<session>:<name>`, `reply:<session>:<root>`,
+    /// The key that names it among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
     /// `root:<session>`.
     #[must_use]
     pub fn key(&self, session: SessionId) -> String {
@@ -64,7 +64,7 @@ impl Lane {
         }
     }
 
-    /// The lane of a new message, topic before reply before root (S001-8): the replied message's own topic or reply lane,
+    /// The lane of a new message, topic before reply before root: the replied message's own topic or reply lane,
     /// so that a chain of replies stays in the lane of its root; else the branch's topic; else a reply lane rooted at the
     /// replied message; else the lane that the branch stands in.
     #[must_use]
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(Lane::of_message(&topic, Some((&other, key))), other);
     }
 
-    /// The seed made a lane from the message replied to (B23), so that an answer to an answer began another lane.
+    /// The prototype made a lane from the message replied to, so that an answer to an answer began another lane.
     #[test]
     fn a_reply_to_a_reply_stays_in_the_lane_of_the_chains_root() {
         let root = Hash::of(b"root of the chain");

@@ -5,6 +5,8 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::code::symbols::CodeRef;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::num::NonZeroU32;
 
 /// The smallest thing that a plan includes or excludes, by keys (never by row ids).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
@@ -49,6 +51,12 @@ pub enum Atom {
 }
 
 impl Atom {
+    /// The map of the workspace's code.
+    #[must_use]
+    pub fn code_map() -> Self {
+        Self::Section { text: Hash::of(b"map of the code") }
+    }
+
     /// One hash for the atom.
     #[must_use]
     pub fn key(&self) -> Hash {
@@ -80,6 +88,37 @@ pub enum Actor {
     Model,
 }
 
+/// How many turns a lease still lasts. It is stored as a number; 0 is a lease that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
+pub enum LeaseTurns {
+    /// So many.
+    Left(NonZeroU32),
+    /// None: it pins nothing any more.
+    Ended,
+}
+
+impl From<u32> for LeaseTurns {
+    fn from(turns: u32) -> Self {
+        NonZeroU32::new(turns).map_or(Self::Ended, Self::Left)
+    }
+}
+
+impl From<LeaseTurns> for u32 {
+    fn from(turns: LeaseTurns) -> Self {
+        match turns {
+            LeaseTurns::Left(turns) => turns.get(),
+            LeaseTurns::Ended => 0,
+        }
+    }
+}
+
+impl fmt::Display for LeaseTurns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        u32::from(*self).fmt(f)
+    }
+}
+
 /// What a mark says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -89,7 +128,7 @@ pub enum MarkKind {
     /// Stays for a number of turns.
     Leased {
         /// Turns left.
-        turns: u32,
+        turns: LeaseTurns,
     },
     /// Out until taken back.
     Exclude,
@@ -102,6 +141,12 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
+    /// A lease for so many turns.
+    #[must_use]
+    pub fn leased(turns: u32) -> Self {
+        Self::Leased { turns: turns.into() }
+    }
+
     /// Whether it pins.
     #[must_use]
     pub fn pins(self) -> bool {
@@ -119,7 +164,7 @@ impl MarkKind {
     pub fn wants(self) -> bool {
         match self {
             Self::Sticky | Self::IncludeOnce | Self::Ephemeral => true,
-            Self::Leased { turns } => turns > 0,
+            Self::Leased { turns } => turns != LeaseTurns::Ended,
             Self::Exclude | Self::ExcludeOnce => false,
         }
     }
@@ -238,9 +283,9 @@ impl Mark {
     pub fn after_turn(&self, user: Option<Hash>, sent: bool) -> Option<Option<Self>> {
         match self.kind {
             kind if kind.once() => Some(None),
-            MarkKind::Leased { turns: 0 } if self.by == Actor::Engine => Some(None),
-            MarkKind::Leased { turns } if turns > 0 && self.counted != user && sent => {
-                let kind = MarkKind::Leased { turns: turns - 1 };
+            MarkKind::Leased { turns: LeaseTurns::Ended } if self.by == Actor::Engine => Some(None),
+            MarkKind::Leased { turns: LeaseTurns::Left(turns) } if self.counted != user && sent => {
+                let kind = MarkKind::leased(turns.get() - 1);
                 Some(Some(Self { kind, counted: user, revision: self.revision + 1, ..self.clone() }))
             }
             _ => None,
@@ -260,7 +305,7 @@ pub fn marks_digest(marks: &[Mark]) -> Hash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use MarkKind::{Ephemeral, Exclude, ExcludeOnce, IncludeOnce, Leased, Sticky};
+    use MarkKind::{Ephemeral, Exclude, ExcludeOnce, IncludeOnce, Sticky};
 
     fn mark(kind: MarkKind, by: Actor) -> Mark {
         let target = Atom::Preamble { first: Hash::of(b"first") };
@@ -272,13 +317,13 @@ mod tests {
     fn a_lease_loses_one_turn_for_each_user_message_with_which_it_was_sent() {
         let [first, second] = [Some(Hash::of(b"one")), Some(Hash::of(b"two"))];
         for by in [Actor::User, Actor::Engine, Actor::Model] {
-            let fresh = mark(Leased { turns: 2 }, by);
+            let fresh = mark(MarkKind::leased(2), by);
             assert_eq!(fresh.after_turn(first, false), None, "it was not sent");
             let once = fresh.after_turn(first, true).unwrap().unwrap();
-            assert_eq!(once, Mark { kind: Leased { turns: 1 }, counted: first, revision: 8, ..fresh });
+            assert_eq!(once, Mark { kind: MarkKind::leased(1), counted: first, revision: 8, ..fresh });
             assert_eq!(once.after_turn(first, true), None, "another answer to the same message");
             let over = once.after_turn(second, true).unwrap().unwrap();
-            assert_eq!((over.kind, over.counted, over.revision), (Leased { turns: 0 }, second, 9));
+            assert_eq!((over.kind, over.counted, over.revision), (MarkKind::leased(0), second, 9));
             assert_eq!(over.after_turn(first, true), (by == Actor::Engine).then_some(None));
         }
     }
@@ -300,8 +345,8 @@ mod tests {
     fn what_each_kind_of_mark_does() {
         let table = [
             (Sticky, [true, false, true, false]),
-            (Leased { turns: 1 }, [true, false, true, false]),
-            (Leased { turns: 0 }, [true, false, false, false]),
+            (MarkKind::leased(1), [true, false, true, false]),
+            (MarkKind::leased(0), [true, false, false, false]),
             (Exclude, [false, true, false, false]),
             (ExcludeOnce, [false, true, false, true]),
             (IncludeOnce, [false, false, true, true]),
@@ -311,6 +356,17 @@ mod tests {
             let said = [kind.pins(), kind.excludes(), kind.wants(), kind.once()];
             assert_eq!(said, [pins, excludes, wants, once], "{kind:?}");
             assert_eq!(mark(kind, Actor::User).after_turn(None, false), once.then_some(None), "{kind:?}");
+        }
+    }
+
+    /// Stores of all versions hold the number of turns; a lease that has ended is 0.
+    #[test]
+    fn leases_are_stored_as_numbers() {
+        for (turns, lease) in [(3, LeaseTurns::Left(NonZeroU32::new(3).unwrap())), (0, LeaseTurns::Ended)] {
+            let stored = format!(r#"{{"kind":"leased","turns":{turns}}}"#);
+            let kind: MarkKind = serde_json::from_str(&stored).unwrap();
+            assert_eq!(kind, MarkKind::Leased { turns: lease });
+            assert_eq!((serde_json::to_string(&kind).unwrap(), lease.to_string()), (stored, turns.to_string()));
         }
     }
 }

@@ -292,27 +292,53 @@ pub struct Budget {
     pub prompt: u32,
     /// The cap that a person or the policy set, where one did.
     pub cap: Option<u32>,
+    /// The most that the server takes as input, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_limit: Option<u32>,
 }
 
 impl Budget {
-    /// Works out the room (DEFINITIONS: safety = max(256, 3 % of the window); reserved = asked limit, else
+    /// Works out the room (safety = max(256, 3 % of the window); reserved = asked limit, else
     /// min(4,096, a quarter of the window)). On windows too small for that, safety shrinks to an eighth of the room.
     #[must_use]
     pub fn work_out(window: u32, input_limit: Option<u32>, asked_output: Option<u32>, cap: Option<u32>) -> Self {
         let reserved = asked_output.unwrap_or_else(|| (window / 4).min(4_096)).min(window);
-        let room = input_limit.unwrap_or(u32::MAX).min(window - reserved);
+        let room = room(window, reserved, input_limit);
         let capped = cap.unwrap_or(u32::MAX).min(room);
         let safety = (window / 100 * 3).max(256).min(capped / 8);
-        Self { context_window: window, reserved_output: reserved, safety, prompt: capped - safety, cap }
+        Self { context_window: window, reserved_output: reserved, safety, prompt: capped - safety, cap, input_limit }
     }
 
-    /// The smallest cap that leaves a prompt budget of `needed` tokens (see [`Budget::work_out`]).
+    /// The largest cap that changes anything: beyond it the model has no room.
     #[must_use]
-    pub fn cap_for(&self, needed: u32) -> u32 {
+    pub fn most(&self) -> u32 {
+        room(self.context_window, self.reserved_output, self.input_limit)
+    }
+
+    /// The smallest cap that leaves a prompt budget of `needed` tokens (see [`Budget::work_out`]); none where the model has
+    /// not that much room.
+    #[must_use]
+    pub fn cap_for(&self, needed: u32) -> Option<u32> {
         let margin = (self.context_window / 100 * 3).max(256);
         let shrunk = u64::from(needed) * 8 / 7 + 1;
-        needed.saturating_add(margin).min(u32::try_from(shrunk).unwrap_or(u32::MAX))
+        let cap = needed.saturating_add(margin).min(u32::try_from(shrunk).unwrap_or(u32::MAX));
+        Some(cap).filter(|cap| *cap <= self.most())
     }
+
+    /// The action that makes more room, and what it does: a larger budget where there can be one, else another model.
+    #[must_use]
+    pub fn remedy(&self) -> (&'static str, &'static str) {
+        if self.prompt + self.safety < self.most() {
+            ("budget-up", "raises the budget")
+        } else {
+            ("models", "chooses another model, for one with a larger context window")
+        }
+    }
+}
+
+/// What a model takes as input beside the answer.
+fn room(window: u32, reserved: u32, input_limit: Option<u32>) -> u32 {
+    input_limit.unwrap_or(u32::MAX).min(window.saturating_sub(reserved))
 }
 
 /// A solved plan. Its rows are in the order of the request, then suggestions, then what is out (newest first).
@@ -387,13 +413,11 @@ impl ContextPlan {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Suggested))
     }
 
-    /// Items beyond the turn itself (pins, cards, quote), and their tokens: what the line under a message shows.
+    /// Items attached to the message (see [`Section::is_attached`]), and their tokens: what the line under it shows.
     #[must_use]
     pub fn attached(&self) -> (u32, u32) {
-        let extra = |row: &&Row| {
-            !matches!(row.section(), Some(Section::Recent | Section::UserMessage | Section::System) | None)
-        };
-        self.included().filter(extra).fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
+        let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached));
+        attached.fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
     }
 }
 
@@ -421,9 +445,16 @@ mod tests {
         fn a_cap_leaves_what_is_needed(window in 2_000_u32..300_000, share in 1_u32..=100) {
             let whole = Budget::work_out(window, None, None, None);
             let needed = whole.prompt / 100 * share;
-            let capped = Budget::work_out(window, None, None, Some(whole.cap_for(needed)));
-            prop_assert!(capped.prompt >= needed, "{} of {needed}", capped.prompt);
+            let Some(cap) = whole.cap_for(needed) else {
+                prop_assert!(needed + 1 >= whole.prompt, "{needed} of {}", whole.prompt);
+                return Ok(());
+            };
+            let capped = Budget::work_out(window, None, None, Some(cap));
+            prop_assert!(cap <= whole.most() && capped.prompt >= needed, "{} of {needed}", capped.prompt);
             prop_assert!(capped.prompt <= needed + 1, "and hardly more: {} of {needed}", capped.prompt);
+            prop_assert_eq!(whole.cap_for(whole.prompt + 2), None);
+            prop_assert_eq!((whole.remedy().0, capped.cap.map(|_| capped.remedy().0 == "budget-up")),
+                ("models", Some(cap < whole.most())));
         }
     }
 }

@@ -59,6 +59,24 @@ impl Section {
         }
     }
 
+    /// Whether its rows are attached to the message that is asked: marked, looked up or summed up for it. The turns are not,
+    /// nor are the texts that go with every call.
+    #[must_use]
+    pub fn is_attached(self) -> bool {
+        match self {
+            Self::StickyPins
+            | Self::SessionSummary
+            | Self::LaneSummary
+            | Self::Orientation
+            | Self::Retrieved
+            | Self::LeasedPins
+            | Self::QuotedReply => true,
+            Self::System | Self::Personality | Self::Guidelines | Self::State | Self::Recent | Self::UserMessage => {
+                false
+            }
+        }
+    }
+
     /// Its title for people.
     #[must_use]
     pub fn title(self) -> &'static str {

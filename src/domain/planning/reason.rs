@@ -204,28 +204,11 @@ pub enum Reason {
     EditedAway,
 }
 
+#[warn(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
 impl Reason {
-    /// The sentence about what a project says of itself.
-    fn of_project(&self) -> String {
-        match self {
-            Self::ProjectRules { folder, changed, left } => {
-                format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
-            }
-            Self::OwnRules { changed, left } => {
-                format!("Your own rules for all projects.{}", of_file(*changed, *left))
-            }
-            Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
-            Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
-            Self::Module { by, stands } => {
-                format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
-            }
-            Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
-            _ => String::new(),
-        }
-    }
-
     /// The sentence.
     #[must_use]
+    #[allow(clippy::too_many_lines, reason = "one arm for each reason")]
     pub fn sentence(&self) -> String {
         match self {
             Self::Instructions => "Instructions that go with every call.".into(),
@@ -283,29 +266,28 @@ impl Reason {
             Self::EditedAway => "You edited the exact request by hand: it did not go as it stood.".into(),
             Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
             Self::LevelsOver { percent } => levels_over(*percent),
-            _ => self.about_code(),
-        }
-    }
-
-    /// The sentences about code.
-    fn about_code(&self) -> String {
-        match self {
             Self::Oriented => {
                 "The folders and files of this trusted folder's code, so that the model knows its way.".into()
             }
-            Self::Touchpoint { rank, because } if because.is_empty() => {
-                format!("Code that fits this message: number {rank} of what was found.")
-            }
-            Self::Touchpoint { rank, because } => {
-                format!("Code that fits this message: number {rank}, for {because}.")
-            }
+            Self::Touchpoint { rank, because } => touchpoint(*rank, because),
             Self::CodeSearched { among } => {
                 format!("Heads what was found among {} symbols of this trusted folder.", grouped(u64::from(*among)))
             }
             Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),
             Self::StaleFile => "Its file was changed since: it is no longer there under that name.".into(),
             Self::CodeReading => "The folder's code is being read; it is looked through once that is done.".into(),
-            _ => self.of_project(),
+            Self::ProjectRules { folder, changed, left } => {
+                format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
+            }
+            Self::OwnRules { changed, left } => {
+                format!("Your own rules for all projects.{}", of_file(*changed, *left))
+            }
+            Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
+            Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
+            Self::Module { by, stands } => {
+                format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
+            }
+            Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
         }
     }
 
@@ -383,6 +365,13 @@ fn of_file(changed: bool, left: u64) -> String {
     }
 }
 
+fn touchpoint(rank: u32, because: &str) -> String {
+    match because {
+        "" => format!("Code that fits this message: number {rank} of what was found."),
+        because => format!("Code that fits this message: number {rank}, for {because}."),
+    }
+}
+
 fn of_code(because: SkipWhy) -> &'static str {
     match because {
         SkipWhy::NotWanted => "this call goes without, as you said",
@@ -429,7 +418,7 @@ impl Remedy {
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; no turn has to leave for it".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens (est) too many, so the budget must grow too"),
+            (tokens, 0) => format!("; {tokens} tokens (est) more than the budget holds"),
             (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens est)"),
             (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens est)"),
         };

@@ -93,7 +93,7 @@ pub enum Choose {
     Levels,
 }
 
-/// Lanes (S001-2, 34 to 38).
+/// Lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lanes {
@@ -113,7 +113,7 @@ impl Default for Lanes {
     }
 }
 
-/// The weights of relevance (S002-24 to 28).
+/// The weights of relevance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relevance {
@@ -168,7 +168,7 @@ impl Default for Relevance {
     }
 }
 
-/// The size of the window that follows the conversation (S002-52 to 61).
+/// The size of the window that follows the conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
@@ -224,7 +224,7 @@ impl Default for Adaptive {
     }
 }
 
-/// Multipliers of the window's size by task (S002-56).
+/// Multipliers of the window's size by task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tasks {
@@ -266,7 +266,7 @@ impl Default for Tasks {
     }
 }
 
-/// Levels with budgets (S004-5 to 18, 42, 43).
+/// Levels with budgets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Levels {

@@ -5,7 +5,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// Below this ratio (times 1,000) a summary is too detailed to be worth it (S004-53).
+/// Below this ratio (times 1,000) a summary is too detailed to be worth it.
 pub const LOW_RATIO: u32 = 2_000;
 
 /// What a capsule sums up.
@@ -16,17 +16,11 @@ pub enum CapsuleKind {
     Lane,
     /// The older turns of the whole path.
     Session,
-    /// Some turns in the middle.
-    Turns,
-    /// One level of memory.
-    Level,
-    /// A part of a program.
-    Module,
 }
 
 impl CapsuleKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Lane, Self::Session, Self::Turns, Self::Level, Self::Module];
+    pub const ALL: [Self; 2] = [Self::Lane, Self::Session];
 
     /// The word for it.
     #[must_use]
@@ -34,9 +28,6 @@ impl CapsuleKind {
         match self {
             Self::Lane => "lane",
             Self::Session => "session",
-            Self::Turns => "turns",
-            Self::Level => "level",
-            Self::Module => "module",
         }
     }
 
@@ -46,12 +37,12 @@ impl CapsuleKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The memory level of the table `summaries` (S004-39): 2 is session, 3 is working.
+    /// The memory level of the table `summaries`: 2 is session, 3 is working.
     #[must_use]
     pub fn level(self) -> u8 {
         match self {
-            Self::Session | Self::Module => 2,
-            Self::Lane | Self::Turns | Self::Level => 3,
+            Self::Session => 2,
+            Self::Lane => 3,
         }
     }
 }
@@ -233,7 +224,7 @@ pub struct Newer {
     pub ms: i64,
 }
 
-/// How much may come after a summary before it lags (DEFINITIONS "Capsule"; S001-34…36).
+/// How much may come after a summary before it lags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lag {
     /// More messages than this.

@@ -288,7 +288,7 @@ pub struct LevelUse {
     pub budget: Option<u32>,
 }
 
-/// What `stats` tells (S004-45…47).
+/// What `stats` tells.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Tokens of the next call's context.
@@ -309,7 +309,7 @@ pub struct Stats {
     pub retrieved: Vec<String>,
 }
 
-/// What the next call takes of each memory level (DEFINITIONS C9): permanent is instructions and sticky pins, session is
+/// What the next call takes of each memory level: permanent is instructions and sticky pins, session is
 /// state, summaries and leases, working is the turns, volatile is tool results and what was retrieved.
 #[must_use]
 pub fn levels(plan: &ContextPlan) -> Vec<LevelUse> {

@@ -17,8 +17,13 @@ use std::sync::Arc;
 pub enum Act {
     /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
     Set {
-        /// The mark. A lease of 0 turns means the policy's default length.
+        /// The mark.
         kind: MarkKind,
+        /// On and off with the same key.
+        toggle: bool,
+    },
+    /// Lease it for as many turns as the policy says.
+    Lease {
         /// On and off with the same key.
         toggle: bool,
     },

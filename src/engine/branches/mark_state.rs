@@ -2,18 +2,18 @@
 //! Not for: deciding steps (`context::activation`) or when they are taken (`reflect`).
 
 use crate::context::activation::Move;
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::transition::{Standing, Subject, Transition};
 use crate::engine::turns::reflect::{Moved, Scene};
 use crate::store::types::Write;
 
 /// The mark that a step leaves.
 pub(crate) fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Mark>) -> Option<Mark> {
-    let turns = scene.rules.policy.lease_turns.max(1);
+    let lease = MarkKind::leased(scene.rules.policy.lease_turns.max(1));
     let (kind, renewals) = match to {
         Move::Ephemeral => (MarkKind::Ephemeral, 0),
-        Move::Lease => (MarkKind::Leased { turns }, 0),
-        Move::Renew => (MarkKind::Leased { turns }, before.map_or(0, |mark| mark.renewals) + 1),
+        Move::Lease => (lease, 0),
+        Move::Renew => (lease, before.map_or(0, |mark| mark.renewals) + 1),
         Move::End | Move::Suggest => return None,
     };
     Some(Mark {
@@ -33,7 +33,7 @@ pub(crate) fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Ma
 /// Where a mark puts its item; a lease that has run out puts it nowhere.
 pub(crate) fn standing(mark: Option<&Mark>) -> Standing {
     match mark.map(|mark| mark.kind) {
-        None | Some(MarkKind::Leased { turns: 0 }) => Standing::None,
+        None | Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => Standing::None,
         Some(kind) => Standing::of(kind),
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
@@ -115,24 +115,22 @@ impl Core {
         act: Act,
     ) -> Result<Option<Mark>, Failure> {
         let (kind, toggle) = match act {
-            Act::Set { kind: MarkKind::Leased { turns: 0 }, toggle } => {
-                (MarkKind::Leased { turns: self.rules(branch)?.policy.lease_turns }, toggle)
-            }
+            Act::Lease { toggle } => (MarkKind::leased(self.rules(branch)?.policy.lease_turns), toggle),
             Act::Set { kind, toggle } => (kind, toggle),
             Act::Clear | Act::Reply => return Ok(None),
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
-        let spent = |mark: &Mark| mark.kind == MarkKind::Leased { turns: 0 };
+        let ended = |mark: &Mark| mark.kind == MarkKind::Leased { turns: LeaseTurns::Ended };
         let ours = self.project.knows(&target);
         if ours && !before.is_some_and(&same) {
             crate::engine::tools::workspace_rules::markable(kind)?;
         }
-        let named = ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
-        let noted = matches!(target, Atom::Section { .. }) && !named;
+        let named = || ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
+        let noted = matches!(target, Atom::Section { .. }) && (note.is_some() || !named());
         if noted && kind.excludes() {
             return Ok(None);
         }
-        if toggle && before.is_some_and(|mark| same(mark) && !spent(mark)) {
+        if toggle && before.is_some_and(|mark| same(mark) && !ended(mark)) {
             return Ok(None);
         }
         Ok(Some(Mark {
@@ -145,7 +143,7 @@ impl Core {
             counted: None,
             renewals: 0,
             origin: before.and_then(|mark| mark.origin.clone()),
-            code: self.code_ref(branch, &target),
+            code: (!noted).then(|| self.code_ref(branch, &target)).flatten(),
         }))
     }
 
@@ -203,15 +201,14 @@ impl Core {
                 let ((first, _), (_, last)) = ends.ok_or_else(|| Failure::user("A range goes from turn to turn."))?;
                 Ok((Atom::Range { first, last }, None))
             }
-            Item::Named { text, message } => {
-                let slot = crate::engine::sessions::lookup::node(session, branch, text)?;
-                let atom = if *message {
-                    Atom::Message { node: session.tree.head(slot).key }
-                } else {
-                    turn_at(session, branch, slot)
-                };
-                Ok((atom, None))
-            }
+            Item::Named { text, message } => match crate::engine::sessions::lookup::node(session, branch, text) {
+                Ok(slot) if *message => Ok((Atom::Message { node: session.tree.head(slot).key }, None)),
+                Ok(slot) => Ok((turn_at(session, branch, slot), None)),
+                Err(failure) => match self.item_by_row_id(branch, text)? {
+                    Some(atom) => self.target(branch, &Item::Atom(atom)),
+                    None => Err(failure),
+                },
+            },
         }
     }
 

@@ -1,10 +1,12 @@
-//! Undo and redo: carries the inverse of an operation's changes out, where the present still is what the operation left.
+//! Undo and redo: carries out the inverse of an operation's changes where the present still is what the operation left,
+//! and passes over what calls have used up.
 //! Not for: making operations (`marks`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::mark::{Actor, Mark};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Actor, Atom, Mark};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event};
@@ -13,28 +15,76 @@ use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
-    /// Undoes the newest operation of the session that is not undone.
+    /// Undoes the newest operation of the session that is not undone and that no call has used up.
     pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.session()?.card.id)?;
-        let back = |op: &Operation| op.changes.iter().rev().map(inverse).collect::<Vec<Change>>();
-        let spent = |op: &Operation| by_program(op) && back(op).iter().any(|c| self.must_still_be(c, true).is_err());
-        let Some(op) = ops.into_iter().rev().find(|op| !op.undone && !op.changes.is_empty() && !spent(op)) else {
-            return Ok(Answer::Done("There is nothing to undo.".into()));
-        };
-        let back = back(&op);
-        self.carry_out(&op, &back, true)?;
-        self.put_down_undone(&op.changes);
-        Ok(Answer::Done(format!("Undone: {}. U does it again.", op.what)))
+        let mut passed = Vec::new();
+        for op in ops.into_iter().rev().filter(|op| !op.undone && !op.changes.is_empty()) {
+            let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
+            if by_program(&op) && back.iter().any(|change| self.must_still_be(change, true).is_err()) {
+                continue;
+            }
+            let Remaining { changes, used_up } = self.remaining(back);
+            if changes.is_empty() {
+                passed.push(op.what);
+                continue;
+            }
+            self.carry_out(&op, &changes, true)?;
+            self.put_down_undone(&op.changes);
+            let used_up = if used_up { " A call had used up the mark; what stood there before is back." } else { "" };
+            let said = format!("Undone: {}. U does it again.{used_up}{}", op.what, passed_over(&passed));
+            return Ok(Answer::Done(said));
+        }
+        Ok(Answer::Done(format!("There is nothing to undo.{}", passed_over(&passed))))
     }
 
-    /// Does the oldest undone operation again.
+    /// Does the oldest undone operation again that no call has used up.
     pub(crate) fn redo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.session()?.card.id)?;
-        let Some(op) = ops.into_iter().find(|op| op.undone && !op.changes.is_empty()) else {
-            return Ok(Answer::Done("There is nothing to do again.".into()));
-        };
-        self.carry_out(&op, &op.changes, false)?;
-        Ok(Answer::Done(format!("Done again: {}.", op.what)))
+        let mut passed = Vec::new();
+        for op in ops.into_iter().filter(|op| op.undone && !op.changes.is_empty()) {
+            let Remaining { changes, .. } = self.remaining(op.changes.clone());
+            if changes.is_empty() {
+                passed.push(op.what);
+                continue;
+            }
+            self.carry_out(&op, &changes, false)?;
+            return Ok(Answer::Done(format!("Done again: {}.{}", op.what, passed_over(&passed))));
+        }
+        Ok(Answer::Done(format!("There is nothing to do again.{}", passed_over(&passed))))
+    }
+
+    /// What remains of changes to be carried out. A mark for one call that a call has used up is gone already: where it had
+    /// replaced another mark, that one is put back; otherwise nothing remains to be done.
+    fn remaining(&self, changes: Vec<Change>) -> Remaining {
+        let mut remaining = Remaining::default();
+        for change in changes {
+            let is_used_up = self.is_used_up(&change);
+            match change {
+                Change::Mark { branch, target, after, .. } if is_used_up => {
+                    remaining.used_up = true;
+                    let before = self.mark_on(branch, &target).map(Box::new);
+                    let lasting = after.filter(|mark| !mark.kind.once());
+                    let put = |mark| Change::Mark { branch, target, before, after: Some(mark) };
+                    remaining.changes.extend(lasting.map(put));
+                }
+                change => remaining.changes.push(change),
+            }
+        }
+        remaining
+    }
+
+    /// Whether a change goes out from a person's mark for one call that a call has used up: nothing stands there any more, or
+    /// a mark that the program made since.
+    fn is_used_up(&self, change: &Change) -> bool {
+        let Change::Mark { branch, target, before: Some(before), .. } = change else { return false };
+        let of_person = before.kind.once() && before.by != Actor::Engine;
+        of_person && self.mark_on(*branch, target).is_none_or(|mark| mark.by == Actor::Engine)
+    }
+
+    /// The mark that stands on an atom of a branch.
+    fn mark_on(&self, branch: BranchId, target: &Atom) -> Option<Mark> {
+        self.branch(branch).ok()?.marks.into_iter().find(|mark| mark.target == *target)
     }
 
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
@@ -91,8 +141,8 @@ impl Core {
     fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
-                let now = self.branch(*branch)?.marks.into_iter().find(|mark| mark.target == *target);
-                same_kind(now.as_ref(), before.as_deref())
+                self.branch(*branch)?;
+                same_kind(self.mark_on(*branch, target).as_ref(), before.as_deref())
             }
             Change::Head { branch, before, .. } => {
                 !self.live.contains_key(branch) && self.branch(*branch)?.head == *before
@@ -128,9 +178,7 @@ impl Core {
     fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
         match change {
             Change::Mark { branch, target, after, .. } => {
-                let there = self.branch(*branch).ok();
-                let there = there.and_then(|b| b.marks.into_iter().find(|mark| mark.target == *target));
-                let expect = there.as_ref().map(|mark| mark.revision);
+                let expect = self.mark_on(*branch, target).map(|mark| mark.revision);
                 vec![Write::PutMark { branch: *branch, target: *target, expect, mark: newer(after.as_deref(), expect) }]
             }
             Change::Head { branch, before, after } => {
@@ -203,7 +251,7 @@ impl Core {
         self.show_branch(id);
     }
 
-    fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut crate::domain::conversation::branch::Branch)) {
+    fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut Branch)) {
         if let Ok(session) = self.session_mut(id)
             && let Some(branch) = session.branch_mut(id)
         {
@@ -234,7 +282,7 @@ impl Core {
         if session.current != id || !branch.archived {
             return;
         }
-        let open = |wanted: &crate::domain::conversation::branch::Branch| !wanted.archived;
+        let open = |wanted: &Branch| !wanted.archived;
         let parent = branch.parent.and_then(|p| session.branches.iter().find(|b| b.id == p && open(b)));
         let next = parent.or_else(|| session.branches.iter().find(|b| open(b))).map(|b| b.id);
         if let Some(next) = next {
@@ -257,6 +305,14 @@ impl Core {
         let card = session.card.clone();
         self.say(Event::Card(card));
     }
+}
+
+/// What can still be carried out of an operation.
+#[derive(Default)]
+struct Remaining {
+    changes: Vec<Change>,
+    /// A call has used up a mark of it.
+    used_up: bool,
 }
 
 type Moved = (BranchId, String, Option<Anchor>);
@@ -300,6 +356,18 @@ fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
+}
+
+/// What undo and redo say of the operations that they passed over: the first few by name.
+fn passed_over(what: &[String]) -> String {
+    const NAMED: usize = 3;
+    let named = what.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match what.len() {
+        0 => String::new(),
+        1 => format!(" Passed over what a call has used up: {named}."),
+        n if n <= NAMED => format!(" Passed over what calls have used up: {named}."),
+        n => format!(" Passed over what calls have used up: {named}; and {} more.", n - NAMED),
+    }
 }
 
 fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {

@@ -3,6 +3,7 @@
 
 use super::code_workspace::Held;
 use crate::code::find::choose::scope;
+use crate::code::find::names;
 use crate::domain::base::ids::BranchId;
 use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::Branch;
@@ -12,7 +13,7 @@ use crate::domain::planning::plan::RowKind;
 use crate::domain::tool::trace::RunTools;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
-use crate::engine::plans::sources::code_rows::map_atom;
+use crate::engine::plans::sources::code_rows::atom_of;
 use crate::engine::tools::code::WithCode;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -52,8 +53,7 @@ impl Core {
 
     /// The names of symbols one use away from those that were named, in a trusted folder whose code is known.
     pub(crate) fn uses_away(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
-        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
-        if !rules.is_ok_and(|rules| rules.code.is_some()) {
+        if !self.branch(branch).is_ok_and(|branch| self.looks_at_code(&branch)) {
             return BTreeSet::new();
         }
         let away = |held: &Held| {
@@ -95,16 +95,40 @@ impl Core {
 
     /// Whether an item of a branch is code: the map or a symbol.
     pub(crate) fn is_code(&self, branch: &Branch, atom: &Atom) -> bool {
-        *atom == map_atom() || self.code_ref(branch, atom).is_some()
+        *atom == Atom::code_map() || self.code_ref(branch, atom).is_some()
     }
 
-    /// The symbol that an item of a branch is: by its row in the plan drawn last, or by its mark.
+    /// The symbol that an item of a branch is: by its row in the plan drawn last, by its mark, or by the index of the workspace.
     pub(crate) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Box<CodeRef>> {
+        let Atom::Section { text } = atom else { return None };
         let row = || {
             let rows = &self.drawn.get(&branch.id)?.solved.plan.rows;
             rows.iter().find(|row| row.kind == RowKind::Code && row.atom == *atom)?.source.code.clone()
         };
         let mark = || branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
-        row().or_else(mark)
+        let indexed = || {
+            let find = |held: &Held| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
+            self.looks_at_code(branch).then(|| self.coder.book().look(find)).flatten().flatten()
+        };
+        row().or_else(mark).or_else(indexed)
+    }
+
+    /// The items of the workspace's code whose atoms fit: the map and symbols. A single command waits until the workspace is
+    /// read.
+    pub(crate) fn code_items(&self, branch: &Branch, fits: &dyn Fn(&Atom) -> bool) -> Vec<Atom> {
+        if !self.looks_at_code(branch) {
+            return Vec::new();
+        }
+        self.keep_back(Some(branch.id));
+        let book = self.coder.book();
+        book.freshen();
+        let symbols = |held: &Held| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();
+        let symbols: Vec<Atom> = book.look(symbols).unwrap_or_default();
+        symbols.into_iter().chain(Some(Atom::code_map()).filter(fits)).collect()
+    }
+
+    /// Whether code of the workspace may go into calls of a branch.
+    fn looks_at_code(&self, branch: &Branch) -> bool {
+        self.rules(branch).is_ok_and(|rules| rules.code.is_some())
     }
 }

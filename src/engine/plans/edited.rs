@@ -145,7 +145,7 @@ fn over(weighed: Weighed) -> Failure {
     let what = format!("The edited request needs {tokens} tokens (est), and the budget is {room}: {more} too many.");
     Failure::new(FailureKind::Blocked, what)
         .kept("Nothing was sent; the text is kept.")
-        .todo("Shorten it, or raise the budget.")
+        .todo("Shorten it, raise the budget, or choose a model with a larger context window.")
 }
 
 fn errand(mut hand: ByHand, planner: Planner, inbox: Sender<Inbox>) -> Errand {

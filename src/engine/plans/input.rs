@@ -10,7 +10,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Atom, MarkKind, marks_digest};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind, marks_digest};
 use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
@@ -304,14 +304,14 @@ impl<'a> Work<'a> {
                     let text = render_forms::block("Note pinned by the user", note);
                     self.block(Section::StickyPins, RowKind::Note, text, &title, Reason::Sticky)
                 }
-                MarkKind::Leased { turns } if turns > 0 => {
+                MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
                     let text = render_forms::fenced("Note kept for some turns", note);
                     self.block(
                         Section::LeasedPins,
                         RowKind::Card,
                         text,
                         &title,
-                        Reason::Leased { left: turns, engine: false },
+                        Reason::Leased { left: turns.get(), engine: false },
                     )
                 }
                 MarkKind::IncludeOnce => {

@@ -211,7 +211,7 @@ impl Core {
 /// Half of the present room, and all that the model's window leaves, as caps; none that changes little.
 fn budgets(budget: &Budget) -> Vec<u32> {
     let round = |tokens: u32| (tokens / 500 * 500).max(500);
-    let whole = budget.context_window.saturating_sub(budget.reserved_output);
+    let whole = budget.most();
     let now = budget.cap.unwrap_or(whole).min(whole);
     let mut caps = vec![round(now / 2)];
     if u64::from(now) * 11 < u64::from(whole) * 10 {
@@ -264,5 +264,6 @@ mod tests {
         assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), None)), [3_000]);
         assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), Some(4_000))), [2_000, 6_000]);
         assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), Some(500))), [6_000]);
+        assert_eq!(budgets(&Budget::work_out(8_000, Some(3_000), Some(2_000), Some(1_000))), [500, 3_000]);
     }
 }

@@ -5,8 +5,12 @@ use super::session::Session;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::{Branch, SessionCard};
-use crate::domain::conversation::tree::Slot;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::memory::Memory;
+use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::core::Core;
+use crate::engine::plans::labels::atom_of;
+use std::collections::BTreeSet;
 
 /// Shorter prefixes are refused: they would soon be ambiguous.
 const SHORTEST: usize = 4;
@@ -46,6 +50,35 @@ pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slo
 }
 
 impl Core {
+    /// The item that a text names by the id of its row, or the beginning of it, as `plan --json` prints it: what is marked, a
+    /// row of the plan drawn last, a memory, a turn, or code of the workspace.
+    pub(crate) fn item_by_row_id(&self, branch: &Branch, text: &str) -> Result<Option<Atom>, Failure> {
+        let wanted = text.trim().to_lowercase();
+        if wanted.len() < SHORTEST {
+            return Ok(None);
+        }
+        let fits = |atom: &Atom| atom.key().to_string().starts_with(&wanted);
+        let session = self.session_of(branch.id)?;
+        let drawn = self.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
+        let mut known: BTreeSet<Atom> = branch.marks.iter().map(|mark| mark.target).collect();
+        known.extend(drawn.map(|row| row.atom));
+        known.extend(self.store.memories(Some(session.card.id))?.iter().map(Memory::atom));
+        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        known.extend(tree::turns(&session.tree, &path).into_iter().map(|turn| {
+            let heads = path[turn.nodes].iter().map(|slot| session.tree.head(*slot).clone());
+            atom_of(u32::from(turn.asked), &heads.collect::<Vec<_>>())
+        }));
+        let mut found: Vec<Atom> = known.into_iter().filter(fits).collect();
+        if found.is_empty() {
+            found = self.code_items(branch, &fits);
+        }
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(*one)),
+            more => Err(Failure::user(format!("{text:?} names {} items.", more.len())).todo("Type more of the id.")),
+        }
+    }
+
     /// The session that was named; the last used when none was.
     pub(crate) fn named_session(&self, named: Option<&str>) -> Result<Option<SessionId>, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else {

@@ -213,7 +213,7 @@ impl Core {
     }
 
     /// A task is over: what was said until now is summed up for the whole session, as a draft, where summaries are made by
-    /// themselves (S004-59). Says what happens, or how to have it done.
+    /// themselves. Says what happens, or how to have it done.
     pub(crate) fn sum_up_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
         let by_itself = self.branch(id).and_then(|branch| self.rules(&branch));
@@ -356,7 +356,7 @@ impl Look {
         Ok(found.and_then(|(upto, cause)| Some((last(upto)?, cause))))
     }
 
-    /// By messages, tokens or hours (S001-34 to 38). Tokens are counted only where messages alone do not decide.
+    /// By messages, tokens or hours. Tokens are counted only where messages alone do not decide.
     fn lane_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let spec = &self.policy.lanes;
         let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);
@@ -382,7 +382,7 @@ impl Look {
         }))
     }
 
-    /// By what all levels hold (S004-11, 12, 20, 58).
+    /// By what all levels hold.
     fn levels_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let counted = self.tokens()?;
         let turns: Vec<Unsummed> =

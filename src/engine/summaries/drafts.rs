@@ -71,9 +71,6 @@ impl Core {
         by: By,
         cause: Option<String>,
     ) -> Result<(), Failure> {
-        if !matches!(kind, CapsuleKind::Lane | CapsuleKind::Session) {
-            return Err(Failure::user("Only a lane's or the session's older turns are summed up."));
-        }
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;
         let by = if rules.profile.backend == Backend::Offline { By::Extractive } else { by };

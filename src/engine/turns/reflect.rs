@@ -12,7 +12,7 @@ use crate::domain::call::retrieval_set::ClusterId;
 use crate::domain::conversation::activation::{Touch, Touches};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, End, NodeHead, Role};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::transition::{Standing, Subject};
@@ -377,7 +377,7 @@ fn held(scene: &Scene<'_>, turn: usize, after: &BTreeMap<Atom, Moved>) -> Held {
     for mark in scene.branch.marks.iter().filter(|mark| scene.turn_of_atom(&mark.target) == Some(turn)) {
         let now = after.get(&mark.target).map_or(Some(mark), |moved| moved.after.as_ref());
         match (mark.by, now.map(|mark| mark.kind)) {
-            (Actor::Engine, Some(MarkKind::Leased { turns })) if turns > 0 => {
+            (Actor::Engine, Some(MarkKind::Leased { turns: LeaseTurns::Left(_) })) => {
                 held = Held::Leased { renewals: mark.renewals };
             }
             (Actor::Engine, _) => {}
@@ -398,7 +398,7 @@ fn persons_leases(scene: &Scene<'_>, after: &BTreeMap<Atom, Moved>) -> u32 {
     let theirs = scene.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
     let left = theirs.filter(|mark| {
         let now = after.get(&mark.target).map_or(Some(*mark), |moved| moved.after.as_ref());
-        now.is_some_and(|mark| matches!(mark.kind, MarkKind::Leased { turns } if turns > 0))
+        now.is_some_and(|mark| matches!(mark.kind, MarkKind::Leased { turns: LeaseTurns::Left(_) }))
     });
     let size = |mark: &Mark| match (&mark.note, scene.turn_of_atom(&mark.target)) {
         (Some(note), _) => u32::try_from(note.len() / 4).unwrap_or(u32::MAX),

@@ -1,4 +1,4 @@
-//! Capsules come back as they were, the views speak the seeds' names, and removal takes their texts.
+//! Capsules come back as they were, the views have the old column names, and removal takes their texts.
 
 use super::{Place, Scene, number, on_writer, scene, sound};
 use crate::domain::base::hash::Hash;

@@ -142,7 +142,7 @@ fn a_known_key_is_passed_over_and_its_children_find_it() {
 fn mark(text: &str, revision: u64) -> Mark {
     Mark {
         target: Atom::Section { text: Hash::of(text.as_bytes()) },
-        kind: MarkKind::Leased { turns: 3 },
+        kind: MarkKind::leased(3),
         by: Actor::User,
         note: Some(text.into()),
         inherited_from: Some("main".into()),

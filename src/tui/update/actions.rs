@@ -97,7 +97,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
 
         // The selected message, item or branch.
         A::Pin => acts::mark(model, MarkKind::Sticky, out),
-        A::Lease => acts::mark(model, MarkKind::Leased { turns: 0 }, out),
+        A::Lease => acts::lease(model, out),
         A::Exclude => acts::mark(model, MarkKind::Exclude, out),
         A::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
         A::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),

@@ -340,7 +340,8 @@ pub(super) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
 fn ways_out(blocked: &Blocked) -> Vec<(char, String, Act)> {
     let way = |choice: &Choice| match choice {
         Choice::LargerBudget { at_least } => {
-            ('b', choice.sentence(), Act::Budget(at_least.div_ceil(500).saturating_mul(500)))
+            let round = at_least.div_ceil(500).saturating_mul(500);
+            ('b', choice.sentence(), Act::Budget(round.min(blocked.budget.most())))
         }
         Choice::OtherModel => ('m', choice.sentence(), Act::Models),
         Choice::Unpin { atoms, .. } => ('u', choice.sentence(), Act::Unpin(atoms.clone())),

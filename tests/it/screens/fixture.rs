@@ -279,6 +279,7 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
             safety: 1_000,
             prompt: 8_000,
             cap: Some(9_000),
+            input_limit: None,
         },
         est_total: 5_213,
         framing: 60,

@@ -144,7 +144,7 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     assert_eq!(items.len(), 2, "of what was taken, what is out");
     stage.press("P");
     let all: Vec<Item> = overlay(&stage).taken().into_iter().map(Item::Atom).collect();
-    assert_eq!(marks(&stage), Some((all, Act::Set { kind: MarkKind::Leased { turns: 0 }, toggle: false })));
+    assert_eq!(marks(&stage), Some((all, Act::Lease { toggle: false })));
     stage.press("esc");
     assert!(overlay(&stage).taken.is_empty(), "Esc lets go first");
     stage.press("j space V V");

@@ -7,7 +7,7 @@ use pleach::context::render_forms::{self, Standing};
 use pleach::domain::base::hash::{Fields, Hash};
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{Certainty, CountTokens, Encoding, approximate};
-use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, marks_digest};
+use pleach::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind, marks_digest};
 use pleach::domain::conversation::message::{Content, Part, Role};
 use pleach::domain::conversation::state;
 use pleach::domain::planning::facts::TurnFacts;
@@ -266,10 +266,11 @@ impl Talk {
         }
     }
 
-    /// The budget as a plan wants it: all of it is room.
+    /// The budget as a plan wants it: a cap below the window, of which nothing is kept free.
     pub(crate) fn room(&self) -> Budget {
         let prompt = self.budget;
-        Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None }
+        let window = prompt.max(8_000);
+        Budget { context_window: window, reserved_output: 0, safety: 0, prompt, cap: Some(prompt), input_limit: None }
     }
 }
 
@@ -521,8 +522,8 @@ impl Gatherer<'_> {
         for (on, kind) in &talk.marks {
             let (section, reason) = match kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns } if *turns > 0 => {
-                    (Section::LeasedPins, Reason::Leased { left: *turns, engine: false })
+                MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
+                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine: false })
                 }
                 MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
                 MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,

@@ -4,7 +4,7 @@
 //!
 //! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_rows::{self, atom_of, heading_atom, map_atom, map_text, milli, near_row, nothing, place, scores};
+use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::retrieval;
 use super::sent_lines;
 use crate::code::find::cards::{Limits, Taken, fill_beside};
@@ -20,7 +20,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings::{CodeLimits, Orienting};
 use crate::domain::code::symbols::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::input::{Block, Near};
 use crate::domain::planning::mode::{Mode, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
@@ -107,7 +107,7 @@ fn parts(gatherer: &Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<V
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
         format!("{} ({}): {}", card.path, stale.words(card.files.len()), gist(&card))
     };
-    Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(code_rows::ANCHORS).map(line).collect())
+    Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
 }
 
 /// What a summary says in a line: its first words, but for a line of mere figures before them.
@@ -196,9 +196,9 @@ impl Put<'_> {
     fn map(&mut self, map: Option<&Scaffold>, parts: &[String]) {
         let name = self.book.name();
         let title = format!("map of {name}");
-        let mark = self.mark(map_atom()).map(|mark| mark.kind);
+        let mark = self.mark(Atom::code_map()).map(|mark| mark.kind);
         let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| Near {
-            atom: map_atom(),
+            atom: Atom::code_map(),
             kind: RowKind::Code,
             title: title.clone(),
             tokens,
@@ -222,9 +222,9 @@ impl Put<'_> {
             let reason = Reason::UserExcluded { once };
             return self.near(row(reason, tokens, (action, "takes the exclusion back")));
         }
-        let block = self.block(Section::Orientation, text, &title, Reason::Oriented, map_atom());
+        let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         if self.blocks(vec![block], 1) == 0 {
-            self.near(row(Reason::Budget { free: 0 }, tokens, ("budget-up", "raises the budget")));
+            self.near(row(Reason::Budget { free: 0 }, tokens, self.snapshot.rules.budget.remedy()));
         }
     }
 
@@ -236,8 +236,10 @@ impl Put<'_> {
             let now = self.book.look(|held| now(held, code)).flatten();
             let (section, reason) = match mark.kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns: 0 } | MarkKind::Ephemeral => continue,
-                MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns, engine: false }),
+                MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => continue,
+                MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
+                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine: false })
+                }
                 MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
                 MarkKind::Exclude | MarkKind::ExcludeOnce => {
                     let once = mark.kind == MarkKind::ExcludeOnce;
@@ -262,7 +264,7 @@ impl Put<'_> {
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
             let since = if changed { "; its file was changed since it was marked" } else { "" };
             let label = format!("Code chosen by the user, as it is now: {}", place(&code));
-            let title = format!("{}{since}", code_rows::title(&code));
+            let title = format!("{}{since}", code.title());
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
@@ -375,7 +377,7 @@ impl Put<'_> {
             let tail = if nth + 1 == items.len() { format!("{mark}>>>\n\n") } else { String::new() };
             let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
             let (block, text) =
-                self.block(Section::Retrieved, format!("{text}{tail}"), &code_rows::title(code), reason, atom_of(code));
+                self.block(Section::Retrieved, format!("{text}{tail}"), &code.title(), reason, atom_of(code));
             let source = Source { code: Some(Box::new(code.clone())), ..Source::default() };
             blocks.push((Block { source, scores: scores(item.score, &item.score_parts), ..block }, text));
         }

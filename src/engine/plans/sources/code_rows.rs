@@ -4,7 +4,7 @@
 use crate::context::render_forms;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::symbols::{CodeRef, Kind, Scaffold};
+use crate::domain::code::symbols::{CodeRef, Scaffold};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::Near;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
@@ -13,11 +13,6 @@ use std::fmt::Write as _;
 
 /// What the map points at beside its folders, at most: summaries of parts, then central symbols.
 pub(crate) const ANCHORS: usize = 8;
-
-/// The row of the map.
-pub(crate) fn map_atom() -> Atom {
-    Atom::Section { text: Hash::of(b"map of the code") }
-}
 
 /// The row over the touchpoints.
 pub(crate) fn heading_atom() -> Atom {
@@ -66,22 +61,11 @@ pub(crate) fn place(code: &CodeRef) -> String {
     format!("{}, lines {first} to {last}", code.path)
 }
 
-/// `retry_request  src/net/retry.rs:1-4`
-pub(crate) fn title(code: &CodeRef) -> String {
-    let (first, last) = code.lines;
-    let name = if code.kind == Kind::File { "file" } else { own_name(&code.qualified) };
-    format!("{name}  {}:{first}-{last}", code.path)
-}
-
-fn own_name(qualified: &str) -> &str {
-    qualified.rsplit([':', '.']).next().unwrap_or(qualified)
-}
-
 pub(crate) fn near_row(code: CodeRef, tokens: u32, reason: Reason, remedy: (String, String), scores: Scores) -> Near {
     Near {
         atom: atom_of(&code),
         kind: RowKind::Code,
-        title: title(&code),
+        title: code.title(),
         tokens,
         reason,
         remedy,
@@ -131,7 +115,7 @@ pub(crate) fn milli(score: f32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::code::symbols::Anchor;
+    use crate::domain::code::symbols::{Anchor, Kind};
 
     #[test]
     fn the_map_points_at_parts_first_and_at_eight_things_at_most() {

@@ -12,7 +12,7 @@ use crate::context::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::domain::planning::input::{Block, Near, PlanInput};
 use crate::domain::planning::mode::SearchWish;
@@ -179,8 +179,10 @@ pub(crate) fn add(
 fn by_hand(memory: &Memory, kind: MarkKind) -> Option<Choice<'_>> {
     let (section, reason) = match kind {
         MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-        MarkKind::Leased { turns: 0 } | MarkKind::Ephemeral => return None,
-        MarkKind::Leased { turns } => (Section::LeasedPins, Reason::Leased { left: turns, engine: false }),
+        MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => return None,
+        MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
+            (Section::LeasedPins, Reason::Leased { left: turns.get(), engine: false })
+        }
         MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
         MarkKind::Exclude => (Section::Retrieved, Reason::UserExcluded { once: false }),
         MarkKind::ExcludeOnce => (Section::Retrieved, Reason::UserExcluded { once: true }),

@@ -149,7 +149,7 @@ pub(crate) fn choose<'t>(
     let mut found = Summaries::default();
     for id in &branch.capsules {
         let Some(kind) = ground.session.capsule(*id).map(|held| held.capsule.kind) else { continue };
-        if kind != CapsuleKind::Lane && !(kind == CapsuleKind::Session && mode == Mode::Heavy) {
+        if kind == CapsuleKind::Session && mode != Mode::Heavy {
             continue;
         }
         let (going, passed) = ground.usable(*id, mode);

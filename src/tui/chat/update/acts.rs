@@ -20,6 +20,11 @@ pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
     act(model, Act::Set { kind, toggle: true }, kind.excludes(), out);
 }
 
+/// Leases what is selected, or takes the lease off.
+pub(crate) fn lease(model: &mut Model, out: &mut Vec<Cmd>) {
+    act(model, Act::Lease { toggle: true }, false, out);
+}
+
 /// Looks through older messages for the next call anyway, not at all, or as the mode says.
 pub(crate) fn search(model: &mut Model) {
     model.composer.search = model.composer.search.next();
@@ -41,11 +46,10 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
         let tool = overlay.selected_tool().cloned();
         return switch(model, branch, tool, &act, out);
     }
+    let all_have = |kind| matches!(model.layers.last(), Some(Layer::Overlay(overlay)) if overlay.all_have(kind));
     let (items, act) = match (crate::tui::screens::request::update::taken(model), act) {
-        (Some(items), Act::Set { kind, .. }) => {
-            let all = matches!(model.layers.last(), Some(Layer::Overlay(overlay)) if overlay.all_have(kind));
-            (items, Act::Set { kind, toggle: all })
-        }
+        (Some(items), Act::Set { kind, .. }) => (items, Act::Set { kind, toggle: all_have(kind) }),
+        (Some(items), Act::Lease { .. }) => (items, Act::Lease { toggle: all_have(MarkKind::leased(1)) }),
         _ => (selected_item(model, message).into_iter().collect(), act),
     };
     if items.is_empty() {

@@ -75,7 +75,7 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let Some(now) = known else { return };
     let wished = if up { now / 4 * 5 + 250 } else { now / 5 * 4 };
     let next = (wished.saturating_add(250) / 500 * 500).max(500);
-    let ceiling = budget.map(|b| b.context_window.saturating_sub(b.reserved_output));
+    let ceiling = budget.map(|budget| budget.most());
     let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
     overrides.budget = Some(next);
     set_overrides(model, overrides, out);

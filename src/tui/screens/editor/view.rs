@@ -11,7 +11,6 @@
 //! Not for: typing (`layers`).
 
 use super::model::{Beside, Tried, Workshop};
-use crate::domain::base::lines::{self, Line as Compared};
 use crate::domain::base::time;
 use crate::domain::planning::what_if::Figures;
 use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
@@ -24,9 +23,12 @@ use crate::tui::theme::Ink;
 use crate::tui::view::{Look, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
 /// Lines without change that are shown around a change.
 const AROUND: usize = 3;
+/// Lines that are compared one by one, at most; of longer texts all lines are shown as replaced.
+const COMPARED: usize = 2_000;
 
 /// Draws it; returns the rows of the text and how many there is room for.
 pub(crate) fn draw(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usize, usize) {
@@ -270,7 +272,9 @@ fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing) -> String {
     parts.extend(shown.at.map(|at| format!("{} {}", time::date(at, offset), time::clock(at, offset))));
     parts.push(match shop.other() {
         Some(other) => {
-            let (gone, new) = lines::count(&lines::compare(&other.text, &shown.text));
+            let lines = laid_over(&other.text, &shown.text);
+            let count = |wanted| lines.iter().filter(|(tag, _)| *tag == wanted).count();
+            let (gone, new) = (count(ChangeTag::Delete), count(ChangeTag::Insert));
             format!("beside {}: {gone} gone, {new} new", other.what)
         }
         None if shop.beside == Beside::Nothing => "its text".to_owned(),
@@ -291,18 +295,31 @@ fn body(shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
     }
 }
 
+/// The lines of two texts laid over each other.
+fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let (old_len, new_len) = (old.len(), new.len());
+    let steps = if old_len.max(new_len) > COMPARED && old != new {
+        vec![DiffOp::Replace { old_index: 0, old_len, new_index: 0, new_len }]
+    } else {
+        capture_diff_slices(Algorithm::Myers, &old, &new)
+    };
+    let changes = steps.iter().flat_map(|step| step.iter_changes(&old[..], &new[..]));
+    changes.map(|change| (change.tag(), change.value())).collect()
+}
+
 /// Changed lines with some around them; what lies between is counted.
 fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
-    let all = lines::compare(&other.text, &shown.text);
+    let all = laid_over(&other.text, &shown.text);
     let changes: Vec<usize> =
-        all.iter().enumerate().filter(|(_, line)| !matches!(line, Compared::Same(_))).map(|(at, _)| at).collect();
+        all.iter().enumerate().filter(|(_, (tag, _))| *tag != ChangeTag::Equal).map(|(at, _)| at).collect();
     if changes.is_empty() {
         return Flow::plain("It says the same.", width, Ink::Dim);
     }
     let mut rows = Vec::new();
     let mut skipped = 0;
     let mut next = 0;
-    for (at, line) in all.iter().enumerate() {
+    for (at, (tag, text)) in all.iter().enumerate() {
         while next < changes.len() && changes[next] + AROUND < at {
             next += 1;
         }
@@ -312,10 +329,10 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
             continue;
         }
         between(&mut rows, &mut skipped, width);
-        let (sign, ink, text) = match line {
-            Compared::Same(text) => (' ', Ink::Dim, *text),
-            Compared::Gone(text) => ('-', Ink::Excluded, *text),
-            Compared::New(text) => ('+', Ink::Good, *text),
+        let (sign, ink) = match tag {
+            ChangeTag::Equal => (' ', Ink::Dim),
+            ChangeTag::Delete => ('-', Ink::Excluded),
+            ChangeTag::Insert => ('+', Ink::Good),
         };
         rows.extend(Flow::exact(&format!("{sign} {text}"), width, ink));
     }
