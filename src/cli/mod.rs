@@ -21,12 +21,15 @@ use crate::domain::conversation::record::{Incoming, Transcript};
 use crate::engine::api::{Answer, Door, Events, Request, SessionRequest, SessionView};
 use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
+use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
+use conversation::{aside, ask, files, messages, race, sessions};
 use output::{Io, Outlet, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use stop::Stop;
+use system::{backups, mcp, program, project, traces, trust};
 
 /// The formats of import and export, handed in so that this room need not know theirs.
 #[derive(Clone, Copy)]
@@ -175,74 +178,62 @@ impl Run<'_, '_> {
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
             None => self.without_command(args.plain),
-            Some(Command::Ask { text, request: None, wait }) => conversation::ask::ask(self, text, *wait),
-            Some(Command::Ask { text, request: Some(file), wait }) => {
-                conversation::ask::exactly(self, file, text, *wait)
-            }
-            Some(Command::Edit { message, text, wait }) => conversation::ask::edit(self, message, text, *wait),
-            Some(Command::Regenerate { message, wait }) => {
-                conversation::ask::regenerate(self, message.as_deref(), *wait)
-            }
+            Some(Command::Ask { text, request: None, wait }) => ask::ask(self, text, *wait),
+            Some(Command::Ask { text, request: Some(file), wait }) => ask::exactly(self, file, text, *wait),
+            Some(Command::Edit { message, text, wait }) => ask::edit(self, message, text, *wait),
+            Some(Command::Regenerate { message, wait }) => ask::regenerate(self, message.as_deref(), *wait),
             Some(Command::Retrieve { query, batch, code: true, dir, .. }) => {
-                context::code::find(self, query, batch.as_deref(), dir.as_deref())
+                code::find(self, query, batch.as_deref(), dir.as_deref())
             }
             Some(Command::Retrieve { query, batch, anyway, .. }) => {
-                context::retrieve::retrieve(self, query, batch.as_deref(), *anyway)
+                retrieve::retrieve(self, query, batch.as_deref(), *anyway)
             }
-            Some(Command::Index { dir, map }) => {
-                (if *map { context::code::map } else { context::code::index })(self, dir.as_deref())
-            }
+            Some(Command::Index { dir, map }) => (if *map { code::map } else { code::index })(self, dir.as_deref()),
             Some(Command::Plan { text, edit, regenerate, what_if: true, arm, .. }) => {
-                context::what_if::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
+                what_if::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
             }
             Some(Command::Plan { text, request, edit, regenerate, .. }) => {
-                context::plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
+                plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }
-            Some(Command::Plans(command)) => context::plan::plans(self, command),
-            Some(Command::Replay(wish)) if wish.dry_run => context::plan::replay(self, &wish.run, wish.request),
-            Some(Command::Replay(wish)) => conversation::race::replay(self, &wish.run, wish.without.as_deref()),
-            Some(Command::Race { text, arm, limits }) => conversation::race::race(self, text, arm, (*limits).into()),
-            Some(Command::Aside { text, keep }) => conversation::aside::aside(self, text, *keep),
-            Some(Command::Build { text }) => context::plan::build(self, text),
-            Some(Command::Context(command)) => context::plan::context(self, command),
-            Some(Command::Message(command)) => conversation::messages::message(self, command),
-            Some(Command::Memory(command)) => context::memory::memory(self, command),
-            Some(Command::Add { role, text }) => conversation::messages::add(self, *role, text),
+            Some(Command::Plans(command)) => plan::plans(self, command),
+            Some(Command::Replay(wish)) if wish.dry_run => plan::replay(self, &wish.run, wish.request),
+            Some(Command::Replay(wish)) => race::replay(self, &wish.run, wish.without.as_deref()),
+            Some(Command::Race { text, arm, limits }) => race::race(self, text, arm, (*limits).into()),
+            Some(Command::Aside { text, keep }) => aside::aside(self, text, *keep),
+            Some(Command::Build { text }) => plan::build(self, text),
+            Some(Command::Context(command)) => plan::context(self, command),
+            Some(Command::Message(command)) => messages::message(self, command),
+            Some(Command::Memory(command)) => memory::memory(self, command),
+            Some(Command::Add { role, text }) => messages::add(self, *role, text),
             Some(
                 command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),
             ) => self.mark(command),
-            Some(Command::Pins { history }) => context::pins::pins(self, *history),
-            Some(Command::Task(command)) => context::pins::task(self, command),
-            Some(Command::Mcp { command }) => system::mcp::mcp(self, command.as_ref()),
-            Some(command @ (Command::Trust { .. } | Command::Rules { .. })) => system::trust::command(self, command),
-            Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => {
-                system::project::command(self, command)
-            }
-            Some(Command::Compress(wish)) => context::summaries::compress(self, wish),
-            Some(Command::Capsules(command)) => context::summaries::capsules(self, command),
-            Some(Command::Stats { whole_session }) => context::stats::stats(self, *whole_session),
-            Some(Command::Traces(wish)) => system::traces::traces(self, wish),
-            Some(Command::Undo) => {
-                conversation::messages::again(self, Request::Session(SessionRequest::Undo), "Undone.")
-            }
-            Some(Command::Redo) => {
-                conversation::messages::again(self, Request::Session(SessionRequest::Redo), "Done again.")
-            }
-            Some(Command::Mode { to }) => conversation::sessions::mode(self, *to),
-            Some(Command::Focus { names }) => conversation::sessions::focus(self, names),
-            Some(Command::Lane { name }) => conversation::sessions::lane(self, name.as_deref()),
-            Some(Command::State(command)) => conversation::sessions::state(self, command),
-            Some(Command::Branch(command)) => conversation::sessions::branch(self, command),
-            Some(Command::Session(command)) => conversation::sessions::session(self, command),
-            Some(Command::Import { file }) => conversation::files::import(self, file),
+            Some(Command::Pins { history }) => pins::pins(self, *history),
+            Some(Command::Task(command)) => pins::task(self, command),
+            Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
+            Some(command @ (Command::Trust { .. } | Command::Rules { .. })) => trust::command(self, command),
+            Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
+            Some(Command::Compress(wish)) => summaries::compress(self, wish),
+            Some(Command::Capsules(command)) => summaries::capsules(self, command),
+            Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
+            Some(Command::Traces(wish)) => traces::traces(self, wish),
+            Some(Command::Undo) => messages::again(self, Request::Session(SessionRequest::Undo), "Undone."),
+            Some(Command::Redo) => messages::again(self, Request::Session(SessionRequest::Redo), "Done again."),
+            Some(Command::Mode { to }) => sessions::mode(self, *to),
+            Some(Command::Focus { names }) => sessions::focus(self, names),
+            Some(Command::Lane { name }) => sessions::lane(self, name.as_deref()),
+            Some(Command::State(command)) => sessions::state(self, command),
+            Some(Command::Branch(command)) => sessions::branch(self, command),
+            Some(Command::Session(command)) => sessions::session(self, command),
+            Some(Command::Import { file }) => files::import(self, file),
             Some(Command::Export { format, all, mask, output }) => {
-                conversation::files::export(self, *format, *all, *mask, output.as_deref())
+                files::export(self, *format, *all, *mask, output.as_deref())
             }
-            Some(Command::Models) => system::program::models(self),
-            Some(Command::Doctor { forget, .. }) => system::program::doctor(self, *forget),
-            Some(Command::Backups { rewrite, delete, yes }) => system::backups::backups(self, *rewrite, *delete, *yes),
+            Some(Command::Models) => program::models(self),
+            Some(Command::Doctor { forget, .. }) => program::doctor(self, *forget),
+            Some(Command::Backups { rewrite, delete, yes }) => backups::backups(self, *rewrite, *delete, *yes),
             Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
-                system::program::local(args, &Ok(self.config.clone()), &mut self.io)
+                program::local(args, &Ok(self.config.clone()), &mut self.io)
             }
         }
     }

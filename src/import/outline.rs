@@ -144,12 +144,13 @@ mod tests {
                 let found = outline.finish();
                 let (list, _) = found.list.unwrap();
                 assert_eq!(list, place, "{text}");
-                assert!(text[place as usize..].trim_start().starts_with(first), "{text}");
+                assert!(text[usize::try_from(place).unwrap()..].trim_start().starts_with(first), "{text}");
                 assert_eq!(found.closed, closed);
                 let around: serde_json::Value = serde_json::from_slice(&found.around).unwrap();
                 let rest = around.get("messages").or_else(|| around.get("mapping")).unwrap();
                 assert!(
-                    rest.as_array().is_some_and(Vec::is_empty) || rest.as_object().is_some_and(|map| map.is_empty())
+                    rest.as_array().is_some_and(Vec::is_empty)
+                        || rest.as_object().is_some_and(serde_json::Map::is_empty)
                 );
                 assert!(around.get("id").or_else(|| around.get("title")).is_some());
             }

@@ -268,7 +268,7 @@ fn what_cannot_be_undone_is_asked_about() {
     let deletes = |stage: &Stage| sent(stage, |r| matches!(r, Request::Session(SessionRequest::Delete { .. })));
     stage.press("f3");
     stage.reply(
-        |r| matches!(r, Request::Session(SessionRequest::List) | Request::Session(SessionRequest::Search { .. })),
+        |r| matches!(r, Request::Session(SessionRequest::List | SessionRequest::Search { .. })),
         Answer::Sessions(vec![fixture::card("auth-bug")]),
     );
     stage.press("alt-d");

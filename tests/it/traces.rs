@@ -150,6 +150,7 @@ fn a_long_output_is_kept_and_read_in_parts_and_goes_with_its_turn() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one journey")]
 fn a_failure_is_linked_to_its_fix_and_a_call_is_run_again_beside_the_conversation() {
     let mut scene = scene(vec![rule("run", Some("cat *"))]);
     if !confines(&scene) {

@@ -58,11 +58,9 @@ impl Core {
     pub(crate) fn after_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
         let plans = matches!(
             request,
-            Request::Plan(PlanRequest::Replan { .. })
+            Request::Plan(PlanRequest::Replan { .. } | PlanRequest::WhatIf { .. } | PlanRequest::Exact { .. })
                 | Request::Turn(TurnRequest::Ask { .. })
-                | Request::Plan(PlanRequest::WhatIf { .. })
                 | Request::Call(CallRequest::Race { .. })
-                | Request::Plan(PlanRequest::Exact { .. })
         );
         let listed = matches!(request, Request::Tool(ToolRequest::Servers(..)));
         if !plans && !listed {

@@ -13,7 +13,10 @@ use crate::tui::model::panes::Shape;
 use crate::tui::model::{Action, Chord, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
+use crate::tui::screens::compare::model::CompareView;
+use crate::tui::screens::editor::model::Workshop;
 use crate::tui::screens::picker::model::Picker;
+use crate::tui::screens::raw_request::model::Raw;
 
 /// Runs an action, whether by its key, the palette or a command.
 #[deny(clippy::wildcard_enum_match_arm)]
@@ -53,7 +56,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
 
         // Moving about, leaving.
         A::Up | A::Down | A::Top | A::Bottom | A::ScrollUp | A::ScrollDown => {
-            picker::update::travel(model, action, out)
+            picker::update::travel(model, action, out);
         }
         A::DetailDown => open::scroll_detail(model, 1),
         A::DetailUp => open::scroll_detail(model, -1),
@@ -155,7 +158,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::EditRequest => raw_request::update::edit(model, false, out),
         A::EditJson => raw_request::update::edit(model, true, out),
         A::SendEdited => raw_request::update::send_edited(model, out),
-        A::FoldAll => raw_request::update::with(model, |raw| raw.fold_all()),
+        A::FoldAll => raw_request::update::with(model, Raw::fold_all),
         A::NextHit => raw_request::update::with(model, |raw| raw.next_hit(false)),
         A::PrevHit => raw_request::update::with(model, |raw| raw.next_hit(true)),
 
@@ -174,8 +177,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Discard => race::update::discard(model, out),
         A::KeepAside => screens::aside::update::keep(model, out),
         A::Compare => compare::update::selected(model, out),
-        A::TakeTurn => compare::update::with(model, |view| view.take()),
-        A::TakeRange => compare::update::with(model, |view| view.take_range()),
+        A::TakeTurn => compare::update::with(model, CompareView::take),
+        A::TakeRange => compare::update::with(model, CompareView::take_range),
         A::PickOver => compare::update::pick(model, out),
         A::BringBack => compare::update::bring_back(model, out),
 
@@ -200,7 +203,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::TryPolicy => editor::update::try_out(model, out),
         A::OlderVersion => editor::update::with(model, |shop| shop.age(1)),
         A::NewerVersion => editor::update::with(model, |shop| shop.age(-1)),
-        A::TurnView => editor::update::with(model, |shop| shop.turn_view()),
+        A::TurnView => editor::update::with(model, Workshop::turn_view),
 
         // Tools.
         A::Traces => traces::update::open(model),

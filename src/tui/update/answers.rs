@@ -12,13 +12,13 @@ use crate::domain::conversation::message::Node;
 use crate::engine::api::{Answer, Finding, ProgramRequest, Request, SessionView, Ticket, Told};
 use crate::tui::chat::model::composer::Draft;
 use crate::tui::chat::model::plan::Shown;
-use crate::tui::chat::update::{ask, completing, composing, queueing};
+use crate::tui::chat::update::{ask, completing, composing, copying, folder, queueing};
 use crate::tui::model::layer::{Found, Layer};
 use crate::tui::model::session::Session;
 use crate::tui::model::status::{WAITING, Weight};
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::screens;
+use crate::tui::screens::{self, calls, editor, picker, raw_request, tools, traces};
 use std::sync::Arc;
 
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
@@ -26,14 +26,14 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     if what_for == Pending::Ahead {
         return screens::request::update::ahead(model, ticket.0, result);
     }
-    let Some((what_for, result)) = screens::calls::update::answer(model, ticket.0, what_for, result) else { return };
-    let Some((what_for, result)) = screens::editor::update::answer(model, ticket.0, what_for, result, out) else {
+    let Some((what_for, result)) = calls::update::answer(model, ticket.0, what_for, result) else { return };
+    let Some((what_for, result)) = editor::update::answer(model, ticket.0, what_for, result, out) else {
         return;
     };
-    let Some((what_for, result)) = screens::tools::update::answer(model, ticket.0, what_for, result, out) else {
+    let Some((what_for, result)) = tools::update::answer(model, ticket.0, what_for, result, out) else {
         return;
     };
-    let Some((what_for, result)) = screens::raw_request::update::answer(model, what_for, result) else { return };
+    let Some((what_for, result)) = raw_request::update::answer(model, what_for, result) else { return };
     match (what_for, result) {
         (Pending::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
@@ -57,16 +57,12 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
             }
         }
         (Pending::Sessions | Pending::Models | Pending::Memories, Err(failure)) => {
-            screens::picker::update::failed(model, ticket.0);
+            picker::update::failed(model, ticket.0);
             trouble(model, &failure);
         }
         (Pending::Find, Err(failure)) => screens::search::update::came(model, ticket.0, Err(failure)),
-        (Pending::Aside, result) => crate::tui::screens::aside::update::asked(model, ticket.0, result, out),
-        (Pending::OpenAt(_) | Pending::Back(_), Err(failure)) => {
-            // A sentence is not seen under a full screen.
-            model.layers.clear();
-            trouble(model, &failure);
-        }
+        (Pending::Aside, result) => screens::aside::update::asked(model, ticket.0, result, out),
+        (Pending::OpenAt(_) | Pending::Back(_), Err(failure)) => unopened(model, &failure),
         (Pending::Reload(asked), Ok(Answer::Done(said))) => {
             if asked || !said.is_empty() {
                 let said = if said.is_empty() { "Read again; nothing of it changed." } else { said.as_str() };
@@ -86,14 +82,18 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     }
 }
 
+/// A session that could not be opened: a sentence is not seen under a full screen.
+fn unopened(model: &mut Model, failure: &Failure) {
+    model.layers.clear();
+    trouble(model, failure);
+}
+
 /// Answers that are no failures.
 fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
     match (what_for, answer) {
         (Pending::Typed(name), answer) => completing::known(model, name, answer, out),
         (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
-        (Pending::Trace(id, copy), Answer::Trace(whole)) => {
-            screens::traces::update::came(model, &id, *whole, copy, out)
-        }
+        (Pending::Trace(id, copy), Answer::Trace(whole)) => traces::update::came(model, &id, *whole, copy, out),
         (Pending::Complete(_), Answer::Symbols(list)) => completing::symbols_came(model, ticket.0, list),
         (Pending::Find, Answer::Found(found)) => screens::search::update::came(model, ticket.0, Ok(*found)),
         (Pending::OpenAt(node), Answer::Opened(view)) => {
@@ -114,15 +114,11 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
         (Pending::Capsules, Answer::Capsules(cards)) => screens::summaries::update::listed(model, cards),
         (Pending::CapsuleAct, answer) => screens::summaries::update::acted(model, &answer, out),
         (Pending::Open, Answer::Opened(view)) => opened(model, &view, out),
-        (Pending::Sessions, Answer::Sessions(cards)) => screens::picker::update::sessions_came(model, ticket.0, &cards),
-        (Pending::Models, Answer::Models(by_profile)) => {
-            screens::picker::update::models_came(model, ticket.0, by_profile)
-        }
+        (Pending::Sessions, Answer::Sessions(cards)) => picker::update::sessions_came(model, ticket.0, &cards),
+        (Pending::Models, Answer::Models(by_profile)) => picker::update::models_came(model, ticket.0, by_profile),
         (Pending::Memories, Answer::Memories(all)) => screens::memories::update::came(model, ticket.0, &all),
-        (Pending::Rules, Answer::Rules(rules)) => crate::tui::screens::approval::update::listed(model, rules),
-        (Pending::FolderSettings, Answer::FolderSettings(card)) => {
-            crate::tui::chat::update::folder::came(model, card.as_deref())
-        }
+        (Pending::Rules, Answer::Rules(rules)) => screens::approval::update::listed(model, rules),
+        (Pending::FolderSettings, Answer::FolderSettings(card)) => folder::came(model, card.as_deref()),
         (Pending::MemoryAct, answer) => screens::memories::update::acted(model, &answer, out),
         (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
         (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),
@@ -141,11 +137,11 @@ fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, ou
         }
         (Pending::CopyMenu(id), Answer::Bodies(nodes)) => {
             if let Some(node) = nodes.into_iter().find(|node| node.head.id == id) {
-                crate::tui::chat::update::copying::show(model, &node);
+                copying::show(model, &node);
             }
         }
         (Pending::CopyTurn(order), Answer::Bodies(nodes)) => {
-            out.push(Cmd::Copy(crate::tui::chat::update::copying::joined(&order, &nodes)));
+            out.push(Cmd::Copy(copying::joined(&order, &nodes)));
         }
         (Pending::CopyAll, Answer::Text(text)) => out.push(Cmd::Copy(text)),
         (_, Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),

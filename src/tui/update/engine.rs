@@ -73,7 +73,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
             screens::summaries::update::making(model, branch, Making { turns, by, parts: (done, of), tokens });
         }
         Event::Moduling { branch, path, files, tokens, .. } => {
-            update_modules::goes_on(model, branch, &path, files, tokens)
+            update_modules::goes_on(model, branch, &path, files, tokens);
         }
         Event::Draft { branch, draft } => screens::summaries::update::came(model, branch, draft),
         Event::Embedding { made, total } => {

@@ -449,7 +449,7 @@ fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
         Purpose::Label(node) => crate::tui::chat::update::tags::put(model, node, api::TagAct::Label(text), out),
         Purpose::Remember => crate::tui::screens::memories::update::remember(model, &text, out),
         Purpose::EditMemory(id) => {
-            crate::tui::screens::memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out)
+            crate::tui::screens::memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out);
         }
         Purpose::Refuse(branch, index) => {
             crate::tui::screens::approval::update::give(

@@ -197,6 +197,7 @@ fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one journey")]
 fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     let mut stage = fixture::opened();
     stage.type_text("/capsule src/engine").press("enter");

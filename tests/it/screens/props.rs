@@ -95,7 +95,7 @@ fn event(stage: &mut Stage, n: u8, words: String) {
                     Request::Plan(PlanRequest::Replan { .. }) => {
                         Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story()))))
                     }
-                    Request::Plan(PlanRequest::RowText { .. }) | Request::Plan(PlanRequest::WireText { .. }) => {
+                    Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
                         Ok(Answer::Text(words.clone()))
                     }
                     Request::Condense { act: Condense::List, .. } => Ok(Answer::Capsules(super::drafts::shelf(&words))),

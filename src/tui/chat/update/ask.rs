@@ -278,24 +278,16 @@ fn other_words(model: &mut Model, name: &str, words: &str, branch: BranchId, out
         }
         ("title", None) => branches::title_prompt(model),
         ("fork", name) => {
-            send(
-                model,
-                Request::Branch(BranchRequest::Fork { branch, at: None, name, switch: true }),
-                Pending::Fork(None),
-                out,
-            );
+            let request = BranchRequest::Fork { branch, at: None, name, switch: true };
+            send(model, Request::Branch(request), Pending::Fork(None), out);
         }
         ("new", title) => {
             send(model, Request::Session(SessionRequest::New { title: title.unwrap_or_default() }), Pending::Open, out);
         }
         ("note", Some(text)) => {
             let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
-            send(
-                model,
-                Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Note(text)], act }),
-                Pending::Act,
-                out,
-            );
+            let request = BranchRequest::Mark { branch, items: vec![Item::Note(text)], act };
+            send(model, Request::Branch(request), Pending::Act, out);
             model.plan.touch(model.now);
         }
         ("note", None) => wrong(model, "/note wants the words to pin."),
