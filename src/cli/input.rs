@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Most bytes of one message; what is made of it takes about twelve times as much memory.
-pub(super) const MESSAGE: u64 = 4 << 20;
+pub(super) const MESSAGE: u64 = 12 << 20;
 
 /// Most bytes of a request's body, or of a batch of questions.
 pub(super) const BODY: u64 = 32 << 20;

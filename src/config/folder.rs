@@ -211,9 +211,11 @@ impl Config {
         record(&self.paths, &self.workspace)
     }
 
-    /// The folder of that file and its name, to be watched; the folder is made where it is missing.
+    /// The folder of that file and its name, to be watched where the workspace has settings of its own; the folder is made
+    /// where it is missing.
     #[must_use]
     pub fn watched_record(&self) -> Option<(PathBuf, String)> {
+        self.folder.as_ref()?;
         let record = self.folder_record();
         let (folder, name) = (record.parent()?, record.file_name()?);
         // Where it cannot be made, nothing can be said to the folder's settings either.

@@ -10,7 +10,7 @@ use serde_json::Value;
 const COVERED: &[(&str, &str, &[&str])] = &[
     (
         "D1 a tokenizer fails",
-        "src/llm/tokens.rs",
+        "src/llm/counting/tokens.rs",
         &["hostile_text_is_counted_nearly", "megabytes_of_anything_are_taken"],
     ),
     ("D2 a byte order mark", "src/llm/sse.rs", &["reads_what_servers_send", "any_bytes_any_split"]),
