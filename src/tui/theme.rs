@@ -29,6 +29,7 @@ inks! {
     Model "model" "The model's name over a message.",
     Tool "tool" "Tool calls.",
     Code "code" "Code blocks.",
+    CodeGround "code_ground" "The background of code blocks.",
     Keyword "keyword" "Keywords in code.",
     Literal "literal" "Strings in code.",
     Number "number" "Numbers and constants in code.",
@@ -88,6 +89,8 @@ pub struct Glyphs {
     pub pipe: &'static str,
     /// A horizontal rule.
     pub rule: &'static str,
+    /// Where a line down meets a rule above it, and one below it.
+    pub joins: (&'static str, &'static str),
     /// The line under a message.
     pub under: &'static str,
     /// A full cell of the meter.
@@ -136,6 +139,7 @@ const FANCY: Glyphs = Glyphs {
     corner: "└─",
     pipe: "│ ",
     rule: "─",
+    joins: ("┬", "┴"),
     under: "└",
     full: "▇",
     empty: "░",
@@ -170,6 +174,7 @@ const PLAIN: Glyphs = Glyphs {
     corner: "`-",
     pipe: "| ",
     rule: "-",
+    joins: ("+", "+"),
     under: "`-",
     full: "#",
     empty: ".",
@@ -273,6 +278,12 @@ impl Theme {
             style.bg = style.bg.map(nearest);
         }
         self
+    }
+
+    /// Whether colours tell things apart; without them signs must.
+    #[must_use]
+    pub fn has_colours(&self) -> bool {
+        self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
     }
 
     /// The style of an ink.

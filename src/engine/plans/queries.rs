@@ -380,7 +380,7 @@ fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile
     let mark = if profile.name == chosen { " (in use)" } else { "" };
     let subject = format!("profile {}{mark}", profile.name);
     if profile.backend != Backend::Openai {
-        let text = "built in; it is no language model: it quotes what is in its context".into();
+        let text = "built in: a placeholder that quotes its context".into();
         return Finding { subject, ok: Some(true), text, todo: String::new(), facts: Vec::new() };
     }
     if let Err(failure) = servers.ready(profile) {

@@ -11,8 +11,10 @@ pub type Arrangements = panes::Arrangements;
 /// Which panes there are.
 pub type Shape = panes::Shape;
 
-/// From this width on there are three columns.
+/// From this width on a sidebar stands beside the conversation.
 pub const COLUMNS: u16 = 100;
+/// From this width on there are two.
+pub const TWO_SIDEBARS: u16 = 160;
 /// A panel at a side is never narrower.
 pub const LEAST_SIDE: u16 = 16;
 /// Nor is the conversation, as far as a panel could help it.
@@ -26,23 +28,24 @@ pub fn small((columns, rows): (u16, u16)) -> bool {
     columns < 60 || rows < 16
 }
 
-/// The widths that panels have by themselves.
-fn by_itself(columns: u16) -> (u16, u16) {
+/// The widths of the sidebars at the left and the right, where a person chose none; the line beside the conversation is
+/// counted. Below 160 columns there is only the one at the right, and the conversation has at least 72 %.
+fn usual(columns: u16) -> (u16, u16) {
     match columns {
-        0..120 => (24, 28),
-        120..=160 => (29, 30),
-        _ => (columns / 6, columns / 6),
+        0..TWO_SIDEBARS => (0, columns * 7 / 25),
+        _ => ((columns / 7).clamp(24, 34), (columns / 5).clamp(34, 48)),
     }
 }
 
-/// The columns of the panels at the left and the right, in bounds: a panel may take a third, and leaves the conversation
-/// enough.
+/// The columns of the sidebars at the left and the right, in bounds: each leaves the conversation enough. None at the left
+/// where there is room for one only.
 #[must_use]
 pub fn sides(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
-    let (left, right) = by_itself(columns);
-    let most = (columns.saturating_sub(LEAST_MIDDLE) / 2).max(LEAST_SIDE);
+    let (left, right) = usual(columns);
+    let sidebars = if left == 0 { 1 } else { 2 };
+    let most = (columns.saturating_sub(LEAST_MIDDLE) / sidebars).max(LEAST_SIDE);
     let own = |given: u16, usual: u16| if given == 0 { usual } else { given.clamp(LEAST_SIDE, most) };
-    (own(arrangement.left, left), own(arrangement.right, right))
+    (if left == 0 { 0 } else { own(arrangement.left, left) }, own(arrangement.right, right))
 }
 
 impl Model {
@@ -83,12 +86,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_conversation_has_most_of_the_screen() {
+        for columns in 100..TWO_SIDEBARS {
+            let (left, right) = sides(&Arrangement::default(), columns);
+            assert!((columns - left - right) * 100 >= columns * 72, "{columns}: {left} {right}");
+        }
+        // An answer's line of 84 characters stands unbroken at 120 columns.
+        assert!(120 - sides(&Arrangement::default(), 120).1 >= 84 + 3);
+    }
+
+    #[test]
     fn widths_stay_in_bounds() {
         for columns in 100..400 {
             for given in [0, 1, 16, 30, 80, 9_999] {
                 let arrangement = Arrangement { left: given, right: given, ..Arrangement::default() };
                 let (left, right) = sides(&arrangement, columns);
-                assert!(left >= LEAST_SIDE && right >= LEAST_SIDE, "{columns} {given}");
+                assert!((left == 0) == (columns < TWO_SIDEBARS) && right >= LEAST_SIDE, "{columns} {given}");
+                assert!(left == 0 || left >= LEAST_SIDE, "{columns} {given}");
                 assert!(columns - left - right >= LEAST_MIDDLE, "{columns} {given}: {left} {right}");
             }
         }

@@ -19,6 +19,7 @@ const LEAST: usize = 8;
 pub struct Look {
     hint: Rc<str>,
     fold: usize,
+    prose: usize,
     rule: &'static str,
     pipe: &'static str,
     cross: &'static str,
@@ -33,7 +34,8 @@ impl Look {
         let pipe = glyphs.pipe.trim_end();
         let cross = if pipe == "|" { "+" } else { "┼" };
         let (folded, ellipsis) = (glyphs.folded, glyphs.ellipsis);
-        Self { hint: Rc::from(""), fold: 0, rule: glyphs.rule, pipe, cross, folded, ellipsis }
+        let prose = usize::MAX;
+        Self { hint: Rc::from(""), fold: 0, prose, rule: glyphs.rule, pipe, cross, folded, ellipsis }
     }
 
     /// The same, with blocks of code folded that have more lines, and words that say how to open them.
@@ -42,15 +44,19 @@ impl Look {
         Self { fold: lines, hint: Rc::from(hint), ..self }
     }
 
-    pub(super) fn ellipsis(&self) -> &'static str {
-        self.ellipsis
+    /// The same, with words in at most so many columns; code and tables take what there is.
+    #[must_use]
+    pub fn prose(self, columns: usize) -> Self {
+        Self { prose: columns, ..self }
     }
 }
 
 impl Default for Look {
     fn default() -> Self {
         let hint = Rc::from("");
-        Self { hint, fold: 0, rule: "─", pipe: "│", cross: "┼", folded: "▸", ellipsis: "…" }
+        Self {
+            hint, fold: 0, prose: usize::MAX, rule: "─", pipe: "│", cross: "┼", folded: "▸", ellipsis: "…"
+        }
     }
 }
 
@@ -72,7 +78,6 @@ struct Inside {
 struct Code {
     fence: Rc<Fence>,
     text: String,
-    fenced: bool,
 }
 
 /// Turns events into rows.
@@ -162,11 +167,11 @@ impl<'a> Blocks<'a> {
             Tag::CodeBlock(kind) => {
                 self.block(at);
                 let info = if let CodeBlockKind::Fenced(info) = &kind { Some(info.to_string()) } else { None };
-                if let Some(info) = &info {
-                    self.put(Line::of(Ink::Dim, &fit(&format!("```{info}"), self.left(), self.look.ellipsis)));
+                if let Some(row) = info.as_deref().and_then(|info| language_row(info, &self.look, self.left())) {
+                    self.put(row);
                 }
                 let fence = Rc::new(Fence::new(info.as_deref().unwrap_or_default()));
-                self.code = Some(Code { fence, text: String::new(), fenced: info.is_some() });
+                self.code = Some(Code { fence, text: String::new() });
             }
             Tag::Table(sides) => {
                 self.block(at);
@@ -322,7 +327,7 @@ impl<'a> Blocks<'a> {
             line.push_safe(inside.ink, mark);
         }
         line.pieces.extend(row.pieces);
-        line.code = row.code;
+        (line.code, line.shaded) = (row.code, row.shaded);
         self.rows.push(line);
     }
 
@@ -338,7 +343,7 @@ impl<'a> Blocks<'a> {
             self.rows.push(Line::of(Ink::Dim, &fit(marks.trim_end(), self.room, "")));
         }
         line.pieces.extend(row.pieces);
-        line.code = row.code;
+        (line.code, line.shaded) = (row.code, row.shaded);
         if !line.pieces.is_empty() || self.inside.is_empty() {
             self.rows.push(line);
         }
@@ -350,7 +355,8 @@ impl<'a> Blocks<'a> {
         }
         let mut words = std::mem::take(&mut self.words);
         words.find_addresses();
-        for row in words.lines(self.left(), self.leaf) {
+        let room = self.left().min(self.look.prose.saturating_sub(self.indent())).max(1);
+        for row in words.lines(room, self.leaf) {
             self.put(row);
         }
     }
@@ -364,12 +370,12 @@ impl<'a> Blocks<'a> {
     }
 
     fn code_ends(&mut self) {
-        let Some(Code { fence, text, fenced }) = self.code.take() else { return };
+        let Some(Code { fence, text }) = self.code.take() else { return };
         let safe = Safe::text(&text);
         let lines: Vec<&str> = safe.as_str().trim_end_matches('\n').split('\n').collect();
         let shown = if self.look.fold > 0 && lines.len() > self.look.fold { self.look.fold / 2 } else { lines.len() };
         for line in &lines[..shown] {
-            for row in code_rows(&fence, line, self.left()) {
+            for row in code_rows(&fence, line, &self.look, self.left()) {
                 self.put(row);
             }
         }
@@ -378,19 +384,26 @@ impl<'a> Blocks<'a> {
             let words = format!("{} {more} of code{}", self.look.folded, self.look.hint);
             self.put(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
         }
-        if fenced {
-            self.put(Line::of(Ink::Dim, &fit("```", self.left(), "")));
-        }
     }
 }
 
+/// Columns of the bar before a row of code, where there is room for it.
+const BAR: usize = 2;
+/// Columns by which the rest of a long line of code stands further in.
+const HANG: usize = 4;
+
 /// The rows of one whole line of code, sanitised.
-pub(super) fn code_rows(fence: &Rc<Fence>, line: &str, room: usize) -> Vec<Line> {
+pub(super) fn code_rows(fence: &Rc<Fence>, line: &str, look: &Look, room: usize) -> Vec<Line> {
     let place = fence.push(line);
+    let bar = bar(look, room);
+    let room = room - bar.width();
     let mut from = 0;
     let mut rows = Vec::new();
-    for row in wrap::rows(line, room, 0) {
-        let mut out = Line::new();
+    for (nth, row) in wrap::rows(line, room, HANG).into_iter().enumerate() {
+        let mut out = bar.clone();
+        if nth > 0 {
+            out.push_safe(Ink::Border, &" ".repeat(wrap::usable_indent(room, HANG)));
+        }
         out.push_safe(Ink::Code, &row);
         if let Some(at) = line[from..].find(row.as_str()) {
             out.code = place.map(|line| CodeAt { fence: fence.clone(), line, from: from + at });
@@ -399,6 +412,28 @@ pub(super) fn code_rows(fence: &Rc<Fence>, line: &str, room: usize) -> Vec<Line>
         rows.push(out);
     }
     rows
+}
+
+/// A row of code that is still being written, sanitised.
+pub(super) fn open_code_rows(line: &str, look: &Look, room: usize) -> Vec<Line> {
+    let unknown = Rc::new(Fence::new(""));
+    code_rows(&unknown, line, look, room)
+}
+
+/// The row that names a block's language; none where its fence names none.
+pub(super) fn language_row(info: &str, look: &Look, room: usize) -> Option<Line> {
+    let info = info.trim();
+    let bar = bar(look, room);
+    let words = fit(info, room - bar.width(), look.ellipsis);
+    (!info.is_empty()).then(|| bar.with(Ink::Dim, &words))
+}
+
+fn bar(look: &Look, room: usize) -> Line {
+    let mut bar = Line { shaded: true, ..Line::new() };
+    if room > LEAST + BAR {
+        bar.push_safe(Ink::Border, &format!("{} ", look.pipe));
+    }
+    bar
 }
 
 fn depth(level: HeadingLevel) -> usize {

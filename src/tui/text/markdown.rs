@@ -2,7 +2,7 @@
 //! Not for: the rows of one block (`blocks`), or colours of code (`code`).
 
 pub use super::blocks::Look;
-use super::blocks::{Blocks, blank_before, code_rows, options};
+use super::blocks::{Blocks, blank_before, code_rows, language_row, open_code_rows, options};
 use super::code::Fence;
 use super::{Line, wrap};
 use crate::domain::base::safe_text::Safe;
@@ -156,17 +156,14 @@ impl Grown {
             self.upto += end + 1;
             if fence.closes(line) {
                 self.fence = None;
-                rows.push(Line::of(Ink::Dim, &"`".repeat(3.min(self.room))));
                 break;
             }
-            rows.extend(code_rows(&fence.code, Safe::text(fence.inner(line)).as_str(), self.room));
+            rows.extend(code_rows(&fence.code, Safe::text(fence.inner(line)).as_str(), &self.look, self.room));
         }
         Rc::make_mut(&mut self.done).append(&mut rows);
         let rest = &text[self.upto..];
-        if self.fence.is_some() && !rest.is_empty() {
-            let closing = fence.closes(rest);
-            let ink = if closing { Ink::Dim } else { Ink::Code };
-            self.open = wrapped(Safe::text(fence.inner(rest)).as_str(), self.room, ink);
+        if self.fence.is_some() && !rest.is_empty() && !fence.closes(rest) {
+            self.open = open_code_rows(Safe::text(fence.inner(rest)).as_str(), &self.look, self.room);
         }
     }
 
@@ -196,8 +193,7 @@ impl Grown {
             && let Some(fence) = OpenFence::read(first, &info)
             && !rest.split('\n').any(|line| fence.closes(line))
         {
-            let head = super::fit(&format!("```{info}"), self.room, self.look.ellipsis());
-            self.close(vec![Line::of(Ink::Dim, &head)], text, from);
+            self.close(language_row(&info, &self.look, self.room).into_iter().collect(), text, from);
             self.fence = Some(fence);
             self.upto = from + first.len() + 1;
             return;
@@ -314,10 +310,11 @@ mod tests {
         let text = "# Head\n- one two three four\n```rust\nfn  x() {}\n```\nafter";
         let rows = Flow::all(text, 12, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
-        assert_eq!(plain, ["# Head", "- one two", "  three four", "```rust", "fn  x() {}", "```", "after"]);
+        assert_eq!(plain, ["# Head", "- one two", "  three four", "│ rust", "│ fn  x() {}", "after"]);
         assert_eq!(rows[0].pieces[1].ink, Ink::Heading);
-        assert_eq!(rows[4].pieces[0].ink, Ink::Code);
-        assert_eq!(rows[6].pieces[0].ink, Ink::Text);
+        assert_eq!(rows[4].pieces[1].ink, Ink::Code);
+        assert!(rows[3].shaded && rows[4].shaded && !rows[5].shaded);
+        assert_eq!(rows[5].pieces[0].ink, Ink::Text);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Line {
     pub pieces: Vec<Piece>,
     /// The code that it shows, where that can have colours.
     pub code: Option<code::CodeAt>,
+    /// It is a row of a block of code, which has a background of its own.
+    pub shaded: bool,
 }
 
 impl Line {
@@ -130,6 +132,17 @@ pub fn number(n: u64) -> String {
     crate::domain::call::tokens::grouped(n)
 }
 
+/// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
+#[must_use]
+pub fn short(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..9_950 => format!("{}.{}k", (n + 50) / 1_000, (n + 50) % 1_000 / 100),
+        9_950..999_500 => format!("{}k", (n + 500) / 1_000),
+        _ => format!("{}.{:02}M", (n + 5_000) / 1_000_000, (n + 5_000) % 1_000_000 / 10_000),
+    }
+}
+
 /// Thousandths with two digits behind the point: `16.30`.
 #[must_use]
 pub fn thousandths(n: i32) -> String {
@@ -174,6 +187,14 @@ mod tests {
     fn numbers_for_people() {
         assert_eq!(number(1_204), "1,204");
         assert_eq!(number(12), "12");
+        for (n, words) in
+            [(340, "340"), (999, "999"), (1_000, "1.0k"), (5_213, "5.2k"), (9_949, "9.9k"), (9_950, "10k")]
+        {
+            assert_eq!(short(n), words);
+        }
+        for (n, words) in [(27_691, "28k"), (999_499, "999k"), (999_500, "1.00M"), (1_047_576, "1.05M")] {
+            assert_eq!(short(n), words);
+        }
         assert_eq!(money(1_100), "$0.0011");
         assert_eq!(money(1_204_000), "$1.20");
         assert_eq!(money(3), "<$0.0001");

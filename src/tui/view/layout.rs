@@ -2,7 +2,7 @@
 //! Not for: what is in them.
 
 use super::{Look, paint};
-use crate::tui::chat::view::composer;
+use crate::tui::chat::view::{branches, composer};
 use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
 use crate::tui::model::{Focus, Model};
@@ -15,15 +15,19 @@ use ratatui::layout::Rect;
 const LINE: u16 = 104;
 
 /// The panes that are there.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Areas {
-    pub(super) tabs: Option<Rect>,
+    pub(super) header: Option<Rect>,
+    /// The rule below the header.
+    pub(super) rule: Option<Rect>,
     pub(super) branches: Option<Rect>,
     pub(super) tools: Option<Rect>,
     pub(super) conversation: Option<Rect>,
     pub(super) context: Option<Rect>,
     pub(super) notice: Option<Rect>,
     pub(super) composer: Option<Rect>,
+    /// Columns between the header's rule and the composer's, each a line from top to bottom.
+    pub(super) columns: Vec<Rect>,
 }
 
 /// The room inside a frame.
@@ -39,28 +43,35 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let mut areas = Areas::default();
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
     let spare = area.height.saturating_sub(composer + 4);
-    let notice = composer::notice_rows(model, area.width.min(if zen(model) { LINE } else { u16::MAX })).min(spare);
-    let above = Rect { height: area.height - composer - notice, ..area };
-    areas.composer = Some(Rect { y: area.bottom() - composer, height: composer, ..area });
-    areas.notice = (notice > 0).then(|| Rect { y: above.bottom(), height: notice, ..area });
+    let zen = zen(model);
+    let notice = composer::notice_rows(model, area.width.min(if zen { LINE } else { u16::MAX })).min(spare);
+    let below = Rect { y: area.bottom() - composer - notice, height: composer + notice, ..area };
+    areas.composer = Some(below);
+    areas.notice = (notice > 0).then(|| Rect { y: below.y + 1, height: notice, ..area });
+    let above = Rect { height: below.y - area.y, ..area };
+    let (header, rule) = match above.height {
+        _ if zen => (0, 0),
+        0..3 => (0, 0),
+        3..8 => (1, 0),
+        8.. => (1, 1),
+    };
+    areas.header = (header > 0).then_some(Rect { height: 1, ..above });
+    areas.rule = (rule > 0).then_some(Rect { y: above.y + 1, height: 1, ..above });
+    let body = Rect { y: above.y + header + rule, height: above.height - header - rule, ..above };
     if model.side_by_side() {
-        columns(model, above, &mut areas);
+        columns(model, body, &mut areas);
         return areas;
     }
-    let zen = zen(model);
-    let tabs = u16::from(above.height > 3 && !zen);
-    areas.tabs = (tabs > 0).then_some(Rect { height: 1, ..above });
-    let pane = Rect { y: above.y + tabs, height: above.height - tabs, ..above };
     match model.focus {
         Focus::Composer | Focus::Conversation if zen => {
-            areas.conversation = Some(middle(pane));
+            areas.conversation = Some(middle(body));
             areas.composer = areas.composer.map(middle);
             areas.notice = areas.notice.map(middle);
         }
-        Focus::Composer | Focus::Conversation => areas.conversation = Some(pane),
-        Focus::Branches => areas.branches = Some(pane),
-        Focus::Tools => areas.tools = Some(pane),
-        Focus::Context => areas.context = Some(pane),
+        Focus::Composer | Focus::Conversation => areas.conversation = Some(body),
+        Focus::Branches => areas.branches = Some(body),
+        Focus::Tools => areas.tools = Some(body),
+        Focus::Context => areas.context = Some(body),
     }
     areas
 }
@@ -75,72 +86,90 @@ fn middle(area: Rect) -> Rect {
     Rect { x: area.x + (area.width - width) / 2, width, ..area }
 }
 
-fn columns(model: &Model, above: Rect, areas: &mut Areas) {
+fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let arrangement = model.arrangement();
-    let (left, right) = panes::sides(&arrangement, above.width);
+    let (left, right) = panes::sides(&arrangement, body.width);
     let seen = |pane: Focus| model.focus == pane || !model.hidden(pane);
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
-    let wished = u16::try_from(calls.max(3)).unwrap_or(10) + 2;
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
-    let tools = match (seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools), above.height) {
-        (false, _) | (true, ..12) => 0,
-        (true, height) if !branches => height,
-        (true, height) if arrangement.tools > 0 => arrangement.tools.clamp(LEAST_TOOLS, height / 2),
+    let tools = seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools);
+    // With one sidebar everything stands in it; with two, the next request has the one at the right.
+    let one = left == 0;
+    let first = branches || tools || (one && context);
+    let second = context && !one;
+    let (left, right) = match one {
+        true if first => (0, right),
+        true => (0, 0),
+        false => (if first { left } else { 0 }, if second { right } else { 0 }),
+    };
+    let pane = |x: u16, width: u16, line_at_left: bool| {
+        let x = if line_at_left { x + 1 } else { x };
+        Rect { x, width: width - 1, ..body }
+    };
+    areas.conversation = Some(Rect { x: body.x + left, width: body.width - left - right, ..body });
+    if left > 0 {
+        areas.columns.push(Rect { x: body.x + left - 1, width: 1, ..body });
+    }
+    if right > 0 {
+        areas.columns.push(Rect { x: body.right() - right, width: 1, ..body });
+    }
+    let right = (right > 0).then(|| pane(body.right() - right, right, true));
+    let left = (left > 0).then(|| pane(body.x, left, false));
+    if second {
+        areas.context = right;
+    }
+    if let (true, Some(side)) = (first, if one { right } else { left }) {
+        stack(model, side, (branches, one && context, tools), areas);
+    }
+}
+
+/// Panels on top of each other in one sidebar, with a blank row between them.
+fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, bool), areas: &mut Areas) {
+    let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
+    let wished = u16::try_from(calls.max(2)).unwrap_or(10) + 2;
+    let own = model.arrangement().tools;
+    let tools = match (tools, side.height) {
+        (false, _) => 0,
+        (true, height) if !branches && !context => height,
+        (true, ..12) => 0,
+        (true, height) if own > 0 => own.clamp(LEAST_TOOLS, height / 2),
         (true, height) => (height / 3).min(wished),
     };
-    let left = if branches || tools > 0 { left } else { 0 };
-    let right = if context { right } else { 0 };
-    let side = Rect { width: left, ..above };
-    areas.branches = branches.then_some(Rect { height: side.height - tools, ..side });
+    let left = side.height - tools;
+    let rows = match (branches, context) {
+        (false, _) => 0,
+        (true, false) => left,
+        (true, true) => branches::rows(model).clamp(1, left / 3) + 1,
+    };
+    areas.branches = (rows > 0).then_some(Rect { height: rows, ..side });
     areas.tools = (tools > 0).then_some(Rect { y: side.bottom() - tools, height: tools, ..side });
-    areas.context = context.then_some(Rect { x: above.right() - right, width: right, ..above });
-    areas.conversation = Some(Rect { x: above.x + left, width: above.width - left - right, ..above });
+    areas.context = areas.context.or(context.then_some(Rect { y: side.y + rows, height: left - rows, ..side }));
 }
 
-/// Borders that can be dragged: both frames that meet there.
-pub(super) fn borders(look: &Look<'_>, areas: &Areas) {
-    let Some(middle) = areas.conversation.filter(|_| look.model.side_by_side()) else { return };
-    if areas.branches.or(areas.tools).is_some() {
-        look.hit(Rect { x: middle.x.saturating_sub(1), width: 2, ..middle }, Target::Border(Border::Left));
+/// The rules between panes, and the columns that can be dragged.
+pub(super) fn rules(look: &Look<'_>, areas: &Areas, buf: &mut Buffer) {
+    let glyphs = &look.theme.glyphs;
+    if let Some(area) = areas.rule {
+        paint::line(look.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
     }
-    if areas.context.is_some() {
-        look.hit(Rect { x: middle.right() - 1, width: 2, ..middle }, Target::Border(Border::Right));
-    }
-    if let (Some(_), Some(tools)) = (areas.branches, areas.tools) {
-        look.hit(Rect { height: 1, ..tools }, Target::Border(Border::Tools));
-    }
-}
-
-/// The line of tabs, where the panes are tabs.
-pub(super) fn tabs(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
-    let names = [
-        ("Chat", &[Focus::Composer, Focus::Conversation][..]),
-        ("Context", &[Focus::Context][..]),
-        ("Branches", &[Focus::Branches][..]),
-        ("Tools", &[Focus::Tools][..]),
-    ];
-    let mut line = Line::new();
-    for (name, of) in names {
-        let last = of.last().copied().unwrap_or_default();
-        if look.model.hidden(last) && look.model.focus != last {
-            continue;
+    let put = |sign: &str, x: u16, y: u16, buf: &mut Buffer| {
+        paint::line(look.theme, &Line::of(Ink::Border, sign), Rect { x, y, width: 1, height: 1 }, buf);
+    };
+    for column in &areas.columns {
+        column.rows().for_each(|row| put(glyphs.pipe.trim_end(), row.x, row.y, buf));
+        if let Some(rule) = areas.rule {
+            put(glyphs.joins.0, column.x, rule.y, buf);
         }
-        let x = area.x.saturating_add(u16::try_from(line.width()).unwrap_or(u16::MAX));
-        let width = u16::try_from(name.len() + 2).unwrap_or(0);
-        let place = Rect { x, width, ..area }.intersection(area);
-        look.pane(of.first().copied().unwrap_or_default(), place);
-        let here = of.contains(&look.model.focus);
-        line.push(
-            if here { Ink::Focus } else { Ink::Dim },
-            &if here { format!("[{name}]") } else { format!(" {name} ") },
-        );
+        // Words on the composer's rule stay whole.
+        let below = areas.composer.map_or(column.bottom(), |composer| composer.y);
+        if buf.cell((column.x, below)).is_some_and(|cell| cell.symbol() == glyphs.rule) {
+            put(glyphs.joins.1, column.x, below, buf);
+        }
+        let left = areas.conversation.is_some_and(|middle| column.x < middle.x);
+        look.hit(*column, Target::Border(if left { Border::Left } else { Border::Right }));
     }
-    let branch = look.model.branch().map_or(String::new(), |branch| branch.name.clone());
-    let used = u16::try_from(line.width()).unwrap_or(area.width).min(area.width);
-    paint::line(look.theme, &line, area, buf);
-    let rest = Rect { x: area.x + used, width: area.width - used, ..area };
-    if rest.width > 8 {
-        let name = paint::cut(look.theme, Ink::Dim, &branch, usize::from(rest.width - 2));
-        paint::right(look.theme, &name, rest, buf);
+    if let (true, Some(tools)) = (look.model.side_by_side() && areas.branches.or(areas.context).is_some(), areas.tools)
+    {
+        look.hit(Rect { height: 1, ..tools }, Target::Border(Border::Tools));
     }
 }

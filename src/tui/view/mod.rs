@@ -1,19 +1,20 @@
 //! What the screen looks like, from the model alone.
 //!
 //! ```text
-//! ┌ Branches ──┐┌ session ▸ branch · model ──┐┌ Context ───┐
-//! │            ││                            ││            │
-//! ├ Tools ─────┤│        conversation        ││            │
-//! │            ││                            ││            │
-//! └────────────┘└────────────────────────────┘└────────────┘
+//!  session ▸ branch                              model · cost
+//! ─────────────────────────────────────────┬───────────────────
+//!                                          │ Branches
+//!               conversation               │ Next request
+//!                                          │ Tools
+//! ─ CTX: Light ────────────────────────────┴───────────────────
 //!  a notice, when there is one
-//! ┌ CTX ─ policy ─ model ─ cost ───────────────────────────┐
-//! │ > composer                                             │
-//! └ hints ─────────────────────────────────────────────────┘
+//!  > composer
+//!  keys
 //! ```
 //!
-//! Below 100 columns, and in the layout `narrow`, the side panels are tabs; below 60×16 there is one pane at a time; in the
-//! layout `zen` only conversation and composer are seen.
+//! From 160 columns on there are two sidebars: branches and tools at the left, the next request at the right. Below 100, and
+//! in the layout `narrow`, one pane is seen at a time and the header has the meter; in the layout `zen` only conversation and
+//! composer are seen.
 //! Not for: colours (`theme`) or changing anything a person decided (`update`).
 
 pub mod cache;
@@ -25,7 +26,8 @@ use crate::domain::base::ids::NodeId;
 use crate::tui::model::layer::Layer;
 use crate::tui::model::pointer::{Hit, Target};
 use crate::tui::model::{Action, Focus, Model, When};
-use crate::tui::theme::Theme;
+use crate::tui::text::Line;
+use crate::tui::theme::{Ink, Theme};
 use cache::Cache;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -53,8 +55,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
         let rows = super::chat::view::composer::rows(model, area);
         let areas = layout::areas(model, area, rows);
         if let Some(pane) = areas.conversation {
-            let inner = layout::inside(pane);
-            wanted = super::chat::view::conversation::settle(model, cache, theme, inner);
+            wanted = super::chat::view::conversation::settle(model, cache, theme, pane);
         }
         chat(model, cache, theme, &areas, buf);
     }
@@ -83,9 +84,8 @@ fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, 
     for (pane, area) in panes {
         look.pane(pane, area.unwrap_or_default());
     }
-    layout::borders(&look, areas);
-    if let Some(area) = areas.tabs {
-        layout::tabs(&look, area, buf);
+    if let Some(area) = areas.header {
+        super::chat::view::header::draw(&look, area, buf);
     }
     if let Some(area) = areas.branches {
         super::chat::view::branches::draw(&look, area, buf);
@@ -99,12 +99,13 @@ fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, 
     if let Some(area) = areas.conversation {
         super::chat::view::conversation::draw(&look, cache, area, buf);
     }
+    if let Some(area) = areas.composer {
+        super::chat::view::composer::draw(&look, area, areas.notice.map_or(0, |notice| notice.height), buf);
+    }
     if let Some(area) = areas.notice {
         super::chat::view::composer::notice(&look, area, buf);
     }
-    if let Some(area) = areas.composer {
-        super::chat::view::composer::draw(&look, area, buf);
-    }
+    layout::rules(&look, areas, buf);
 }
 
 impl Look<'_> {
@@ -150,7 +151,15 @@ impl Look<'_> {
         origin.stale(head.map(|head| head.key))
     }
 
-    pub(crate) fn frame(&self, title: crate::tui::text::Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+    /// A panel's title over its rows; the room below it.
+    pub(crate) fn panel(&self, title: &str, value: &Line, of: Focus, area: Rect, buf: &mut Buffer) -> Rect {
+        let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+        let ink = if self.focused(of) { Ink::Focus } else { Ink::Heading };
+        paint::pair(self.theme, &Line::of(ink, title), value, Rect { height: inside.height.min(1), ..inside }, buf);
+        Rect { y: inside.y + 1, height: inside.height.saturating_sub(1), ..inside }
+    }
+
+    pub(crate) fn frame(&self, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
         paint::frame(self.theme, title, focus, area, buf)
     }
 }

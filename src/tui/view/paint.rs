@@ -30,6 +30,9 @@ pub(crate) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
 /// Writes one line, its code in colours where they are known, and its links as such.
 pub(crate) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let tinted = cache.colours.tinted(row);
+    if row.shaded {
+        buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
+    }
     line(theme, tinted.as_ref().unwrap_or(row), area, buf);
     let Some(links) = &cache.links else { return };
     let mut at = usize::from(area.x);

@@ -3,23 +3,27 @@
 
 use crate::tui::chat::model::branches::{Panel, Row};
 use crate::tui::model::session::Session;
-use crate::tui::model::{Action, Focus};
+use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{Look, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+/// Rows that the panel would like, its title among them.
+pub(crate) fn rows(model: &Model) -> u16 {
+    let panel = &model.panel;
+    let ends = panel.ends.len() + usize::from(panel.all_ends > panel.ends.len());
+    u16::try_from(1 + panel.rows.len() + ends).unwrap_or(u16::MAX)
+}
+
 pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Branches);
-    let inside = look.frame(Line::of(Ink::Heading, "Branches"), focus, area, buf);
+    let list = look.panel("Branches", &Line::new(), Focus::Branches, area, buf);
     let Some(session) = &look.model.session else { return };
-    if inside.is_empty() {
+    if list.is_empty() {
         return;
     }
-    let title = text::fit(&session.card.title, usize::from(inside.width), look.theme.glyphs.ellipsis);
-    paint::line(look.theme, &Line::of(Ink::Dim, &title), inside, buf);
-    let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     let page = usize::from(list.height);
     let panel = &look.model.panel;
     let from = panel.cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
@@ -34,7 +38,7 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     }
     ends(look, panel, from, list, focus, buf);
     if panel.len() <= 1 && list.height > 4 {
-        let hint = format!("{} on a message forks a branch there.", look.key(Action::Fork));
+        let hint = format!("{} on a message forks the branch there.", look.key(Action::Fork));
         let rows = text::markdown::Flow::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
         paint::lines(look.theme, &rows, place, buf);

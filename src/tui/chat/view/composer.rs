@@ -4,7 +4,6 @@
 use crate::domain::code::symbols::Named;
 use crate::tui::chat::model::complete::Popup;
 use crate::tui::chat::model::composer::DraftKind;
-use crate::tui::chat::model::plan::Solved;
 use crate::tui::chat::model::slash;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model};
@@ -31,12 +30,18 @@ pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
     rows.max(1)
 }
 
-pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+/// Draws a rule with what the message will be, room for a notice of so many rows, the words, and the keys.
+pub(crate) fn draw(look: &Look<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
-    let inside = look.frame(title(look, area), focus, area, buf);
-    if area.height >= 2 && area.width >= 3 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, usize::from(area.width)), edge, buf);
+    let mut inside = area;
+    if area.height >= 3 && area.width >= 3 {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(area.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &rule), area, buf);
+        paint::caption(look.theme, title(look, area), Rect { height: 1, ..area }, buf);
+        let keys = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width - 1, height: 1 };
+        paint::line(look.theme, &hints(look, usize::from(keys.width)), keys, buf);
+        let height = area.height.saturating_sub(2 + notice);
+        inside = Rect { x: area.x + 1, y: area.y + 1 + notice, width: area.width - 2, height };
     }
     if inside.is_empty() {
         return;
@@ -53,7 +58,8 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     }
     if look.model.composer.is_empty() {
         let key = look.key(Action::Leave);
-        let words = if focus { " write a message, or / for commands".to_owned() } else { format!(" {key} to write") };
+        let words =
+            if focus { " Type a message, / for commands, @ for files".to_owned() } else { format!(" {key} to type") };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
         paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
     }
@@ -76,7 +82,7 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
     let rule = format!(" {} ", look.theme.glyphs.rule);
     let mut parts: Vec<(Ink, String)> = Vec::new();
     match model.composer.kind() {
-        DraftKind::Edit(_) => parts.push((Ink::Warn, "editing a message of yours; Esc leaves it as it was".into())),
+        DraftKind::Edit(_) => parts.push((Ink::Warn, "editing your message; Esc leaves it as it was".into())),
         DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {}
     }
     if session.branch().is_some_and(|branch| branch.reply.is_some()) {
@@ -84,21 +90,16 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
     }
     if let Some(settings) = session.settings() {
         parts.push((Ink::Accent, format!("CTX: {}", settings.mode.title())));
-        parts.push((Ink::Text, format!("policy {}", settings.policy)));
-        parts.push((Ink::Text, settings.model.name.clone()));
-        if settings.ready.is_err() {
-            parts.push((Ink::Warn, "cannot be called yet".into()));
+        if area.width >= 100 {
+            parts.push((Ink::Text, format!("policy {}", settings.policy)));
         }
     }
     if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
-        parts.push((Ink::Warn, format!("{waiting} in line, {} takes back", look.key(Action::TakeQueued))));
+        parts.push((Ink::Warn, format!("{waiting} queued, {} takes one back", look.key(Action::TakeQueued))));
     }
     parts.extend(files(look));
     parts.extend(summary(look));
-    parts.extend(cost(look));
-    if area.width < 100 && parts.len() > 3 {
-        parts.retain(|(_, words)| !words.starts_with("policy "));
-    }
+    parts.extend(super::next_request::unmet(look).map(|words| (Ink::Warn, words)));
     let mut line = Line::new();
     for (at, (ink, words)) in parts.iter().enumerate() {
         if at > 0 {
@@ -136,42 +137,22 @@ fn summary(look: &Look<'_>) -> Option<(Ink, String)> {
     drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
 }
 
-fn cost(look: &Look<'_>) -> Vec<(Ink, String)> {
-    let mut parts = Vec::new();
-    let about = look.theme.glyphs.about;
-    match look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        Some(Solved::Plan { plan, cost, .. }) => {
-            if let Some(cost) = cost {
-                let words = format!("this call {about} {} {}", text::money(cost.micro), cost.certainty.label());
-                parts.push((Ink::Text, words));
-            }
-            if !look.model.context_in_view() {
-                let ink = super::next_request::meter_ink(plan.est_total, plan.budget.prompt);
-                parts.push((ink, super::next_request::total(plan)));
-            }
-        }
-        Some(Solved::Blocked(_)) => parts.push((Ink::Danger, "does not fit".into())),
-        None => {}
-    }
-    parts
-}
-
 fn hints(look: &Look<'_>, width: usize) -> Line {
     use Action as A;
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
     let words: &[(Action, &str)] = match (look.model.focus, look.model.live_here().is_some()) {
         (Focus::Composer, true) if waits => {
-            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
+            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
-            &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "context"), (A::Help, "help")]
+            &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, false) => &[
             (A::CycleMode, "mode"),
-            (A::Context, "context"),
-            (A::Traces, "tools"),
+            (A::Context, "request"),
             (A::Branches, "branches"),
-            (A::Palette, "all actions"),
+            (A::Traces, "tools"),
+            (A::Palette, "actions"),
             (A::Help, "help"),
         ],
         (Focus::Conversation, _) => &[
@@ -179,21 +160,18 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
             (A::Exclude, "leave out"),
             (A::Fork, "fork"),
             (A::Edit, "edit"),
-            (A::Regenerate, "again"),
-            (A::Reply, "reply"),
+            (A::Regenerate, "regenerate"),
             (A::Copy, "copy"),
-            (A::CopyPart, "parts"),
-            (A::FoldMessage, "fold"),
-            (A::Leave, "write"),
+            (A::Leave, "type"),
         ],
         (Focus::Branches, _) => &[
-            (A::Open, "stand here"),
+            (A::Open, "switch to"),
             (A::Fork, "fork"),
             (A::Rename, "rename"),
-            (A::Archive, "put away"),
-            (A::Leave, "write"),
+            (A::Archive, "archive"),
+            (A::Leave, "type"),
         ],
-        (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "write")],
+        (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "type")],
     };
     let mut line = Line::new();
     for (action, word) in words {
@@ -218,7 +196,7 @@ fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
         .find_map(|p| bound.clone().find(|b| b.run == action && b.when == *p && b.on.count() == 1))
         .map(|b| b.on.to_string())?;
     Some(match key.strip_prefix("Ctrl+").filter(|rest| !rest.contains(' ')) {
-        Some(rest) => format!("^{}", rest.to_lowercase()),
+        Some(rest) => format!("^{}", rest.to_uppercase()),
         None => key,
     })
 }

@@ -4,10 +4,8 @@
 use super::empty;
 use super::message::{Block, Maker};
 use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::lane::Lane;
 use crate::tui::chat::model::conversation::Place;
 use crate::tui::model::{Focus, Model};
-use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use crate::tui::view::cache::Cache;
 use crate::tui::view::{Look, paint};
@@ -177,7 +175,7 @@ impl Walk<'_> {
 
 pub(crate) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Conversation);
-    let inside = look.frame(title(look, area), focus, area, buf);
+    let inside = area;
     if inside.is_empty() {
         return;
     }
@@ -207,7 +205,7 @@ pub(crate) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buf
             } else {
                 paint::coloured(look.theme, line, walk.cache, place, buf);
             }
-            if selected && !line.pieces.is_empty() {
+            if selected {
                 paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
             }
             y += 1;
@@ -229,39 +227,4 @@ fn thumb(look: &Look<'_>, first: usize, after: usize, area: Rect, buf: &mut Buff
     if first > 0 || after < weight.len() {
         paint::thumb(look.theme, from, all, to.saturating_sub(from).max(1), area, buf);
     }
-}
-
-fn title(look: &Look<'_>, area: Rect) -> Line {
-    let glyphs = &look.theme.glyphs;
-    let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
-    let room = usize::from(area.width.saturating_sub(6));
-    let mut line = Line::new();
-    if let Some(branch) = session.branch() {
-        line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
-        line.push(Ink::Heading, &text::fit(&branch.name, room / 3, glyphs.ellipsis));
-    }
-    let topic = session.lane();
-    if topic != Lane::Root {
-        line.push(Ink::Dim, &format!(" {} lane ", glyphs.dot));
-        line.push(Ink::Accent, &text::fit(&topic.title(), room / 4, glyphs.ellipsis));
-    }
-    if let Some(task) = session.task() {
-        line.push(Ink::Dim, &format!(" {} task ", glyphs.dot));
-        line.push(Ink::Accent, &text::fit(task, room / 4, glyphs.ellipsis));
-    }
-    if let [first, more @ ..] = session.branch().map(|branch| branch.overrides.focus.as_slice()).unwrap_or_default() {
-        let rest = if more.is_empty() { String::new() } else { format!(" +{}", more.len()) };
-        line.push(Ink::Dim, &format!(" {} focus ", glyphs.dot));
-        line.push(Ink::Accent, &format!("{}{rest}", text::fit(first, room / 4, glyphs.ellipsis)));
-    }
-    if let Some(settings) = session.settings() {
-        line.push(Ink::Dim, &format!(" {} ", glyphs.dot));
-        line.push(Ink::Dim, &text::fit(&settings.model.name, room / 3, glyphs.ellipsis));
-    }
-    if look.model.facts.demo {
-        line.push(Ink::Warn, &format!(" {} demo, nothing is saved", glyphs.dot));
-    }
-    // What is left is the title's, and a third is in any case.
-    let left = room.saturating_sub(line.width()).max(room / 3);
-    Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
 }

@@ -4,8 +4,8 @@
 use crate::tui::model::Action;
 use crate::tui::model::layer::Found;
 use crate::tui::model::session::Session;
-use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{Look, paint};
 use ratatui::buffer::Buffer;
@@ -22,51 +22,80 @@ pub(crate) fn opening(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 pub(crate) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
-    let width = usize::from(area.width.saturating_sub(4).min(90)).max(1);
-    let ready = session.settings().map(|settings| settings.ready.clone());
+    let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
     let mut rows = Vec::new();
-    if let Some(Err(failure)) = ready {
-        rows.extend(Flow::plain(&failure.what, width, Ink::Warn));
-        for words in [&failure.kept, &failure.todo].into_iter().filter(|words| !words.is_empty()) {
-            rows.extend(Flow::plain(words, width, Ink::Text));
-        }
-        rows.push(Line::new());
-        let offline = format!(
-            "{} uses the built-in offline model: it answers by quoting its context, and is no language model.",
-            look.key(Action::UseOffline)
-        );
-        rows.extend(Flow::plain(&offline, width, Ink::Accent));
-        let models = format!("{} chooses among the servers that were found.", look.key(Action::Models));
-        rows.extend(Flow::plain(&models, width, Ink::Text));
-        rows.push(Line::new());
-        rows.extend(found(look, width));
-    } else {
-        rows.extend(Flow::plain("Write below; Enter sends exactly what the panel Context shows.", width, Ink::Text));
-        if session.settings().is_some_and(|settings| settings.profile == "offline") {
-            let words = "The built-in offline model answers: it quotes its context and is no language model.";
-            rows.extend(Flow::plain(words, width, Ink::Dim));
-        }
-        if !session.workspace.1 {
-            let words = "No tools, no code: this folder is not trusted. /trust-folder changes that.";
-            rows.extend(Flow::plain(words, width, Ink::Dim));
-        }
-        if look.model.facts.first_start {
+    let mut say = |words: &str, ink: Ink| rows.extend(Flow::plain(words, width, ink));
+    say("pleach shows what goes into every request before it is sent, and lets you change it.", Ink::Heading);
+    say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
+    say("", Ink::Text);
+    match session.settings().map(|settings| settings.ready.clone()) {
+        Some(Err(failure)) => {
+            say(&failure.what, Ink::Warn);
+            for words in [&failure.kept, &failure.todo].into_iter().filter(|words| !words.is_empty()) {
+                say(words, Ink::Text);
+            }
+            say("", Ink::Text);
+            rows.extend(steps(
+                look,
+                &[
+                    (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
+                    (Action::Models, "choose among the models that were found"),
+                    (Action::Help, "show all keys"),
+                ],
+                width,
+            ));
             rows.push(Line::new());
             rows.extend(found(look, width));
         }
+        Some(Ok(_)) | None => {
+            if session.settings().is_some_and(|settings| settings.profile == "offline") {
+                say("Type a message: the built-in offline model, a placeholder, quotes its context.", Ink::Text);
+            } else {
+                say("Type a message; Enter sends exactly what the next request shows.", Ink::Text);
+            }
+            rows.extend(steps(
+                look,
+                &[
+                    (Action::Models, "choose a model"),
+                    (Action::Context, "see each item of the next request, and why it goes"),
+                    (Action::CycleMode, "set how much context is added: Off, Light, Heavy"),
+                    (Action::Help, "show all keys"),
+                ],
+                width,
+            ));
+            if !session.workspace.1 {
+                rows.extend(Flow::plain(
+                    "This folder is not trusted: no tools, no code. /trust-folder changes that.",
+                    width,
+                    Ink::Dim,
+                ));
+            }
+            if look.model.facts.first_start {
+                rows.push(Line::new());
+                rows.extend(found(look, width));
+            }
+        }
     }
-    rows.push(Line::new());
-    let keys = format!(
-        "{} what goes in and why {dot} {} how much context is gathered {dot} {} all keys",
-        look.key(Action::Context),
-        look.key(Action::CycleMode),
-        look.key(Action::Help),
-        dot = look.theme.glyphs.dot,
-    );
-    rows.extend(Flow::plain(&keys, width, Ink::Dim));
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     let wide = u16::try_from(width).unwrap_or(u16::MAX);
     paint::lines(look.theme, &rows, paint::middle(area, wide, height), buf);
+}
+
+/// A line for each thing to do: its key, and what it does.
+fn steps(look: &Look<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
+    let keys: Vec<String> = all.iter().map(|(action, _)| look.key(*action)).collect();
+    let wide = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
+    let one = |((_, words), key): (&(Action, &str), &String)| {
+        let room = width.saturating_sub(wide + 2).max(1);
+        let key = format!("{key}{}  ", " ".repeat(wide - text::width(key)));
+        let words = Flow::plain(words, room, Ink::Text).into_iter().enumerate();
+        let line = |(nth, row): (usize, Line)| {
+            let lead = if nth == 0 { key.clone() } else { " ".repeat(wide + 2) };
+            Line::of(Ink::Accent, &lead).and(row)
+        };
+        words.map(line).collect::<Vec<Line>>()
+    };
+    all.iter().zip(&keys).flat_map(one).collect()
 }
 
 /// What was looked for, one line a kind: what answers, what has no key, what does not answer, and how to set one up.
@@ -82,7 +111,7 @@ fn found(look: &Look<'_>, width: usize) -> Vec<Line> {
             findings.iter().filter(server).filter(|f| keep(f)).map(|f| f.subject["profile ".len()..].to_owned());
         names.collect::<Vec<String>>().join(", ")
     };
-    let mut rows = vec![Line::of(Ink::Heading, "What was looked for")];
+    let mut rows = vec![Line::of(Ink::Heading, "Model servers")];
     for finding in findings.iter().filter(server).filter(|f| f.ok == Some(true)) {
         let mut line =
             Line::of(Ink::Good, &format!("{} ", glyphs.ok)).with(Ink::Text, &finding.subject["profile ".len()..]);
@@ -91,17 +120,17 @@ fn found(look: &Look<'_>, width: usize) -> Vec<Line> {
     }
     let silent = named(&|f| f.ok == Some(false));
     let keyless = named(&|f| f.ok.is_none());
-    for (sign, words, names) in [(glyphs.fail, "no server answers for", silent), (glyphs.dot, "no key for", keyless)] {
+    for (sign, words, names) in [(glyphs.fail, "not running:", silent), (glyphs.dot, "no key:", keyless)] {
         if !names.is_empty() {
             rows.extend(Flow::plain(&format!("{sign} {words} {names}"), width, Ink::Dim));
         }
     }
     rows.push(Line::new());
-    rows.push(Line::of(Ink::Heading, "To ask a real model"));
+    rows.push(Line::of(Ink::Heading, "To use a real model"));
     for words in [
-        "Start with OPENAI_API_KEY=… (or another profile's key) in the environment,",
-        "or with OPENAI_BASE_URL=http://localhost:PORT/v1 for a server of your own,",
-        "or write a profile into config.toml (pleach config path says where).",
+        "Set OPENAI_API_KEY (or another provider's key) in the environment and start again,",
+        "set OPENAI_BASE_URL=http://localhost:PORT/v1 for a server of your own,",
+        "or add a profile to config.toml (pleach config path prints where it is).",
     ] {
         rows.extend(Flow::plain(words, width, Ink::Text));
     }
@@ -112,7 +141,7 @@ fn paint_cut(look: &Look<'_>, line: &Line, width: usize) -> Line {
     let mut out = Line::new();
     for piece in &line.pieces {
         let room = width.saturating_sub(out.width());
-        out.push(piece.ink, &crate::tui::text::fit(&piece.text, room, look.theme.glyphs.ellipsis));
+        out.push(piece.ink, &text::fit(&piece.text, room, look.theme.glyphs.ellipsis));
     }
     out
 }

@@ -23,6 +23,8 @@ use crate::tui::view::cache::{Cache, Growing, Of};
 use crate::tui::view::paint;
 use std::rc::Rc;
 
+/// Columns of words at most; longer lines are hard to read.
+const PROSE: usize = 100;
 /// Bytes of a folded long message of a person or a tool.
 const FOLD_BYTES: usize = 6_000;
 /// Rows of a folded long message.
@@ -299,7 +301,7 @@ impl Maker<'_> {
     fn foot(&self, at: usize, head: &NodeHead) -> Vec<Line> {
         let mut rows = Vec::new();
         if head.role == Role::User
-            && let Some(run) = self.session.run_of_user(head.id)
+            && let Some(run) = self.session.run_of_user(head.id).filter(|run| run.items > 0 || run.edited)
         {
             rows.push(self.attached(run));
         }
@@ -331,19 +333,19 @@ impl Maker<'_> {
         rows
     }
 
-    /// `└ CTX Light · 5 items · +612 tok est · ^o why`
+    /// `└ Light added 5 items, 612 tokens · Ctrl+O shows them`
     fn attached(&self, run: &RunCard) -> Line {
         let dot = self.dot();
-        let items = text::counted(u64::from(run.items), "item");
         let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
-        let edited = if run.edited { format!("edited by hand{dot}") } else { String::new() };
-        let words = format!(
-            "{} CTX {}{dot}{edited}{items}{dot}+{} tok est{dot}{key} why",
-            self.theme.glyphs.under,
-            run.mode.title(),
-            text::number(u64::from(run.attached)),
-        );
-        Line::of(Ink::Dim, &words)
+        let mut facts = Vec::new();
+        if run.edited {
+            facts.push("request edited by hand".to_owned());
+        }
+        if run.items > 0 {
+            let (items, tokens) = (text::counted(u64::from(run.items), "item"), text::short(u64::from(run.attached)));
+            facts.push(format!("{} added {items}, {tokens} tokens", run.mode.title()));
+        }
+        Line::of(Ink::Dim, &format!("{} {}{dot}{key} shows the request", self.theme.glyphs.under, facts.join(&dot)))
     }
 
     fn tail(&self, branch: BranchId, cache: &mut Cache) -> Block {
@@ -452,13 +454,17 @@ impl Maker<'_> {
         let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
         let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
         if cache.growing.as_ref().is_none_or(stale) {
-            let rows = Grown::new(usize::from(self.width), Ink::Text, Look::of(&self.theme.glyphs));
+            let rows = Grown::new(usize::from(self.width), Ink::Text, self.look());
             cache.growing = Some(Growing { run: live.run, width: self.width, rows });
         }
         let Some(growing) = &mut cache.growing else { return };
         growing.rows.feed(shown);
         block.parts.push(growing.rows.done.clone());
         block.own(growing.rows.open.clone());
+    }
+
+    fn look(&self) -> Look {
+        Look::of(&self.theme.glyphs).prose(PROSE)
     }
 
     /// How what is folded is opened.
@@ -472,7 +478,7 @@ impl Maker<'_> {
         if words.trim().is_empty() {
             return Vec::new();
         }
-        let look = Look::of(&self.theme.glyphs);
+        let look = self.look();
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
         Flow::drawn(words.trim_end(), width, Ink::Text, look)
     }

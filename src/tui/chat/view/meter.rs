@@ -1,12 +1,12 @@
-//! The meter: one bar whose parts are the sections of the request in their order, what is free, and what is kept for the
-//! answer; and the legend that names each part by its sign. What goes over the budget is marked as such.
+//! The meter: one bar whose parts are the sections of the request in their order and what is free; and the legend that names
+//! each part by its colour, or by its sign where there are no colours. What goes over the budget is marked as such.
 //!
 //! ```text
-//! ██◆◆▆▆▆▆▆▆▆▆▆▐░░░░░░░░╱╱╱╱╱  65 %
-//! █ system                  210
-//! ◆ pins 2                  340
+//! █████████████▌░░░░░░░░░░░░  65 %
+//! █ Instructions            210
+//! █ Pins 2                  340
 //! ```
-//! Not for: the rest of the context panel (`next_request`).
+//! Not for: the rest of the panel (`next_request`).
 
 use crate::domain::base::chart::shares;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
@@ -30,8 +30,6 @@ pub(crate) enum Part {
     Over,
     /// Room that is left.
     Free,
-    /// Kept for the answer, and the margin of safety.
-    Reserved,
 }
 
 impl Part {
@@ -56,30 +54,33 @@ impl Part {
             Self::Tools => ("▚", "T"),
             Self::Over => ("!", "!"),
             Self::Free => ("░", "."),
-            Self::Reserved => ("╱", "/"),
         }
     }
 
-    /// Its sign in the set of signs that is in use.
+    /// Its sign in the set of signs that is in use: a block where colours tell the parts apart.
     pub(crate) fn sign(self, look: &Look<'_>) -> &'static str {
         let (all, ascii) = self.signs();
-        if look.theme.glyphs.ascii { ascii } else { all }
+        match (look.theme.glyphs.ascii, self) {
+            (true, _) => ascii,
+            (false, Self::Over | Self::Free) => all,
+            (false, _) if look.theme.has_colours() => "█",
+            (false, _) => all,
+        }
     }
 
-    /// Its ink, in a bar whose fullness has this one.
-    pub(crate) fn ink(self, full: Ink) -> Ink {
+    /// Its ink.
+    pub(crate) fn ink(self) -> Ink {
         use Section as S;
         match self {
             Self::Over => Ink::Danger,
-            Self::Free | Self::Reserved => Ink::MeterFree,
-            _ if full != Ink::MeterLow => full,
+            Self::Free => Ink::MeterFree,
             Self::Section(S::StickyPins) => Ink::Pinned,
             Self::Section(S::LeasedPins) => Ink::Leased,
             Self::Section(S::State | S::Retrieved | S::QuotedReply) => Ink::Tool,
             Self::Section(S::System | S::Personality | S::Guidelines) => Ink::Model,
             Self::Section(S::UserMessage) => Ink::You,
             Self::Section(S::SessionSummary | S::LaneSummary | S::Orientation) => Ink::Code,
-            Self::Section(S::Recent) => full,
+            Self::Section(S::Recent) => Ink::MeterLow,
             Self::Framing | Self::Tools => Ink::Dim,
         }
     }
@@ -101,7 +102,6 @@ pub(crate) fn parts(plan: &ContextPlan) -> Vec<(Part, u32)> {
     parts.extend([(Part::Framing, plan.framing), (Part::Tools, plan.tools)].into_iter().filter(|(_, n)| *n > 0));
     let budget = &plan.budget;
     parts.push((Part::Free, budget.prompt.saturating_sub(plan.est_total)));
-    parts.push((Part::Reserved, budget.reserved_output.saturating_add(budget.safety)));
     parts
 }
 
@@ -135,46 +135,48 @@ fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
 }
 
 /// The bar.
-pub(crate) fn bar(look: &Look<'_>, parts: &[(Part, u32)], full: Ink, area: Rect, buf: &mut Buffer) {
+pub(crate) fn bar(look: &Look<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
     let drawn = within(parts);
     let sizes: Vec<u64> = drawn.iter().map(|(_, tokens)| *tokens).collect();
     let mut line = Line::new();
     for ((part, _), cells) in drawn.iter().zip(shares(&sizes, usize::from(area.width))) {
-        line.push_safe(part.ink(full), &part.sign(look).repeat(cells));
+        line.push_safe(part.ink(), &part.sign(look).repeat(cells));
     }
     paint::line(look.theme, &line, area, buf);
 }
 
-/// The legend: a line a part, with how many items it holds.
-pub(crate) fn legend(look: &Look<'_>, parts: &[(Part, u32)], rows: &[Row], full: Ink) -> Vec<(Line, Line)> {
-    let one = |(part, tokens): &(Part, u32)| {
-        let label = label(*part, rows);
-        let ink = match part {
-            Part::Section(_) => Ink::Text,
-            Part::Over => Ink::Danger,
-            Part::Framing | Part::Tools | Part::Free | Part::Reserved => Ink::Dim,
-        };
-        let line = Line::of(part.ink(full), part.sign(look)).with(ink, &format!(" {label}"));
-        (line, Line::of(ink, &text::number(u64::from(*tokens))))
+/// A line of the legend: the part's sign and name, and its tokens.
+pub(crate) fn line(look: &Look<'_>, part: Part, count: usize, tokens: u32) -> (Line, Line) {
+    let name = name(part);
+    let label = if count > 0 { format!(" {name} {count}") } else { format!(" {name}") };
+    let ink = match part {
+        Part::Section(_) => Ink::Text,
+        Part::Over => Ink::Danger,
+        Part::Framing | Part::Tools | Part::Free => Ink::Dim,
     };
-    parts.iter().map(one).collect()
+    let line = Line::of(part.ink(), part.sign(look)).with(ink, &label);
+    (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 
-fn label(part: Part, rows: &[Row]) -> String {
-    let section = match part {
-        Part::Section(section) => section,
-        Part::Framing => return "framing".to_owned(),
-        Part::Tools => return "tool schemas".to_owned(),
-        Part::Over => return "over the budget".to_owned(),
-        Part::Free => return "free".to_owned(),
-        Part::Reserved => return "kept for the answer".to_owned(),
-    };
-    let count = rows.iter().filter(|row| row.included() && row.section() == Some(section)).count();
-    match section {
-        Section::StickyPins => format!("pins {count}"),
-        Section::LeasedPins => format!("leases {count}"),
-        Section::Recent | Section::Retrieved => format!("{} {count}", section.title()),
-        _ => section.title().to_owned(),
+fn name(part: Part) -> &'static str {
+    match part {
+        Part::Section(Section::System) => "Instructions",
+        Part::Section(Section::Personality) => "Personality",
+        Part::Section(Section::Guidelines) => "Guidelines",
+        Part::Section(Section::State) => "State block",
+        Part::Section(Section::StickyPins) => "Pins",
+        Part::Section(Section::LeasedPins) => "Leases",
+        Part::Section(Section::SessionSummary) => "Summaries",
+        Part::Section(Section::LaneSummary) => "Lane summary",
+        Part::Section(Section::Orientation) => "Code map",
+        Part::Section(Section::Retrieved) => "Found",
+        Part::Section(Section::Recent) => "Recent turns",
+        Part::Section(Section::QuotedReply) => "Quoted reply",
+        Part::Section(Section::UserMessage) => "Your message",
+        Part::Framing => "Message overhead",
+        Part::Tools => "Tool definitions",
+        Part::Over => "Over the budget",
+        Part::Free => "Free",
     }
 }
 
@@ -190,7 +192,7 @@ mod tests {
             .iter()
             .map(|section| Part::Section(*section))
             .collect();
-        all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free, Part::Reserved]);
+        all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free]);
         let signs: BTreeSet<_> = all.iter().map(|part| part.signs().0).collect();
         let ascii: BTreeSet<_> = all.iter().map(|part| part.signs().1).collect();
         assert_eq!((signs.len(), ascii.len()), (all.len(), all.len()));

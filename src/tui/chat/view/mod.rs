@@ -5,6 +5,7 @@ pub(crate) mod branches;
 pub(crate) mod composer;
 pub(crate) mod conversation;
 pub(crate) mod empty;
+pub(crate) mod header;
 pub(crate) mod message;
 pub(crate) mod meter;
 pub(crate) mod next_request;

@@ -1,8 +1,11 @@
-//! The panel at the right: how full the next call is, by section, what is out, what it costs.
-//! Not for: acting on it (the overlay).
+//! The panel about the next request: how full it is, what goes by section with the items that a person would want to see,
+//! what is left out, what a person wanted and does not go.
+//! Not for: acting on items (the overlay).
 
-use super::meter;
-use crate::domain::planning::plan::{Blocked, ContextPlan};
+use super::meter::{self, Part};
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict};
+use crate::domain::planning::policy::Section;
 use crate::tui::chat::model::plan::Solved;
 use crate::tui::model::{Action, Focus};
 use crate::tui::text::markdown::Flow;
@@ -14,10 +17,9 @@ use ratatui::layout::Rect;
 
 pub(crate) use super::meter::ink as meter_ink;
 
-/// `5,213 / 8,000 est`.
+/// `5.2k of 28k`.
 pub(crate) fn total(plan: &ContextPlan) -> String {
-    let (used, of) = (text::number(u64::from(plan.est_total)), text::number(u64::from(plan.budget.prompt)));
-    format!("{used} / {of} {}", plan.certainty.label())
+    format!("{} of {}", text::short(u64::from(plan.est_total)), text::short(u64::from(plan.budget.prompt)))
 }
 
 /// What the server would count: `→ 5,480 cal ±2 %`.
@@ -29,19 +31,15 @@ pub(crate) fn calibrated(look: &Look<'_>, plan: &ContextPlan) -> Option<String> 
 
 /// The bar by section, as far as it fits into one row.
 pub(crate) fn meter(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
-    let full = meter_ink(plan.est_total, plan.budget.prompt);
-    meter::bar(look, &meter::parts(plan), full, area, buf);
+    meter::bar(look, &meter::parts(plan), area, buf);
 }
 
 pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
-    let focus = look.focused(Focus::Context);
     let branch = look.model.branch().map(|branch| branch.id);
     let plan = branch.and_then(|id| look.model.plan.plan(id));
-    let mut title = Line::of(Ink::Heading, "Context");
-    if let Some(plan) = plan {
-        title.push(Ink::Text, &format!(" {}", total(plan)));
-    }
-    let inside = look.frame(title, focus, area, buf);
+    let size =
+        plan.map_or_else(Line::new, |plan| Line::of(meter_ink(plan.est_total, plan.budget.prompt), &total(plan)));
+    let inside = look.panel("Next request", &size, Focus::Context, area, buf);
     if inside.is_empty() {
         return;
     }
@@ -49,11 +47,14 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         (Some(plan), _) => rows(look, plan, inside, buf),
         (None, Some(blocked)) => full(look, blocked, inside, buf),
         (None, None) => {
-            let words = "Shows what the next call will hold, and what it leaves out.";
+            let words = "Shows what the next request includes and what it leaves out.";
             paint::lines(look.theme, &Flow::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
         }
     }
 }
+
+/// A row of the panel: at the left and at the right.
+type Pair = (Line, Line);
 
 fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     let percent = format!(" {} %", u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1)));
@@ -61,68 +62,179 @@ fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     meter(look, plan, Rect { width: room, height: 1, ..area }, buf);
     let ink = meter_ink(plan.est_total, plan.budget.prompt);
     paint::right(look.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
-    let known = calibrated(look, plan).unwrap_or_default();
-    let mut lines = vec![(Line::of(Ink::Text, &known), Line::of(Ink::Dim, &format!("tok {}", plan.certainty.label())))];
-    lines.extend(meter::legend(look, &meter::parts(plan), &plan.rows, ink));
-    let out: u64 = plan.excluded().map(|row| u64::from(row.turns.max(1))).sum();
-    if out > 0 {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(area.width).saturating_sub(10 + text::number(out).len()));
-        lines.push((
-            Line::of(Ink::Excluded, &rule),
-            Line::of(Ink::Excluded, &format!("excluded {}", text::number(out))),
-        ));
+    let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    let (groups, tail) = (groups(look, plan), tail(look, plan, usize::from(area.width)));
+    let spare = usize::from(area.height).saturating_sub(groups.len() + tail.len());
+    let shown = share(&groups.iter().map(|group| group.items.len()).collect::<Vec<_>>(), spare);
+    let mut all: Vec<Pair> = Vec::new();
+    for (group, shown) in groups.into_iter().zip(shown) {
+        let hidden = group.items.len() - shown;
+        all.push(group.line);
+        all.extend(group.items.into_iter().take(shown).map(|row| item(look, row, usize::from(area.width))));
+        if shown > 0 && hidden > 0 {
+            let words = format!("   {}{hidden} more", look.theme.glyphs.ellipsis);
+            all.push((Line::of(Ink::Dim, &words), Line::new()));
+        }
     }
+    all.extend(tail);
+    for ((label, value), place) in all.iter().zip(area.rows()) {
+        paint::pair(look.theme, label, value, place, buf);
+    }
+}
+
+/// One part of the request with those of its items that the panel may name.
+struct Group<'a> {
+    line: Pair,
+    items: Vec<&'a Row>,
+}
+
+fn groups<'a>(look: &Look<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
+    let one = |(part, tokens): (Part, u32)| {
+        let section = match part {
+            Part::Section(section) => section,
+            Part::Framing | Part::Tools | Part::Over | Part::Free => {
+                return Group { line: meter::line(look, part, 0, tokens), items: Vec::new() };
+            }
+        };
+        let mut items: Vec<&Row> = plan.rows.iter().filter(|row| row.section() == Some(section)).collect();
+        let count = if named(section) { items.len() } else { 0 };
+        if section == Section::Recent {
+            items.reverse();
+        }
+        items.truncate(count);
+        Group { line: meter::line(look, part, count, tokens), items }
+    };
+    let mut all: Vec<Group<'_>> =
+        meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
+    let out: Vec<&Row> = plan.excluded().collect();
+    if !out.is_empty() {
+        let turns: u64 = out.iter().map(|row| u64::from(row.turns.max(1))).sum();
+        let tokens: u64 = out.iter().map(|row| u64::from(row.tokens)).sum();
+        let line = (
+            Line::of(Ink::Excluded, &format!("{} Left out {}", look.theme.glyphs.out, text::number(turns))),
+            Line::of(Ink::Excluded, &text::short(tokens)),
+        );
+        all.push(Group { line, items: out });
+    }
+    all
+}
+
+/// Whether a section's items are worth naming one by one.
+fn named(section: Section) -> bool {
+    use Section as S;
+    match section {
+        S::StickyPins | S::LeasedPins | S::SessionSummary | S::LaneSummary | S::Retrieved | S::Recent => true,
+        S::System | S::Personality | S::Guidelines | S::State | S::Orientation | S::QuotedReply | S::UserMessage => {
+            false
+        }
+    }
+}
+
+/// How many items of each group are named when there are so many rows: each in turn gets one more while there is room, and
+/// one that is not shown whole needs a row to say so.
+fn share(wanted: &[usize], rows: usize) -> Vec<usize> {
+    let mut given = vec![0; wanted.len()];
+    let cost = |at: usize, given: usize| given + usize::from(given > 0 && given < wanted[at]);
+    let mut used = 0;
+    loop {
+        let before = used;
+        for at in 0..wanted.len() {
+            // The first item of many costs two rows, the last of them none.
+            let next =
+                (given[at] + 1..=wanted[at]).find(|next| cost(at, *next) > cost(at, given[at]) || *next == wanted[at]);
+            let Some(next) = next else { continue };
+            let more = cost(at, next) - cost(at, given[at]);
+            if used + more <= rows {
+                given[at] = next;
+                used += more;
+            }
+        }
+        if used == before {
+            return given;
+        }
+    }
+}
+
+fn item(look: &Look<'_>, row: &Row, width: usize) -> Pair {
+    let glyphs = &look.theme.glyphs;
+    let (ink, sign) = match row.pin {
+        Some(MarkKind::Sticky) => (Ink::Pinned, glyphs.pin),
+        Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) => (Ink::Leased, glyphs.lease),
+        Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once),
+        Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out),
+        None => (Ink::Dim, glyphs.dot),
+    };
+    let value = Line::of(Ink::Dim, &text::short(u64::from(row.tokens)));
+    let title = match (row.title.trim(), row.turns) {
+        ("", 2..) => text::counted(u64::from(row.turns), "turn"),
+        ("", _) => row.reason.sentence(),
+        (title, _) => title.to_owned(),
+    };
+    let room = width.saturating_sub(value.width() + 5);
+    let label = Line::of(ink, &format!("  {sign} ")).with(Ink::Dim, &text::fit(&title, room, glyphs.ellipsis));
+    (label, value)
+}
+
+/// What stands below the items: suggestions, the cached prefix, warnings.
+fn tail(look: &Look<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
+    let mut rows: Vec<Pair> = Vec::new();
     let suggested = plan.suggested().count();
     if suggested > 0 {
         let key = Line::of(Ink::Dim, &look.key(Action::Context));
-        lines.push((Line::of(Ink::Dim, &format!("Suggested pins ({suggested}):")), key));
+        rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
     }
-    lines.extend(cached(look));
-    for ((label, value), place) in lines.iter().zip(area.rows().skip(1)) {
-        paint::pair(look.theme, label, value, place, buf);
+    rows.extend(cached(look));
+    let warnings = plan.warnings.iter().map(|warning| warning.sentence()).chain(unmet(look));
+    for words in warnings {
+        rows.extend(Flow::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
-    let below = Rect { y: area.y.saturating_add(u16::try_from(lines.len() + 2).unwrap_or(u16::MAX)), ..area };
-    notes(look, plan, below, area, buf);
+    if look.focused(Focus::Context) {
+        let hint = format!("{} or Enter shows each item and why", look.key(Action::Context));
+        rows.extend(Flow::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
+    }
+    rows
 }
 
-fn cached(look: &Look<'_>) -> Option<(Line, Line)> {
+/// `1 lease left out`: what a person wants in the request and what does not go all the same.
+pub(crate) fn unmet(look: &Look<'_>) -> Option<String> {
+    let plan = look.model.plan.plan(look.model.branch()?.id)?;
+    let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];
+    for row in plan.rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. })) {
+        match row.pin {
+            Some(MarkKind::Sticky) => counts[0].1 += 1,
+            Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) => counts[1].1 += 1,
+            Some(MarkKind::IncludeOnce) => counts[2].1 += 1,
+            Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {}
+        }
+    }
+    let words: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
+    (!words.is_empty()).then(|| format!("{} left out: no room", words.join(", ")))
+}
+
+fn cached(look: &Look<'_>) -> Option<Pair> {
     match &look.model.plan.shown.as_ref()?.solved {
         Solved::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
             let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
             let value = format!("{} {percent} %", look.theme.glyphs.about);
             let Some((less, cost)) = look.model.plan.shares_less() else {
-                return Some((Line::of(Ink::Dim, "same as last call"), Line::of(Ink::Dim, &value)));
+                return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
             };
             let percent = u64::from(less) * 100 / u64::from(plan.est_total.max(1));
-            let cost = if cost == 0 { String::new() } else { format!(" +{}", crate::tui::text::money(cost)) };
-            Some((Line::of(Ink::Dim, "same"), Line::of(Ink::Warn, &format!("{value}, {percent} less{cost}"))))
+            let cost = if cost == 0 { String::new() } else { format!(" +{}", text::money(cost)) };
+            Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, {percent} less{cost}"))))
         }
         Solved::Plan { .. } | Solved::Blocked(_) => None,
     }
 }
 
-fn notes(look: &Look<'_>, plan: &ContextPlan, from: Rect, within: Rect, buf: &mut Buffer) {
-    let mut rows: Vec<Line> = Vec::new();
-    for warning in &plan.warnings {
-        rows.extend(Flow::plain(&warning.sentence(), usize::from(within.width), Ink::Warn));
-    }
-    if look.focused(Focus::Context) {
-        let hint = format!("{} or Enter: look inside", look.key(Action::Context));
-        rows.extend(Flow::plain(&hint, usize::from(within.width), Ink::Dim));
-    }
-    for (row, y) in rows.iter().zip(from.y..within.bottom()) {
-        paint::line(look.theme, row, Rect { y, height: 1, ..within }, buf);
-    }
-}
-
 fn full(look: &Look<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width);
-    let (parts, ink) = (meter::over(blocked), meter_ink(blocked.needed, blocked.budget.prompt));
     let percent = format!(" {} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
-    meter::bar(look, &parts, ink, Rect { width: room, height: 1, ..area }, buf);
-    paint::right(look.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
-    let legend = meter::legend(look, &parts, &blocked.rows, ink);
+    let parts = meter::over(blocked);
+    meter::bar(look, &parts, Rect { width: room, height: 1, ..area }, buf);
+    paint::right(look.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
+    let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(look, *part, 0, *tokens)).collect();
     for ((label, value), place) in legend.iter().zip(area.rows().skip(1)) {
         paint::pair(look.theme, label, value, place, buf);
     }
@@ -135,4 +247,29 @@ fn full(look: &Look<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
         rows.extend(Flow::all(&format!("- {}", choice.sentence()), width, Ink::Text));
     }
     paint::lines(look.theme, &rows, area, buf);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn rows_go_to_items_until_there_are_none() {
+        assert_eq!(share(&[2, 0, 3], 100), [2, 0, 3], "all are named where there is room");
+        assert_eq!(share(&[2, 9], 0), [0, 0]);
+        assert_eq!(share(&[9], 1), [0], "one row would only say that there are more");
+        assert_eq!(share(&[9], 2), [1]);
+        assert_eq!(share(&[1, 9], 3), [1, 1]);
+        for rows in 0..40 {
+            for wanted in [[3, 5, 9], [1, 1, 30], [0, 20, 2]] {
+                let given = share(&wanted, rows);
+                let used: usize = given.iter().zip(wanted).map(|(n, of)| n + usize::from(*n > 0 && *n < of)).sum();
+                assert!(
+                    used <= rows && given.iter().zip(wanted).all(|(n, of)| *n <= of),
+                    "{wanted:?} {rows} {given:?}"
+                );
+                assert!(used + 2 > rows || given == wanted, "{wanted:?} {rows}: rows stay empty: {given:?}");
+            }
+        }
+    }
 }

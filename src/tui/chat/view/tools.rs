@@ -33,12 +33,12 @@ pub(crate) fn lasted(model: &Model, trace: &ToolTrace) -> String {
     }
     let mut asks = model.live.values().filter_map(|live| live.asks.as_ref());
     let waits = asks.any(|asking| asking.tool == trace.name && asking.args == trace.args);
-    if waits { "asks you".into() } else { "running".into() }
+    if waits { "needs approval".into() } else { "running".into() }
 }
 
 pub(crate) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Tools);
-    let inside = look.frame(Line::of(Ink::Heading, "Tools").with(Ink::Dim, " tok est"), focus, area, buf);
+    let inside = look.panel("Tools", &Line::new(), Focus::Tools, area, buf);
     let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
     if traces.is_empty() {
         nothing(look, inside, buf);
@@ -50,9 +50,9 @@ pub(crate) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
 pub(crate) fn nothing(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = look.model.session.as_ref().is_some_and(|session| session.workspace.1);
     let words = if trusted {
-        "No tool was called yet. The model may read in this folder.".to_owned()
+        "No tool calls yet. The model may read files in this folder.".to_owned()
     } else {
-        "No tools are offered: this folder is not trusted. /trust-folder changes that.".to_owned()
+        "No tools: this folder is not trusted. /trust-folder changes that.".to_owned()
     };
     paint::lines(look.theme, &Flow::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
 }
@@ -64,7 +64,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
         let (ink, sign) = sign(look.theme, trace.status);
         let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
         let time = lasted(look.model, trace);
-        let value = Line::of(Ink::Dim, &format!("{time} {}", text::number(u64::from(trace.est_tokens))));
+        let value = Line::of(Ink::Dim, &format!("{time} {:>4}", text::short(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
             let args = text::fit(&argument(&trace.args), room, look.theme.glyphs.ellipsis);
@@ -83,7 +83,7 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
 pub(crate) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
         let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-        return Flow::plain(&format!("{} waits for your word: {key}", shown(&asking.tool)), width, Ink::Warn);
+        return Flow::plain(&format!("{} needs approval ({key})", shown(&asking.tool)), width, Ink::Warn);
     }
     if live.said.is_empty() {
         return Vec::new();

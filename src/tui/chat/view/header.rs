@@ -1,0 +1,110 @@
+//! The line at the top: which session and branch this is; at the right the model, the price of the next request and, where
+//! no panel shows it, its size.
+//! Not for: what the request holds (`next_request`), or the mode, which stands beside the composer.
+
+use super::next_request;
+use crate::domain::conversation::lane::Lane;
+use crate::tui::chat::model::plan::Solved;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Cells of the small meter.
+const METER: usize = 8;
+
+pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), height: 1, ..area };
+    let right = facts(look, usize::from(row.width) * 3 / 5);
+    let room = usize::from(row.width).saturating_sub(right.width() + 2);
+    paint::line(look.theme, &place(look, room), row, buf);
+    paint::right(look.theme, &right, row, buf);
+}
+
+/// The session's title, the branch, and what the branch is limited to, in so many columns.
+fn place(look: &Look<'_>, room: usize) -> Line {
+    let glyphs = &look.theme.glyphs;
+    let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
+    let mut line = Line::new();
+    if let Some(branch) = session.branch() {
+        line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
+        line.push(Ink::Heading, &text::fit(&branch.name, (room / 2).max(8), glyphs.ellipsis));
+    }
+    let lane = Some(session.lane()).filter(|lane| *lane != Lane::Root).map(|lane| ("lane", lane.title()));
+    let task = session.task().map(|task| ("task", task.to_owned()));
+    let focus = session.branch().map(|branch| branch.overrides.focus.as_slice()).unwrap_or_default();
+    let focus = focus.split_first().map(|(first, more)| match more.len() {
+        0 => ("focus", first.clone()),
+        more => ("focus", format!("{first} +{more}")),
+    });
+    for (name, words) in [lane, task, focus].into_iter().flatten() {
+        let words = text::fit(&words, (room / 4).max(8), glyphs.ellipsis);
+        if line.width() + name.len() + text::width(&words) + 4 > room {
+            break;
+        }
+        line.push(Ink::Dim, &format!(" {} {name} ", glyphs.dot));
+        line.push(Ink::Accent, &words);
+    }
+    let left = room.saturating_sub(line.width());
+    Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
+}
+
+/// What stands at the right, the less important dropped where there is no room.
+fn facts(look: &Look<'_>, room: usize) -> Line {
+    let all = all_facts(look);
+    let mut kept: Vec<bool> = vec![true; all.len()];
+    let wide = |kept: &[bool]| {
+        let each = all.iter().zip(kept).filter(|(_, kept)| **kept).map(|((_, line), _)| line.width() + 3);
+        each.sum::<usize>().saturating_sub(3)
+    };
+    while wide(&kept) > room {
+        let least = (0..all.len()).filter(|at| kept[*at]).min_by_key(|at| all[*at].0);
+        let Some(least) = least else { break };
+        kept[least] = false;
+    }
+    let mut line = Line::new();
+    for (_, fact) in all.into_iter().zip(kept).filter_map(|(fact, kept)| kept.then_some(fact)) {
+        if !line.pieces.is_empty() {
+            line.push(Ink::Dim, &format!(" {} ", look.theme.glyphs.dot));
+        }
+        line = line.and(fact);
+    }
+    line
+}
+
+/// Each fact with how much it matters, in the order in which they stand.
+fn all_facts(look: &Look<'_>) -> Vec<(u8, Line)> {
+    let model = look.model;
+    let mut facts = Vec::new();
+    if model.facts.demo {
+        facts.push((1, Line::of(Ink::Warn, "demo, nothing is saved")));
+    }
+    if let Some(settings) = model.session.as_ref().and_then(|session| session.settings()) {
+        facts.push((2, Line::of(Ink::Text, &settings.model.name)));
+        if settings.ready.is_err() {
+            facts.push((4, Line::of(Ink::Warn, "not set up")));
+        }
+    }
+    match model.plan.shown.as_ref().map(|shown| &shown.solved) {
+        Some(Solved::Plan { plan, cost, .. }) => {
+            if let Some(cost) = cost.as_ref().filter(|cost| cost.micro > 0) {
+                let words = format!("{} {}", look.theme.glyphs.about, text::money(cost.micro));
+                facts.push((0, Line::of(Ink::Text, &words)));
+            }
+            if !model.context_in_view() {
+                let glyphs = &look.theme.glyphs;
+                let used =
+                    usize::try_from(u64::from(plan.est_total) * METER as u64 / u64::from(plan.budget.prompt.max(1)));
+                let used = used.unwrap_or(METER).clamp(1, METER);
+                let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
+                let line = Line::of(ink, &format!("{} ", next_request::total(plan)));
+                let line = line.with(ink, &glyphs.full.repeat(used));
+                facts.push((3, line.with(Ink::MeterFree, &glyphs.empty.repeat(METER - used))));
+            }
+        }
+        Some(Solved::Blocked(_)) => facts.push((5, Line::of(Ink::Danger, "does not fit"))),
+        None => {}
+    }
+    facts
+}
