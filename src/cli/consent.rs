@@ -172,7 +172,7 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
 
 /// All that it would do.
 fn told(asking: &Asking) -> Vec<String> {
-    let mut lines = vec![format!("{} waits for your word.", asking.tool)];
+    let mut lines = vec![format!("{} needs approval.", asking.tool)];
     match &asking.deed {
         Deed::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };

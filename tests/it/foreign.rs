@@ -144,7 +144,7 @@ fn the_workbench_sends_what_it_shows() {
         server.base_url()
     ));
     let screen = pty::Start::new(&home).size(180, 50).run();
-    screen.see("write a message");
+    screen.see("Type a message");
     for (number, question) in
         ["Why does login fail after the refresh?", "And what would you change?"].iter().enumerate()
     {

@@ -176,7 +176,7 @@ actions! {
     TakeTurn "take-turn" "Take this turn to be picked together with others, or no longer.",
     PickOver "pick-over" "Pick it onto the other branch, as a pinned text that knows where it came from.",
     BringBack "bring-back" "Bring what this branch came to onto the other one, as a card that links to its sources.",
-    AnswerTool "answer-tool" "Look at the call to a tool that waits for your word.",
+    AnswerTool "answer-tool" "Look at the tool call that needs approval.",
     AllowTool "allow-tool" "Let it be done: of files, the changes that are chosen.",
     RefuseTool "refuse-tool" "Refuse it; the model is told that nothing was done.",
     RefuseWhy "refuse-why" "Refuse it, and tell the model why.",

@@ -193,7 +193,7 @@ mod tests {
             found.put(part);
         }
         let inks = |start: &str, word: &str| {
-            let row = rows.iter().find(|row| row.plain().starts_with(start)).unwrap();
+            let row = rows.iter().find(|row| row.plain().trim_start_matches("│ ").starts_with(start)).unwrap();
             let tinted = found_tinted(&found, row);
             tinted.pieces.iter().find(|p| p.text.contains(word)).map(|p| p.ink)
         };

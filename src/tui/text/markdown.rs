@@ -404,8 +404,8 @@ mod tests {
         let look = Look::default().folding(40, ", z");
         let rows = Flow::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
-        assert_eq!(plain.len(), 24, "{plain:?}");
-        assert_eq!(plain[21], "▸ 80 more lines of code, z");
+        assert_eq!(plain.len(), 22, "{plain:?}");
+        assert_eq!(plain[20], "▸ 80 more lines of code, z");
     }
 
     fn grown(text: &str, cuts: &[usize], room: usize) -> Vec<Line> {

@@ -135,11 +135,13 @@ pub fn number(n: u64) -> String {
 /// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
 #[must_use]
 pub fn short(n: u64) -> String {
+    let (hundreds, thousands, hundredths) = ((n + 50) / 100, (n + 500) / 1_000, (n + 5_000) / 10_000);
     match n {
         0..1_000 => n.to_string(),
-        1_000..9_950 => format!("{}.{}k", (n + 50) / 1_000, (n + 50) % 1_000 / 100),
-        9_950..999_500 => format!("{}k", (n + 500) / 1_000),
-        _ => format!("{}.{:02}M", (n + 5_000) / 1_000_000, (n + 5_000) % 1_000_000 / 10_000),
+        1_000..9_950 if hundreds % 10 > 0 => format!("{}.{}k", hundreds / 10, hundreds % 10),
+        1_000..999_500 => format!("{thousands}k"),
+        _ if hundredths % 100 > 0 => format!("{}.{:02}M", hundredths / 100, hundredths % 100),
+        _ => format!("{}M", hundredths / 100),
     }
 }
 
@@ -188,11 +190,11 @@ mod tests {
         assert_eq!(number(1_204), "1,204");
         assert_eq!(number(12), "12");
         for (n, words) in
-            [(340, "340"), (999, "999"), (1_000, "1.0k"), (5_213, "5.2k"), (9_949, "9.9k"), (9_950, "10k")]
+            [(340, "340"), (999, "999"), (1_000, "1k"), (8_040, "8k"), (5_213, "5.2k"), (9_949, "9.9k"), (9_950, "10k")]
         {
             assert_eq!(short(n), words);
         }
-        for (n, words) in [(27_691, "28k"), (999_499, "999k"), (999_500, "1.00M"), (1_047_576, "1.05M")] {
+        for (n, words) in [(27_691, "28k"), (999_499, "999k"), (999_500, "1M"), (1_047_576, "1.05M")] {
             assert_eq!(short(n), words);
         }
         assert_eq!(money(1_100), "$0.0011");

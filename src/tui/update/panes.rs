@@ -79,6 +79,9 @@ pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
     let (left, right) = sides(&model.arrangement(), model.size.0);
     let moved = |width: u16, more: bool| if more { width + STEP } else { width.saturating_sub(STEP) };
     let (border, to) = match model.focus {
+        // The one sidebar has them all.
+        Focus::Branches | Focus::Tools | Focus::Context if left == 0 => (Border::Right, moved(right, wider)),
+        Focus::Conversation | Focus::Composer if left == 0 => (Border::Right, moved(right, !wider)),
         Focus::Branches | Focus::Tools => (Border::Left, moved(left, wider)),
         Focus::Context => (Border::Right, moved(right, wider)),
         Focus::Conversation | Focus::Composer if model.hidden(Focus::Context) => (Border::Left, moved(left, !wider)),

@@ -5,7 +5,7 @@ use crate::support::pty::{Ground, Home, Pty, Start};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-const READY: &str = "Write below; Enter";
+const READY: &str = "pleach shows every request";
 
 fn osc(raw: &[u8]) -> Vec<String> {
     let body = |token| if let Token::Osc(body) = token { Some(body) } else { None };
@@ -118,7 +118,7 @@ fn the_title_says_what_is_open_and_is_given_back() {
     assert!(String::from_utf8_lossy(&ended.raw).contains("\x1b[23;2t"), "the title before it comes back");
     home.config("[screen]\ntitle = false\n");
     let pty = Pty::open(&home);
-    pty.see("write a message");
+    pty.see("Type a message");
     let ended = end(pty);
     assert!(osc(&ended.raw).iter().all(|body| !body.starts_with("2;")), "switched off");
 }
@@ -133,24 +133,24 @@ fn the_mouse_clicks_and_is_given_back() {
     pty.see("The mouse clicks, scrolls and drags borders here");
     assert!([1000, 1002, 1006].iter().all(|mode| pty.ledger().on.contains(mode)), "{:?}", pty.ledger());
     assert!(!pty.ledger().on.contains(&1003), "movements without a button are no matter");
-    pty.keys("\x1b[<0;5;4M\x1b[<0;5;4m");
-    pty.see("stand here");
+    pty.keys("\x1b[<0;95;4M\x1b[<0;95;4m");
+    pty.see("switch to");
     pty.keys("\x1b[<0;60;33M\x1b[<0;60;33m");
-    pty.see("all actions");
-    // The border between branches and conversation, dragged to the right.
+    pty.see("^P actions");
+    // The line between the conversation and the sidebar, dragged to the left.
     let before = pty.screen();
-    let column = |screen: &str| screen.lines().next().unwrap().chars().position(|c| c == '┐').unwrap();
+    let column = |screen: &str| screen.lines().nth(1).unwrap().chars().position(|c| c == '┬').unwrap();
     let from = column(&before);
     pty.keys(&format!("\x1b[<0;{};6M", from + 1));
-    pty.keys(&format!("\x1b[<32;{};6M\x1b[<0;{};6m", from + 9, from + 9));
-    pty.until("the border moved", |screen| column(screen) == from + 8);
+    pty.keys(&format!("\x1b[<32;{};6M\x1b[<0;{};6m", from - 7, from - 7));
+    pty.until("the border moved", |screen| column(screen) == from - 8);
     let ended = end(pty);
     assert!(ended.ledger.entered);
     let kept = std::fs::read_to_string(home.path("state/pleach/screen.toml")).unwrap();
-    assert!(kept.contains("left = "), "{kept}");
+    assert!(kept.contains("right = "), "{kept}");
     let pty = Start::new(&home).size(120, 35).run();
     pty.see(READY);
-    assert_eq!(column(&pty.screen()), from + 8, "remembered over a restart");
+    assert_eq!(column(&pty.screen()), from - 8, "remembered over a restart");
     end(pty);
 }
 
@@ -195,7 +195,7 @@ fn a_long_run_is_told_of_while_one_looks_elsewhere() {
     pty.see(READY);
     assert!(pty.ledger().on.contains(&1004), "focus is reported");
     pty.keys("One\r");
-    pty.until("the whole answer", |screen| screen.contains(" actual") && screen.contains("all actions"));
+    pty.until("the whole answer", |screen| screen.contains(" actual") && screen.contains("^P actions"));
     pty.keys("\x1b[O");
     pty.keys("Two\r");
     pty.until("both answers", |screen| screen.matches("I am the offline model").count() == 2);

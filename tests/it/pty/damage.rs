@@ -91,7 +91,7 @@ fn and_from_nothing() {
     harm(&store);
     let bytes = std::fs::read(&store).unwrap();
     let pty = asked(&home, true, "n\r");
-    let screen = pty.see("Write below; Enter");
+    let screen = pty.see("pleach shows every request");
     assert!(!screen.contains("Where is my talk?"), "{screen}");
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
@@ -166,7 +166,7 @@ fn a_full_disk_in_the_middle_of_an_answer() {
     let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
     let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
     let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
-    pty.see("write a message");
+    pty.see("Type a message");
     pty.keys("A question\r");
     pty.see("The beginning.");
     server.release();
@@ -204,7 +204,7 @@ fn quitting_on_a_full_disk() {
     let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
     let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
     let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
-    pty.see("write a message");
+    pty.see("Type a message");
     pty.keys("A question\r");
     pty.see("The beginning.");
     server.release();

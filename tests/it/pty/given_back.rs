@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use std::time::Duration;
 
 /// The workbench is up and at rest.
-const READY: &str = "Write below; Enter";
+const READY: &str = "pleach shows every request";
 
 fn up(home: &Home) -> Pty {
     let pty = Pty::open(home);
@@ -22,7 +22,7 @@ fn clean(pty: Pty, code: u32) -> Ended {
     assert_eq!(ended.termios, before, "the terminal's settings");
     assert!(ended.ledger.balanced(), "left behind: {:?}", ended.ledger);
     assert_eq!(ended.code, code, "the exit code; the screen:\n{}", ended.screen);
-    assert!(!ended.screen.contains('┌'), "a frame is left on the main screen:\n{}", ended.screen);
+    assert!(!ended.screen.contains('─'), "a rule is left on the main screen:\n{}", ended.screen);
     ended
 }
 

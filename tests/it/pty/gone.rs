@@ -27,7 +27,7 @@ fn the_window_is_closed_in_the_middle_of_an_answer() {
             start = start.program(std::path::Path::new("/bin/bash")).args(&args);
         }
         let mut pty = start.run();
-        pty.see("write a message");
+        pty.see("Type a message");
         pty.keys("A question\r");
         pty.see("Part of an answer");
         let pid = pty.pid.as_raw_nonzero().get();
@@ -84,7 +84,7 @@ fn in_tmux() {
     let program = env!("CARGO_BIN_EXE_pleach");
     tmux(&socket, &home, &["new-session", "-d", "-s", "t", "-x", "100", "-y", "30", program]);
     let shows = |text: &str| tmux(&socket, &home, &["capture-pane", "-p", "-t", "t"]).contains(text);
-    until("the workbench in tmux", || shows("write a message"));
+    until("the workbench in tmux", || shows("Type a message"));
     let pid: i32 = tmux(&socket, &home, &["list-panes", "-t", "t", "-F", "#{pane_pid}"]).trim().parse().unwrap();
     tmux(&socket, &home, &["send-keys", "-t", "t", "-l", "Hello from tmux"]);
     until("the typed text", || shows("Hello from tmux"));

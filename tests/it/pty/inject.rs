@@ -50,7 +50,7 @@ fn nothing_foreign(raw: &[u8]) {
 
 fn desk(home: &Home) -> Pty {
     let pty = Start::new(home).size(200, 60).run();
-    pty.see("write a message");
+    pty.see("Type a message");
     pty
 }
 
@@ -88,7 +88,7 @@ fn from_stored_conversations() {
 
     // Copying is the one way to an OSC 52, and only when a person presses it.
     pty.keys("\x02");
-    pty.see("stand here");
+    pty.see("switch to");
     pty.keys("y");
     pty.until_bytes("the copy", |raw, _| raw.windows(5).any(|five| five == b"\x1b]52;"));
     let is_one = |token: &Token| matches!(token, Token::Osc(body) if body.starts_with("52;"));
@@ -127,9 +127,9 @@ fn from_a_server() {
     let pty = desk(&home);
     pty.keys("First\r");
     pty.until("the answer, with marks", |screen| screen.contains("Heard") && screen.contains("⟨U+E0041⟩"));
-    pty.until("the turn is over", |screen| screen.contains("all actions"));
+    pty.until("the turn is over", |screen| screen.contains("^P actions"));
     pty.keys("Second\r");
-    pty.until("the end of the second", |screen| screen.contains("Second") && screen.contains("all actions"));
+    pty.until("the end of the second", |screen| screen.contains("Second") && screen.contains("^P actions"));
     pty.keys("\x1bOS");
     pty.see("model-");
     pty.keys("\x1b");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The workbench at a size at which sentences stay on one line.
 fn desk(home: &Home) -> Pty {
     let pty = Start::new(home).size(180, 50).run();
-    pty.see("write a message");
+    pty.see("Type a message");
     pty
 }
 
@@ -48,9 +48,7 @@ fn a_newcomer() {
     let home = Home::fresh();
     let pty = desk(&home);
     pty.until("the first screen explains itself", |screen| {
-        screen.contains("Enter sends exactly what the")
-            && screen.contains("What was looked for")
-            && screen.contains("Ctrl+O")
+        screen.contains("shows every request") && screen.contains("Model servers") && screen.contains("Ctrl+O")
     });
     pty.keys("How do bees dance?");
     pty.keys("\r");
@@ -83,7 +81,7 @@ fn a_newcomer() {
     assert!(sent[1].starts_with(&drawn), "drawn {drawn}, sent {sent:?}");
     let pty = desk(&home);
     pty.until("all is there again", |screen| {
-        screen.contains("How do bees dance?") && screen.contains("And wasps?") && screen.contains("excluded 1")
+        screen.contains("How do bees dance?") && screen.contains("And wasps?") && screen.contains("Left out 1")
     });
 }
 
@@ -148,7 +146,7 @@ fn two_branches_answer_at_once() {
     let pty = desk(&home);
     pty.keys("Base\r");
     pty.see("Ground.");
-    pty.until("the turn is over", |screen| screen.contains("write a message") && screen.contains("all actions"));
+    pty.until("the turn is over", |screen| screen.contains("Type a message") && screen.contains("^P actions"));
     pty.keys("\tf");
     pty.until("a second branch", |screen| screen.matches(['○', '●']).count() >= 2);
     pty.keys("On the fork\r");
@@ -213,7 +211,7 @@ fn an_enormous_paste() {
         "budget = 49000000\n[models]\n\"gpt-4.1-mini\" = { context_window = 50000000, encoding = \"approximate\" }\n",
     );
     let pty = desk(&home);
-    pty.see("Write below");
+    pty.see("pleach shows every request");
     let row = format!("{}\r\n", "x1 ".repeat(42));
     let big = row.repeat(10_000_000 / row.len() + 1);
     pty.paste(&big);
@@ -237,7 +235,7 @@ fn a_paste_that_holds_its_own_end() {
     let server = Server::start_posts(vec![answer("One message.")]);
     let home = Home::server(&server.base_url());
     let pty = desk(&home);
-    pty.see("Write below");
+    pty.see("pleach shows every request");
     pty.paste("harmless\x1b[201~\rrm -rf /\r\x04\x03\x1a and so on");
     pty.until("it lies in the composer", |screen| screen.contains("and so on") || screen.contains("[pasted"));
     assert!(posts(&server).is_empty(), "nothing was sent by itself");
@@ -255,7 +253,7 @@ fn a_paste_without_brackets() {
     let server = Server::start_posts(vec![answer("Got it."), answer("Typed.")]);
     let home = Home::server(&server.base_url());
     let pty = desk(&home);
-    pty.see("Write below");
+    pty.see("pleach shows every request");
     let text = "fn main() {\n\tprintln!(\"naïve 日本\");\n\n}\nand a last line";
     pty.keys(&text.replace('\n', "\r"));
     pty.until("all of it is in the composer", |screen| {
@@ -269,7 +267,7 @@ fn a_paste_without_brackets() {
         body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
     };
     assert_eq!(said(0), text);
-    pty.until("the turn is over", |screen| screen.contains("write a message"));
+    pty.until("the turn is over", |screen| screen.contains("Type a message"));
     pty.paste("in brackets");
     pty.keys("\r");
     pty.see("Typed.");

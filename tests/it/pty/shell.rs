@@ -49,14 +49,14 @@ fn into_the_background_and_back() {
         return;
     };
     pty.keys(&format!("{}\r", env!("CARGO_BIN_EXE_pleach")));
-    pty.see("write a message");
+    pty.see("Type a message");
     pty.keys("Tell me\r");
     pty.see("Half of it");
     let program = children(pty.pid.as_raw_nonzero().get()).pop().unwrap();
 
     pty.keys("\x1a");
     pty.see("Stopped");
-    pty.until("the main screen", |screen| !screen.contains('┌'));
+    pty.until("the main screen", |screen| !screen.contains('┬'));
     let ledger = pty.ledger();
     assert!(ledger.balanced(), "{ledger:?}");
     until("the program is stopped", || does(program) == Some('T'));
@@ -75,17 +75,17 @@ fn into_the_background_and_back() {
     pty.keys("echo still-$((40+2))\r");
     pty.see("still-42");
     let wrote = String::from_utf8_lossy(&pty.raw()[before..]).into_owned();
-    assert!(!wrote.contains("\x1b[?1049h") && !wrote.contains('┌'), "in the background it wrote {wrote:?}");
+    assert!(!wrote.contains("\x1b[?1049h") && !wrote.contains('┬'), "in the background it wrote {wrote:?}");
 
     server.release();
     pty.keys("fg\r");
     let screen = pty.see("and the other half.");
-    assert!(screen.contains("Tell me") && screen.contains('┌'), "drawn whole:\n{screen}");
+    assert!(screen.contains("Tell me") && screen.contains('┬'), "drawn whole:\n{screen}");
     assert!(!screen.contains("SHELL>") && !screen.contains("still-42"), "nothing of the shell is left:\n{screen}");
     let ledger = pty.ledger();
     assert!(ledger.on.contains(&1049) && ledger.on.contains(&2004) && ledger.pushed == 1, "{ledger:?}");
     pty.keys("\x04");
-    pty.until("back in the shell", |screen| !screen.contains('┌') && screen.trim_end().ends_with("SHELL>"));
+    pty.until("back in the shell", |screen| !screen.contains('┬') && screen.trim_end().ends_with("SHELL>"));
     pty.keys("echo code-$?\r");
     pty.see("code-0");
     assert!(pty.ledger().balanced(), "{:?}", pty.ledger());
@@ -101,7 +101,7 @@ fn a_stopped_program_ends_with_its_terminal() {
         return;
     };
     pty.keys(&format!("{}\r", env!("CARGO_BIN_EXE_pleach")));
-    pty.see("write a message");
+    pty.see("Type a message");
     let program = children(pty.pid.as_raw_nonzero().get()).pop().unwrap();
     pty.keys("\x1a");
     pty.see("Stopped");

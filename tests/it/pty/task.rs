@@ -131,7 +131,7 @@ fn home(server: &Server, folder: &Path) -> Home {
 
 /// Looks at what waits, and gives the word with these keys.
 fn word(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
-    let waits = format!("{tool} waits for your word: ");
+    let waits = format!("{tool} needs approval (");
     pty.until_within(COMPILES, &format!("{tool} asks"), |screen| screen.contains(&waits));
     pty.keys("\x1by");
     pty.until(&format!("{tool} is shown whole"), |screen| {
@@ -145,20 +145,20 @@ fn word(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
 fn does(task: &Task, home: &Home, server: &Server) {
     let before = task.text();
     let pty = Start::new(home).size(140, 40).run();
-    pty.until("it is open", |screen| screen.contains("write a message"));
+    pty.until("it is open", |screen| screen.contains("Type a message"));
     pty.keys("The tests fail. Find out why and mend it.\r");
     word(&pty, "run", &[task.line, "landlock"], "y");
     word(&pty, "edit_file", &["@@", task.wrong.1.trim()], " ");
     pty.until("one change is left out", |screen| screen.contains("left out") && screen.contains("do the chosen ones"));
     pty.keys("y");
     word(&pty, "run", &[task.line], "y");
-    pty.until_within(COMPILES, "it is done", |screen| screen.contains(DONE) && screen.contains("write a message"));
+    pty.until_within(COMPILES, "it is done", |screen| screen.contains(DONE) && screen.contains("Type a message"));
     let after = task.text();
     assert_eq!(after, before.replace(task.wrong.0, task.wrong.1), "the chosen change alone");
     screens(&pty, task);
     undone(&pty, task, &before, &after);
     pty.keys("\x1b");
-    pty.until("the composer has the keys", |screen| screen.contains("all actions"));
+    pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
     told(task, home, server);
@@ -189,7 +189,7 @@ fn screens(pty: &Pty, task: &Task) {
 
 fn undone(pty: &Pty, task: &Task, before: &str, after: &str) {
     pty.keys("\x02");
-    pty.until("the branches have the keys", |screen| screen.contains("stand here"));
+    pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     pty.keys("u");
     pty.until("undone", |screen| screen.contains(&format!("Undone: changed {}", task.file)));
     assert_eq!(task.text(), before, "undo brings the file back");

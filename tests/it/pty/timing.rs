@@ -23,7 +23,7 @@ fn esc_stops_within_a_tenth_of_a_second() {
         let server = Server::start_posts(vec![vec![stream(), words("Part of an answer"), Step::Hang]]);
         let home = Home::server(&server.base_url());
         let pty = Start::new(&home).size(180, 50).run();
-        pty.see("write a message");
+        pty.see("Type a message");
         pty.keys("A question\r");
         pty.see("Part of an answer");
         let pressed = Instant::now();
@@ -45,7 +45,7 @@ fn a_closed_terminal_ends_the_program_within_a_second() {
         let server = Server::start_posts(vec![vec![stream(), words("Part of an answer"), Step::Hang]]);
         let home = Home::server(&server.base_url());
         let mut pty = Start::new(&home).run();
-        pty.see("write a message");
+        pty.see("Type a message");
         pty.keys("A question\r");
         pty.see("Part of an answer");
         pty.take_away();

@@ -64,9 +64,9 @@ fn the_tour() {
     replay_without_an_item(&mut tour);
     undo_everything(&mut tour, &planned);
     tour.keys("\x1b");
-    tour.pty.until("the composer has the keys", |screen| screen.contains("all actions"));
+    tour.pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
     tour.keys("\x03");
-    tour.stands("that was the tour", &["write a message"]);
+    tour.stands("that was the tour", &["Type a message"]);
     tour.keys("\x04");
     let Tour { pty, cast } = tour;
     assert_eq!(pty.ended().code, 0);
@@ -78,15 +78,15 @@ fn the_tour() {
 
 /// Gives the request of the plan that was drawn before anything was changed.
 fn ask_and_look_at_why(tour: &mut Tour) -> String {
-    tour.stands("open: Enter sends exactly what the panel shows", &["Write below", "Context", "write a message"]);
+    tour.stands("open: Enter sends exactly what the panel shows", &["Type a message", "Next request"]);
     tour.types(FIRST).keys("\r");
     tour.stands("ask: the answer streams", &["loses nothing.", "in est"]);
-    tour.pty.until("the turn is over", |screen| screen.contains("write a message"));
+    tour.pty.until("the turn is over", |screen| screen.contains("Type a message"));
     tour.types(SECOND).keys("\r");
     tour.pty.until("the second answer", |screen| screen.matches("loses nothing.").count() == 2);
-    tour.pty.until("the turn is over", |screen| screen.contains("write a message"));
+    tour.pty.until("the turn is over", |screen| screen.contains("Type a message"));
     tour.types(THIRD);
-    tour.pty.until("the plan of the draft", |screen| screen.contains("recent turns 2"));
+    tour.pty.until("the plan of the draft", |screen| screen.contains("Recent turns 2"));
     tour.keys("\x0f");
     let screen = tour.stands(
         "look: every row of the next call, in or out, with its tokens and its reason",
@@ -145,7 +145,7 @@ fn compare_and_pick_back(tour: &mut Tour) {
     tour.keys("\x02g\r");
     tour.stands("stand on the first branch", &["▸ main ·", "● main  "]);
     tour.keys("\x02jj");
-    tour.pty.until("the branches have the keys", |screen| screen.contains("stand here"));
+    tour.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     tour.keys("c");
     tour.stands(
         "compare: two branches from where they part",
@@ -163,7 +163,7 @@ fn compare_and_pick_back(tour: &mut Tour) {
 
 fn replay_without_an_item(tour: &mut Tour) {
     tour.keys("\x1b");
-    tour.pty.until("the composer has the keys", |screen| screen.contains("all actions"));
+    tour.pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
     tour.keys("\tG");
     tour.stands("the newest answer is selected", &["p pin", "R again"]);
     tour.keys("Z");
@@ -184,7 +184,7 @@ fn replay_without_an_item(tour: &mut Tour) {
 
 fn undo_everything(tour: &mut Tour, planned: &str) {
     tour.keys("\x02");
-    tour.pty.until("the branches have the keys", |screen| screen.contains("stand here"));
+    tour.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     let steps = [
         ("the note", "Undone: changed the settings of main"),
         ("the replay", "Undone: made a call again"),
@@ -202,7 +202,7 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
     let screen = tour.stands("undo: nothing is left to undo", &["There is nothing to undo", "CTX: Light", "● main"]);
     assert!(!screen.contains("race-1") && !screen.contains("main-2") && !screen.contains('✕'), "{screen}");
     tour.keys("\x1b");
-    tour.pty.until("the draft is as it was left", |screen| screen.contains(THIRD) && screen.contains("all actions"));
+    tour.pty.until("the draft is as it was left", |screen| screen.contains(THIRD) && screen.contains("^P actions"));
     tour.keys("\x0f");
     let first = format!("request {planned}");
     tour.stands("the plan is the first one again, to the byte", &["What the next call holds", THIRD, &first]);

@@ -77,7 +77,7 @@ fn a_long_command_hides_nothing() {
     let screen = stage.screen(80, 24);
     assert!(screen.contains("rm -rf /tmp/x") && screen.contains("end"), "{screen}");
     assert!(screen.contains("202e") || screen.contains("202E"), "what cannot be seen is made visible: {screen}");
-    assert!(screen.contains("run waits for your word"));
+    assert!(screen.contains("run needs approval"));
     stage.press("a");
     let screen = stage.screen(80, 24);
     let places =
@@ -97,7 +97,7 @@ fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
     stage.press("alt-y");
     for (width, height) in [(80, 24), (60, 16)] {
         let screen = stage.screen(width, height);
-        assert!(screen.contains("notes/put waits for your word"), "{screen}");
+        assert!(screen.contains("notes/put needs approval"), "{screen}");
         let words: String = screen.split(['│', '┃', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("outside the cage that holds commands, and undo does not take back"), "{screen}");
@@ -178,7 +178,7 @@ fn typing_on_gives_no_word() {
     stage.press("alt-y");
     stage.press("esc");
     assert!(words(&stage).is_empty(), "Esc leaves it waiting");
-    assert!(stage.screen(100, 30).contains("waits for your word"));
+    assert!(stage.screen(100, 30).contains("needs approval"));
 }
 
 #[test]
@@ -213,12 +213,12 @@ fn words_are_given_by_keys() {
 fn a_call_of_another_branch_is_found_too_and_one_that_ended_is_gone() {
     let mut stage = fixture::opened();
     stage.press("alt-y");
-    assert!(stage.screen(100, 30).contains("No tool waits"));
+    assert!(stage.screen(100, 30).contains("No tool call needs"));
     stage.event(Event::TurnOpened { branch: RETRY, text: "x".into(), after: None });
     let asking = Asking { index: 0, tool: "run".into(), args: "{}".into(), deed: run("make"), rule: None };
     stage.event(Event::Asks { branch: RETRY, asking: Some(Arc::new(asking)) });
     stage.press("alt-y");
-    assert!(stage.screen(100, 30).contains("run waits for your word"));
+    assert!(stage.screen(100, 30).contains("run needs approval"));
     stage.event(Event::Asks { branch: RETRY, asking: None });
     assert!(!stage.screen(100, 30).contains("This command would run"));
 }

@@ -127,7 +127,7 @@ fn typing_rests_before_a_plan_is_asked_for_and_old_ones_are_dropped() {
     let mut old = fixture::plan(&fixture::story());
     old.est_total = 1;
     stage.event(Event::Planned { branch: MAIN, generation: generation - 1, planned: fixture::planned(old) });
-    assert!(stage.screen(120, 30).contains("5,213"), "an older generation changes nothing");
+    assert!(stage.screen(120, 30).contains("5.2k of 8k"), "an older generation changes nothing");
 }
 
 #[test]
@@ -517,7 +517,7 @@ fn what_an_act_takes_from_the_cache_is_said() {
     let mut stage = fixture::opened();
     reusing(&mut stage, 4_800, 1_800);
     let screen = stage.screen(160, 40);
-    assert!(screen.contains("same as last call") && screen.contains("92 %"), "{screen}");
+    assert!(screen.contains("Cached prefix") && screen.contains("92 %"), "{screen}");
     reusing(&mut stage, 1_000, 400);
     let screen = stage.screen(160, 40);
     assert!(screen.contains("19 %, 72 less +$0.0014"), "{screen}");

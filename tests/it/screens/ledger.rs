@@ -147,6 +147,6 @@ fn the_meter_says_what_goes_over() {
     };
     stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("! over the budget") && screen.contains("1,600") && screen.contains("120 %"), "{screen}");
+    assert!(screen.contains("! Over the budget") && screen.contains("1.6k") && screen.contains("120 %"), "{screen}");
     picture("meter_over", (120, 35), &mut stage);
 }

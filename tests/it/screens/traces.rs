@@ -158,7 +158,7 @@ fn run_again_beside_the_conversation() {
     let mut view =
         AgainView { branch: MAIN, of: of.id(), state: AgainState::Asks(Arc::new(asking)), trace: again, change: None };
     stage.event(Event::Again(Box::new(view.clone())));
-    assert!(stage.screen(100, 30).contains("run waits for your word"));
+    assert!(stage.screen(100, 30).contains("run needs approval"));
     let yes = Consent::Yes { hunks: Vec::new() };
     stage.press("y a");
     assert_eq!(
@@ -207,7 +207,7 @@ fn typing_on_gives_no_word_to_what_is_run_again() {
     stage.wait(900).type_text("y");
     assert_eq!(&*stage.model.composer.text(), "may", "it does not come over what is being written");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0);
-    assert!(stage.screen(100, 30).contains("Alt+Y looks at it"));
+    assert!(stage.screen(100, 30).contains("Alt+Y shows it"));
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("rm -r a"));
     stage.press("y");

@@ -25,7 +25,7 @@ pub(crate) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
     let mut rows = Vec::new();
     let mut say = |words: &str, ink: Ink| rows.extend(Flow::plain(words, width, ink));
-    say("pleach shows what goes into every request before it is sent, and lets you change it.", Ink::Heading);
+    say("pleach shows every request before it is sent, and lets you change it.", Ink::Heading);
     say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
     say("", Ink::Text);
     match session.settings().map(|settings| settings.ready.clone()) {
@@ -49,7 +49,7 @@ pub(crate) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
         }
         Some(Ok(_)) | None => {
             if session.settings().is_some_and(|settings| settings.profile == "offline") {
-                say("Type a message: the built-in offline model, a placeholder, quotes its context.", Ink::Text);
+                say("Type a message: the built-in offline model answers by quoting its context.", Ink::Text);
             } else {
                 say("Type a message; Enter sends exactly what the next request shows.", Ink::Text);
             }
@@ -125,11 +125,9 @@ fn found(look: &Look<'_>, width: usize) -> Vec<Line> {
             rows.extend(Flow::plain(&format!("{sign} {words} {names}"), width, Ink::Dim));
         }
     }
-    rows.push(Line::new());
-    rows.push(Line::of(Ink::Heading, "To use a real model"));
     for words in [
-        "Set OPENAI_API_KEY (or another provider's key) in the environment and start again,",
-        "set OPENAI_BASE_URL=http://localhost:PORT/v1 for a server of your own,",
+        "For a real model, set OPENAI_API_KEY (or another provider's key) and start again;",
+        "for your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1;",
         "or add a profile to config.toml (pleach config path prints where it is).",
     ] {
         rows.extend(Flow::plain(words, width, Ink::Text));

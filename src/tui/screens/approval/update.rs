@@ -30,7 +30,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
         );
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-    let text = format!("{} waits for your word: {key} looks at it.", mcp::shown(&asking.tool));
+    let text = format!("{} needs approval: {key} shows it.", mcp::shown(&asking.tool));
     model.status.report(ASKING, text, model.now);
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn open(model: &mut Model) {
     }
     match waiting.into_iter().next() {
         Some((branch, asking)) => model.layers.push(Layer::Consent(Box::new(Ask::new(branch, asking)))),
-        None => model.status.say(Weight::Notice, "No tool waits for your word.", model.now),
+        None => model.status.say(Weight::Notice, "No tool call needs approval.", model.now),
     }
 }
 

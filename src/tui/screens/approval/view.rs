@@ -19,7 +19,7 @@ pub(crate) type Landed = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
     paint::wipe(area, buf);
-    let title = format!("{} waits for your word", shown(&ask.asking.tool));
+    let title = format!("{} needs approval", shown(&ask.asking.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };

@@ -163,7 +163,7 @@ fn file_line(look: &Look<'_>, rack: &Rack) -> (Line, Line) {
     let Some(file) = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
     let (sign, ink, words) = match (&file.fault, file.word) {
         (Some(_), _) => (look.theme.glyphs.fail, Ink::Danger, "cannot be read"),
-        (None, FileWord::Waits) => (look.theme.glyphs.running, Ink::Warn, "waits for your word"),
+        (None, FileWord::Waits) => (look.theme.glyphs.running, Ink::Warn, "needs approval"),
         (None, FileWord::Yes) => (look.theme.glyphs.ok, Ink::Good, "used"),
         (None, FileWord::No) => (look.theme.glyphs.out, Ink::Excluded, "not used"),
     };

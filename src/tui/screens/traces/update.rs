@@ -136,7 +136,7 @@ pub(crate) fn again_came(model: &mut Model, view: AgainView) {
         }
         AgainState::Asks(_) => {
             let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-            let text = format!("{name} waits for your word before it runs again: {key} looks at it.");
+            let text = format!("{name} needs approval before it runs again: {key} shows it.");
             model.status.say(Weight::Notice, text, model.now);
         }
         AgainState::Runs => {}

@@ -369,7 +369,7 @@ impl Whole<'_> {
     fn again(&self, again: &AgainView, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
-            (AgainState::Asks(_), _) => format!("It waits for your word: {}.", self.look.key(Action::AnswerTool)),
+            (AgainState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
             (AgainState::Runs, _) => "It runs.".to_owned(),
             (AgainState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);
