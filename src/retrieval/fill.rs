@@ -46,8 +46,10 @@ pub struct Card {
     pub key: Hash,
     /// Byte spans of its passages in the text.
     pub spans: Vec<Range<usize>>,
-    /// Its lines as they are sent.
+    /// Its lines as they are sent behind the card before it.
     pub text: String,
+    /// The same where that card does not go.
+    pub alone: String,
     /// Their tokens.
     pub tokens: u32,
     /// Score of its best passage; what came only because it belongs to another has that one's.
@@ -242,6 +244,7 @@ impl Work<'_> {
                 Some(card) => {
                     card.spans.push(span);
                     card.text.push_str(&line);
+                    card.alone.push_str(&line);
                     card.tokens += tokens;
                     if rank < card.rank {
                         (card.rank, card.score, card.parts) = (rank, hit.score, hit.parts);
@@ -252,6 +255,7 @@ impl Work<'_> {
                     key: known.key,
                     spans: vec![span],
                     text: line,
+                    alone: sheet.line_alone((position, passage)),
                     tokens,
                     score: hit.score,
                     parts: hit.parts,
