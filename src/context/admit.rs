@@ -226,13 +226,8 @@ fn admit_with(input: &PlanInput, summed: Summed, looked_up: LookedUp) -> Result<
     let by_room = offers.by_room(room - beside - shortest.min(open_cost));
     let (open, open_cost) = open_forms(input, &marks, room - beside - by_room);
     let left = room.saturating_sub(beside + by_room + open_cost);
-    let by_allowance = match looked_up {
-        LookedUp::Offered => offers.by_allowance(input.allowance, left),
-        LookedUp::KeptFree(tokens) => offers.keep_free(tokens, left),
-    };
-    let (_, asked) = open_forms(input, &marks, u32::MAX);
-    let taken = around.saturating_add(by_room + by_allowance).saturating_add(asked);
-    let choice = choose::choose(input, &marks, (taken, asked), &summed, &offers);
+    offers.look_up(looked_up, input.allowance, left);
+    let choice = chosen(input, &marks, around, looked_up, &summed);
     plain.fixed = around.saturating_add(open_cost);
     let (mut costs, loose) = if input.policy.choose == Choose::Recent {
         (plain, None)
@@ -265,6 +260,21 @@ fn admit_with(input: &PlanInput, summed: Summed, looked_up: LookedUp) -> Result<
         loose,
         marks,
     })
+}
+
+/// What the policy chooses beside the offers that there would be room for if no turn had to go: so that marking one turn
+/// changes what is chosen of no other.
+fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp, summed: &Summed) -> Choice {
+    let (_, asked) = open_forms(input, marks, u32::MAX);
+    let mut offers = Offers::new(input);
+    let mut taken = around.saturating_add(asked);
+    if input.policy.choose != Choose::Recent {
+        let room = input.budget.prompt.saturating_sub(taken);
+        let by_room = offers.by_room(room);
+        taken =
+            taken.saturating_add(by_room).saturating_add(offers.look_up(looked_up, input.allowance, room - by_room));
+    }
+    choose::choose(input, marks, (taken, asked), summed, &offers)
 }
 
 /// Whether a turn goes by itself, leases apart, when the window starts at `start`.

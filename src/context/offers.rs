@@ -7,6 +7,7 @@
 //! says costs nothing while that turn is in the window: so one search for the window's start weighs both, and what is not spent
 //! on candidates goes to turns.
 
+use super::admit::LookedUp;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, Candidate, Near, Offer, PlanInput};
@@ -56,8 +57,16 @@ impl<'a> Offers<'a> {
         room - left
     }
 
+    /// Spends the allowance, or keeps it free, as far as there is room; so many tokens.
+    pub(super) fn look_up(&mut self, how: LookedUp, allowance: u32, room: u32) -> u32 {
+        match how {
+            LookedUp::Offered => self.by_allowance(allowance, room),
+            LookedUp::KeptFree(tokens) => self.keep_free(tokens, room),
+        }
+    }
+
     /// Lets in what was looked up, within the allowance and the room; the tokens that it takes.
-    pub(super) fn by_allowance(&mut self, allowance: u32, room: u32) -> u32 {
+    fn by_allowance(&mut self, allowance: u32, room: u32) -> u32 {
         let (mut left, mut free) = (allowance, room);
         for decided in &mut self.decided {
             let Some(most) = decided.offer.most else { continue };
@@ -70,7 +79,7 @@ impl<'a> Offers<'a> {
     }
 
     /// Keeps the allowance free, as far as there is room, in place of what is looked up; so many tokens.
-    pub(super) fn keep_free(&mut self, allowance: u32, room: u32) -> u32 {
+    fn keep_free(&mut self, allowance: u32, room: u32) -> u32 {
         self.kept = allowance.min(room);
         self.kept
     }
