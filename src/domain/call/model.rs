@@ -329,4 +329,16 @@ mod tests {
         assert_eq!(price.bill(&Usage { completion: None, ..plain }), None, "half a bill is none");
         assert_eq!(price.bill(&Usage::default()), None);
     }
+
+    #[test]
+    fn each_quirk_is_told_in_words_of_its_own() {
+        use Quirk::{
+            DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools,
+        };
+        let all =
+            [DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools];
+        let told: std::collections::BTreeSet<&str> =
+            all.into_iter().chain([Quirk::StrictAlternation]).map(Quirk::sentence).collect();
+        assert!(told.len() == 8 && told.iter().all(|sentence| sentence.starts_with("it ")));
+    }
 }
