@@ -364,6 +364,11 @@ mod tests {
                 r#"{"error":{"message":"Role 'system' is not supported, use 'developer' instead."}}"#,
                 Quirk::DeveloperRole,
             ),
+            (r#"{"error":{"message":"A system role is not supported: use 'developer'."}}"#, Quirk::DeveloperRole),
+            (
+                r#"{"error":{"message":"The role \"system\" is not supported; send developer instead."}}"#,
+                Quirk::DeveloperRole,
+            ),
             (
                 r#"{"object":"error","message":"Conversation roles must alternate user/assistant/user/assistant/...","code":400}"#,
                 Quirk::StrictAlternation,
