@@ -18,15 +18,15 @@ use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason};
 use proptest::prelude::*;
 use uuid::Uuid;
 
-fn key(n: u32) -> Hash {
+pub(super) fn key(n: u32) -> Hash {
     Hash::of(format!("node {n}").as_bytes())
 }
 
-fn turn(n: u32) -> Atom {
+pub(super) fn turn(n: u32) -> Atom {
     Atom::Turn { user: key(n), tip: key(1_000 + n) }
 }
 
-fn row(atom: Atom, verdict: Verdict, tokens: u32, reason: Reason) -> Row {
+pub(super) fn row(atom: Atom, verdict: Verdict, tokens: u32, reason: Reason) -> Row {
     let item = |key| Item {
         key,
         node: None,
@@ -65,7 +65,7 @@ fn out(n: u32, reason: Reason) -> Row {
     row(turn(n), Verdict::Out { needed: 0, remedy: None }, 50, reason)
 }
 
-fn plan(rows: Vec<Row>) -> ContextPlan {
+pub(super) fn plan(rows: Vec<Row>) -> ContextPlan {
     let zero = Hash::default();
     ContextPlan {
         id: zero,
