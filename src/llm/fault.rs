@@ -420,6 +420,17 @@ mod tests {
     }
 
     #[test]
+    fn an_error_that_says_nothing_is_none() {
+        let said = |object: &str| Fault::in_stream(&serde_json::from_str(object).unwrap()).is_some();
+        for none in [r#"{"error":{}}"#, r#"{"error":""}"#, r#"{"error":null}"#, "{}", "[]"] {
+            assert!(!said(none), "{none}");
+        }
+        assert!(
+            said(r#"{"error":{"code":1}}"#) && said(r#"{"error":"x"}"#) && said(r#"{"object":"error","error":{}}"#)
+        );
+    }
+
+    #[test]
     fn an_unknown_path_hints_at_the_address() {
         let error =
             Fault::in_body("{\"error\":{\"message\":\"Invalid URL (POST /chat/completions)\"}}").sort(Some(404));
