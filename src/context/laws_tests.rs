@@ -17,7 +17,7 @@ use crate::domain::planning::input::{
     TurnInput,
 };
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
+use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source, Verdict};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use crate::domain::planning::tuning::Choose;
 use proptest::prelude::*;
@@ -379,6 +379,47 @@ fn block(at: usize, tokens: u32, leased: bool) -> Block {
     let reason = if leased { Reason::Leased { left: 1, engine: false } } else { Reason::Sticky };
     let section = if leased { Section::LeasedPins } else { Section::StickyPins };
     Block::new(section, RowKind::Note, (key(200, at), tokens), "note", reason)
+}
+
+fn barred() -> impl Strategy<Value = (usize, usize, Bar)> {
+    let bar = prop_oneof![Just(Bar::Hidden), Just(Bar::Foreign), Just(Bar::Removed), Just(Bar::Empty)];
+    (0_usize..30, 1_usize..3, bar)
+}
+
+proptest! {
+    /// A message that does not go by itself has a row of its own, with a way in where there is one; each turn, also those
+    /// that are only counted, stands in one row.
+    #[test]
+    fn what_stays_out_stands_in_one_row(
+        sizes in prop::collection::vec([1_u32..30, 20_u32..60, 5_u32..20], 1..30), prompt in 60_u32..900,
+        bars in prop::collection::vec(barred(), 0..6), gaps in prop::collection::btree_set(0_usize..30, 0..3),
+    ) {
+        let mut input = input(&sizes, PolicySpec { name: "law".into(), ..PolicySpec::default() }, prompt);
+        for (turn, message, bar) in bars {
+            let turn = turn % sizes.len();
+            input.turns[turn].messages[message].bar = Some(bar);
+        }
+        let gap = |before: usize| {
+            let range = (key(300, before), key(301, before));
+            Gap { before, range, turns: 2, tokens: 50, from: u32::try_from(before + 1).unwrap() }
+        };
+        input.gaps = gaps.into_iter().filter(|before| *before <= sizes.len()).map(gap).collect();
+        let Ok(plan) = super::plan(&input) else { return Ok(()) };
+        let turns = plan.rows.iter().filter(|row| matches!(row.kind, RowKind::Turn | RowKind::Range));
+        let open = u32::from(turns.clone().any(|row| row.atom == input.open.atom));
+        let all = turns.map(|row| row.turns).sum::<u32>() - open;
+        prop_assert_eq!(all as usize, sizes.len() + 2 * input.gaps.len(), "{:?}", plan.rows);
+        for turn in &input.turns {
+            let stands = plan.included().any(|row| row.kind == RowKind::Turn && row.atom == turn.atom);
+            for message in &turn.messages {
+                let atom = Atom::Message { node: message.key };
+                let rows: Vec<_> = plan.rows.iter().filter(|row| row.atom == atom).collect();
+                prop_assert_eq!(rows.len(), usize::from(message.bar.is_some_and(|bar| bar != Bar::Empty)));
+                let way = rows.iter().any(|row| matches!(&row.verdict, Verdict::Out { remedy: Some(_), .. }));
+                prop_assert_eq!(way, stands && matches!(message.bar, Some(Bar::Hidden | Bar::Foreign)));
+            }
+        }
+    }
 }
 
 /// The request, added up from what is said of each part.

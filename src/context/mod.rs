@@ -21,6 +21,8 @@ mod cause_tests;
 pub mod checks;
 mod choose;
 pub mod edited;
+#[cfg(test)]
+mod edited_tests;
 mod excluded;
 mod explain;
 mod forms;

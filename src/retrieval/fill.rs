@@ -304,3 +304,19 @@ impl Runs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_is_held_where_nearly_all_of_its_runs_are() {
+        let runs = |terms: std::ops::Range<Term>| Runs::of(&terms.collect::<Vec<_>>());
+        let mut held = Runs::default();
+        held.add(runs(500..540));
+        held.add(runs(0..100));
+        assert!(held.hold(&runs(0..100)) && held.hold(&runs(0..99)) && held.hold(&runs(500..540)));
+        assert!(!held.hold(&runs(50..150)) && !held.hold(&runs(0..50)) && !held.hold(&runs(200..300)));
+        assert!(!Runs::default().hold(&runs(0..100)) && !held.hold(&Vec::new()));
+    }
+}

@@ -469,3 +469,28 @@ fn now(held: &Held, wanted: &CodeRef) -> Option<(CodeRef, String)> {
     };
     Some((code, source(held, &named).ok()?.text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::summary::accepted::CapsuleSource;
+
+    #[test]
+    fn the_gist_is_the_first_line_that_says_something() {
+        let gist_of = |text: &str| {
+            let (path, source, model, commit) = ("src/a".to_owned(), CapsuleSource::Extractive, None, None);
+            let (text, files) = (text.to_owned(), Vec::new());
+            gist(&ModuleCard { path, text, source, model, version: 1, confidence: 0, generated_at: 0, commit, files })
+        };
+        for (text, gist) in [
+            ("", ""),
+            ("# Parsing\n\nReads files.", "Parsing"),
+            ("src/a: 3 files\n- Reads files.", "Reads files."),
+            ("src/a: 3 files\nSymbols:\nx", "3 files"),
+            ("src/a: 3 files", "3 files"),
+        ] {
+            assert_eq!(gist_of(text), gist, "{text:?}");
+        }
+        assert_eq!(gist_of(&"x".repeat(PART + 1)).chars().count(), PART);
+    }
+}

@@ -362,4 +362,13 @@ mod tests {
             ["a", "b", "c", "d"].iter().map(|text| (MemoryKind::Preference, *text)).collect();
         assert!(chosen_of(&all(&many), "Tell me of the history of tea.").is_empty());
     }
+
+    #[test]
+    fn a_row_is_called_by_what_it_remembers() {
+        let known = all(FACTS);
+        let titles: Vec<String> = known.iter().map(|known| title(&known.memory)).collect();
+        for ((kind, text), title) in FACTS.iter().zip(&titles) {
+            assert!(title.starts_with(kind.name()) && title.ends_with(text), "{title}");
+        }
+    }
 }

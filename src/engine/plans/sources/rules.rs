@@ -327,4 +327,21 @@ mod tests {
         let found: Vec<&str> = paths.iter().map(String::as_str).collect();
         assert_eq!(found, ["b/c.md", "d/e.py", "decorator", "src/a.rs"]);
     }
+
+    #[test]
+    fn a_name_is_spoken_of_as_a_word_of_its_own() {
+        for (text, name, spoken) in [
+            ("use pdf now", "pdf", true),
+            ("pdf", "pdf", true),
+            ("(pdf)", "pdf", true),
+            ("pdfs, then pdf", "pdf", true),
+            ("pdfs", "pdf", false),
+            ("a_pdf", "pdf", false),
+            ("epdf", "pdf", false),
+            ("pdf_x", "pdf", false),
+            ("anything", "", false),
+        ] {
+            assert_eq!(speaks_of(text, name), spoken, "{name:?} in {text:?}");
+        }
+    }
 }
