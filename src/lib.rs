@@ -49,8 +49,13 @@
 //!    the resulting command crosses the engine's door.
 //! 2. Typing or marking something asks for a new plan. The engine copies everything that can matter into a snapshot
 //!    (`engine::plans::snapshot`). The planner's thread collects contents and token counts (`engine::plans::input_builder`)
-//!    into a frozen [`PlanInput`](domain::planning::input::PlanInput), solves it ([`context::plan`]: score, admit, explain),
-//!    and renders the bytes ([`context::render`]). Only the newest draft of a branch is planned. When an embedder is
+//!    into a frozen [`PlanInput`](domain::planning::input::PlanInput), solves it once ([`context::plan`]: score, admit,
+//!    explain), and renders the bytes ([`context::render`]). Sources of context (`engine::plans::sources`) return
+//!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form. No source asks how much room
+//!    there is. A source that must not repeat what is sent anyway (errors, code, older messages) is told which turns go
+//!    whatever is found ([`context::already_in`]). One place admits (`context`'s `admit` and `offers`), in this order: what
+//!    is required, rules and the map of the code, what was looked up within the mode's allowance, the window of turns with
+//!    all that is left, leases. Only the newest draft of a branch is planned. When an embedder is
 //!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the vectors
 //!    that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a trusted workspace,
 //!    and a plan (`engine::plans::sources::code`) uses what is known when the plan is made.
@@ -86,7 +91,8 @@
 //! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`];
 //!   a number: [`domain::planning::tuning`]; a formula: [`context::policy`], brought to the plan by `context::choose`; a fact that it
 //!   needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
-//! * a source of context: a [`Section`](domain::planning::policy::Section), a block in `engine::plans::input_builder`
+//! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer), a
+//!   line in `engine::plans::input_builder`; a [`Section`](domain::planning::policy::Section) where none fits
 //! * an action: a line in `config::keys::actions` (name and sentence) and one in `tui::update::actions` (what it does); its key
 //!   in `config/keymap.toml`; help, palette and conflicts follow
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`

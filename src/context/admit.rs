@@ -4,11 +4,12 @@
 
 use super::choose::{self, Choice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
+use super::offers::Offers;
 use super::summaries::Summed;
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, PlanInput, TurnInput};
+use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, Near, PlanInput, TurnInput};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Blocked, Form, Reason};
 use crate::domain::planning::policy::{Layout, Section};
@@ -41,6 +42,27 @@ pub(super) enum Place {
     },
 }
 
+impl Place {
+    /// The turn goes, whole or as a card.
+    pub(super) fn goes(self) -> bool {
+        matches!(self, Self::Window | Self::Card(_))
+    }
+
+    /// A person took it out.
+    pub(super) fn taken_out(self) -> bool {
+        matches!(self, Self::Excluded { .. })
+    }
+}
+
+/// What becomes of the allowance for what is looked up.
+#[derive(Clone, Copy)]
+pub(super) enum LookedUp {
+    /// The offers spend it.
+    Offered,
+    /// So many tokens are kept free instead.
+    KeptFree(u32),
+}
+
 /// What admission decided.
 pub(super) struct Admitted<'a> {
     pub(super) input: &'a PlanInput,
@@ -54,10 +76,11 @@ pub(super) struct Admitted<'a> {
     pub(super) open: Vec<Form>,
     /// Which turns a summary stands for.
     pub(super) summed: Summed,
+    offers: Offers<'a>,
     /// An upper bound of the request's tokens, never above the room.
     pub(super) total: u32,
     pub(super) costs: Sums,
-    /// Costs without the policy's choice, by which a call is blocked; none where the policy chooses nothing.
+    /// Costs without the policy's choice and without offers, by which a call is blocked; none where the policy chooses nothing.
     pub(super) loose: Option<Sums>,
 }
 
@@ -65,6 +88,16 @@ impl Admitted<'_> {
     /// Tokens still free.
     pub(super) fn free(&self) -> u32 {
         self.input.budget.prompt.saturating_sub(self.total)
+    }
+
+    /// The blocks of what was let in, in the order in which they are sent.
+    pub(super) fn offered(&self) -> Vec<Block> {
+        self.offers.blocks(&|turn| self.places[turn].goes())
+    }
+
+    /// What was offered and stays out.
+    pub(super) fn not_let_in(&self) -> Vec<Near> {
+        self.offers.near(&|turn| self.places[turn].goes())
     }
 
     /// How each message of a closed turn in the window is sent.
@@ -77,6 +110,8 @@ impl Admitted<'_> {
 /// Running sums over the turns, so that any window's cost is a few additions.
 pub(super) struct Sums {
     fixed: u32,
+    /// What offers take, by the window's start.
+    offered: Vec<u32>,
     pub(super) summed: usize,
     full: Vec<u32>,
     cut: Vec<u32>,
@@ -104,12 +139,18 @@ impl Sums {
         let shortened = |form: Form| if input.policy.shorten_tools { run(form) } else { full.clone() };
         Self {
             fixed: 0,
+            offered: vec![0; input.turns.len() + 1],
             summed: 0,
             cut: shortened(Form::Cut(CLOSED_RESULT)),
             elided: shortened(Form::Elided),
             full,
             cards: prefix(input.turns.iter().map(card)),
         }
+    }
+
+    /// The request's cost without offers, which never block a call.
+    pub(super) fn required(&self, start: usize, shortened: usize, form: Form) -> u32 {
+        self.fixed.saturating_add(self.turns(start, shortened, form)).saturating_add(self.cards[start])
     }
 
     /// The turns of a window alone.
@@ -127,7 +168,7 @@ impl Sums {
 
 impl Costs for Sums {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        self.fixed.saturating_add(self.turns(start, shortened, form)).saturating_add(self.cards[start])
+        self.required(start, shortened, form).saturating_add(self.offered[start])
     }
 
     fn summed(&self) -> usize {
@@ -147,43 +188,55 @@ fn prefix(values: impl Iterator<Item = u32>) -> Vec<u32> {
 
 /// Decides what goes. Summaries go where they are wanted and fit; they never block a call.
 pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
+    admit_beside(input, LookedUp::Offered)
+}
+
+/// The same, with what becomes of the allowance.
+pub(super) fn admit_beside(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
     let summed = Summed::new(input);
     if summed.none() {
-        return admit_with(input, summed);
+        return admit_with(input, summed, looked_up);
     }
     if input.mode == Mode::Off {
-        let bare = admit_with(input, summed.idle(Reason::ModeOff))?;
+        let bare = admit_with(input, summed.idle(Reason::ModeOff), looked_up)?;
         if !Summed::lost(input, bare.window.start) {
             return Ok(bare);
         }
     }
     let idle = summed.idle(Reason::Budget { free: 0 });
-    admit_with(input, summed).or_else(|_| admit_with(input, idle))
+    admit_with(input, summed, looked_up).or_else(|_| admit_with(input, idle, looked_up))
 }
 
-fn admit_with(input: &PlanInput, summed: Summed) -> Result<Admitted<'_>, Box<Blocked>> {
+/// In this order: what is required (else the call is blocked), offers that draw on the room, what was looked up within the
+/// mode's allowance, the window with all that is left, leases.
+fn admit_with(input: &PlanInput, summed: Summed, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
     let around = around(input, &summed);
-    let (_, asked) = open_forms(input, &marks, u32::MAX);
-    let choice = choose::choose(input, &marks, around.saturating_add(asked), asked, &summed);
-    let mut costs = Sums::new(input, &marks, &choice);
-    costs.summed = summed.floor;
-    let chooses = input.policy.choose != Choose::Recent;
-    let mut loose = chooses.then(|| Sums::new(input, &marks, &Choice::all(input, &marks)));
-    if let Some(loose) = &mut loose {
-        loose.summed = summed.floor;
-    }
-    let beside = around.saturating_add(window::least(input, loose.as_ref().unwrap_or(&costs)));
+    let mut plain = Sums::new(input, &marks, &Choice::all(input, &marks));
+    plain.summed = summed.floor;
+    let beside = around.saturating_add(window::least(input, &plain));
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(beside));
     let needed = beside.saturating_add(open_cost);
     if needed > room {
         return Err(super::blocked::blocked(input, &marks, needed, &open));
     }
-    costs.fixed = around.saturating_add(open_cost);
-    if let Some(loose) = &mut loose {
-        loose.fixed = costs.fixed;
-    }
+    let mut offers = Offers::new(input);
+    let (_, shortest) = open_forms(input, &marks, 0);
+    let by_room = offers.by_room(room - beside - shortest.min(open_cost));
+    let (open, open_cost) = open_forms(input, &marks, room - beside - by_room);
+    let left = room.saturating_sub(beside + by_room + open_cost);
+    offers.look_up(looked_up, input.allowance, left);
+    let choice = chosen(input, &marks, around, looked_up, &summed);
+    plain.fixed = around.saturating_add(open_cost);
+    let (mut costs, loose) = if input.policy.choose == Choose::Recent {
+        (plain, None)
+    } else {
+        let chosen = Sums { fixed: plain.fixed, summed: plain.summed, ..Sums::new(input, &marks, &choice) };
+        (chosen, Some(plain))
+    };
+    let goes = |turn: usize, start: usize| turn_goes(input, &marks, &choice, (turn, start));
+    costs.offered = offers.by_start(input.turns.len(), &goes);
     let window = window::choose(input, &costs, room);
     let mut lease = Leases { cap: input.policy.leased_cap_tokens, room, total: 0, taken: 0 };
     lease.total = costs.total(window.start, window.shortened, window.form);
@@ -193,7 +246,44 @@ fn admit_with(input: &PlanInput, summed: Summed) -> Result<Admitted<'_>, Box<Blo
     };
     let leases = input.blocks.iter().map(&mut beside).collect();
     let places = places(input, &marks, &choice, window, &mut lease);
-    Ok(Admitted { input, window, choice, places, leases, open, summed, total: lease.total, costs, loose, marks })
+    Ok(Admitted {
+        input,
+        window,
+        choice,
+        places,
+        leases,
+        open,
+        summed,
+        offers,
+        total: lease.total,
+        costs,
+        loose,
+        marks,
+    })
+}
+
+/// What the policy chooses beside the offers that there would be room for if no turn had to go: so that marking one turn
+/// changes what is chosen of no other.
+fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp, summed: &Summed) -> Choice {
+    let (_, asked) = open_forms(input, marks, u32::MAX);
+    let mut offers = Offers::new(input);
+    let mut taken = around.saturating_add(asked);
+    if input.policy.choose != Choose::Recent {
+        let room = input.budget.prompt.saturating_sub(taken);
+        let by_room = offers.by_room(room);
+        taken =
+            taken.saturating_add(by_room).saturating_add(offers.look_up(looked_up, input.allowance, room - by_room));
+    }
+    choose::choose(input, marks, (taken, asked), summed, &offers)
+}
+
+/// Whether a turn goes by itself, leases apart, when the window starts at `start`.
+fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, (turn, start): (usize, usize)) -> bool {
+    match marks.turn(&input.turns[turn]).map(|mark| mark.kind) {
+        Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => false,
+        Some(MarkKind::Sticky | MarkKind::IncludeOnce) => true,
+        Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) | None => turn >= start && !choice.withholds(turn),
+    }
 }
 
 /// A text that goes only while its lease, the leases' cap and the room allow.
@@ -201,7 +291,7 @@ fn leased(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. })
 }
 
-/// What goes beside the turns: blocks, tools, framing, and the label of the message where blocks stand before it.
+/// What must go beside the turns: blocks, tools, framing, and the label of the message where blocks stand before it.
 fn around(input: &PlanInput, summed: &Summed) -> u32 {
     let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
     let required = input.blocks.iter().filter(|block| !leased(block) && !summed.leaves_out(block));
@@ -210,10 +300,7 @@ fn around(input: &PlanInput, summed: &Summed) -> u32 {
     let asks = input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
     // Instructions, cards; blocks of a message of their own where nobody asks; the request to go on.
     let messages = 2 + u32::from(!asks) + u32::from(has(Section::UserMessage));
-    let looked_up = input.blocks.iter().filter(|block| block.section == Section::Retrieved);
-    let kept_free = input.reserve.saturating_sub(looked_up.fold(0_u32, |sum, block| sum.saturating_add(block.tokens)));
     blocks
-        .saturating_add(kept_free)
         .saturating_add(if labelled { input.labelled } else { 0 })
         .saturating_add(messages * MESSAGE_FRAMING + ANSWER_FRAMING)
         .saturating_add(input.tools_tokens)

@@ -14,19 +14,19 @@ use crate::domain::planning::plan::{
     Basis, Budget, ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Source, Verdict,
 };
 use crate::domain::planning::policy::{Layout, Section};
-use crate::domain::planning::row_matching::{deltas, kinds, place};
+use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason};
 use proptest::prelude::*;
 use uuid::Uuid;
 
-fn key(n: u32) -> Hash {
+pub(super) fn key(n: u32) -> Hash {
     Hash::of(format!("node {n}").as_bytes())
 }
 
-fn turn(n: u32) -> Atom {
+pub(super) fn turn(n: u32) -> Atom {
     Atom::Turn { user: key(n), tip: key(1_000 + n) }
 }
 
-fn row(atom: Atom, verdict: Verdict, tokens: u32, reason: Reason) -> Row {
+pub(super) fn row(atom: Atom, verdict: Verdict, tokens: u32, reason: Reason) -> Row {
     let item = |key| Item {
         key,
         node: None,
@@ -65,7 +65,7 @@ fn out(n: u32, reason: Reason) -> Row {
     row(turn(n), Verdict::Out { needed: 0, remedy: None }, 50, reason)
 }
 
-fn plan(rows: Vec<Row>) -> ContextPlan {
+pub(super) fn plan(rows: Vec<Row>) -> ContextPlan {
     let zero = Hash::default();
     ContextPlan {
         id: zero,
@@ -290,6 +290,39 @@ fn a_turn_inside_a_range_stays_out_with_it() {
     let (found, _) = deltas(&before, &after, &covers);
     assert_eq!((found.len(), found[0].kind()), (1, Kind::Left));
     assert!(found[0].after.as_ref().is_some_and(|place| place.shared));
+}
+
+#[test]
+fn a_message_in_its_turns_row_has_its_own_tokens_and_form() {
+    let mut shared = goes(1, 50, Reason::Recent);
+    let item = |n: u32, form, tokens| Item { key: key(n), form, tokens, ..shared.items[0].clone() };
+    shared.items = vec![item(1, Form::Full, 30), item(2, Form::Elided, 15), item(3, Form::Gone, 0)];
+    let plan = plan(vec![goes(9, 70, Reason::Recent), shared]);
+    let at = |n: u32| place(&plan, &Atom::Message { node: key(n) }, NONE).map(|it| (it.goes, it.tokens, it.form));
+    assert_eq!(at(2), Some((true, 15, Form::Elided)));
+    assert_eq!(at(3), Some((false, 0, Form::Gone)));
+    assert_eq!(at(4), None);
+}
+
+#[test]
+fn reasons_are_the_same_but_for_what_changes_with_every_call() {
+    let leased = |left, engine| Reason::Leased { left, engine };
+    let excluded = |once| Reason::UserExcluded { once };
+    let by = |n| Reason::Superseded { by: key(n) };
+    let free = |free| Reason::Budget { free };
+    for (before, after, same) in [
+        (leased(3, true), leased(2, true), true),
+        (leased(2, true), leased(3, true), false),
+        (leased(2, true), leased(2, false), false),
+        (excluded(true), excluded(true), true),
+        (excluded(false), excluded(true), false),
+        (by(1), by(1), true),
+        (by(1), by(2), false),
+        (free(1), free(2), true),
+        (free(1), Reason::Recent, false),
+    ] {
+        assert_eq!(same_reason(&before, &after), same, "{before:?} {after:?}");
+    }
 }
 
 #[test]

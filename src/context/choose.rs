@@ -4,6 +4,7 @@
 //! marks, so that marking one turn never moves another: pins come on top of a target.
 
 use super::forms::{Marks, turn_cost};
+use super::offers::Offers;
 use super::policy::levels::{self, Fixed, Left, LevelTurn};
 use super::policy::relevance::{self, Candidate, Room};
 use super::policy::{Costs, Score, adaptive, lanes};
@@ -79,15 +80,21 @@ impl Choice {
     }
 }
 
-/// Chooses. `taken` is what stands beside the closed turns: blocks, tools, framing, the open turn.
-pub(super) fn choose(input: &PlanInput, marks: &Marks<'_>, taken: u32, open: u32, summed: &Summed) -> Choice {
+/// Chooses. `taken` is what stands beside the closed turns: blocks, offers, tools, framing, the open turn.
+pub(super) fn choose(
+    input: &PlanInput,
+    marks: &Marks<'_>,
+    (taken, open): (u32, u32),
+    summed: &Summed,
+    offers: &Offers<'_>,
+) -> Choice {
     let floor = window::floor(input, summed.floor);
     let mut choice = Choice::all(input, marks);
     match input.policy.choose {
         Choose::Recent => {}
         Choose::Lane => by_lane(input, &mut choice),
         Choose::Relevance => by_relevance(input, taken, floor, &mut choice),
-        Choose::Levels => by_levels(input, fixed(input, summed, taken, open), floor, &mut choice),
+        Choose::Levels => by_levels(input, fixed(input, summed, (taken, open), offers), floor, &mut choice),
     }
     choice
 }
@@ -190,11 +197,11 @@ fn by_levels(input: &PlanInput, fixed: Fixed, floor: usize, choice: &mut Choice)
 }
 
 /// What the levels hold before any closed turn.
-fn fixed(input: &PlanInput, summed: &Summed, taken: u32, open: u32) -> Fixed {
+fn fixed(input: &PlanInput, summed: &Summed, (taken, open): (u32, u32), offers: &Offers<'_>) -> Fixed {
     let used = |block: &&Block| !summed.leaves_out(block);
     let sum = |sections: &[Section]| {
         let blocks = input.blocks.iter().filter(used).filter(|block| sections.contains(&block.section));
-        blocks.fold(0_u32, |sum, block| sum.saturating_add(block.tokens))
+        blocks.fold(offers.of(sections), |sum, block| sum.saturating_add(block.tokens))
     };
     let session = sum(&[
         Section::State,

@@ -24,7 +24,7 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = input.sleepers.iter().map(|sleeper| sleeper_row(admitted, sleeper)).collect();
     let notes = input.blocks.iter().zip(&admitted.leases);
     rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
-    rows.extend(input.near.iter().map(|near| near_row(admitted, near)));
+    rows.extend(admitted.not_let_in().iter().chain(&input.near).map(|near| near_row(admitted, near)));
     rows.extend(barred(admitted, &input.open, None));
     rows.extend(parts(&input.open));
     let mut listed = 0_usize;

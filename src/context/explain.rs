@@ -70,15 +70,17 @@ fn is_open(row: &Row) -> bool {
     row.section() == Some(Section::UserMessage) && row.kind == RowKind::Turn
 }
 
-fn included(admitted: &Admitted<'_>) -> Vec<Row> {
+pub(super) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
+    let offered = admitted.offered();
     let mut rows = Vec::new();
     for section in input.layout.sections() {
         let goes = |(_, place): &(&Block, &Option<Place>)| !matches!(place, Some(Place::NoLease { .. } | Place::Idle));
         let blocks = input.blocks.iter().zip(&admitted.leases).filter(goes).map(|(block, _)| block);
         let blocks = blocks.filter(|block| block.section == *section);
         if *section != Section::UserMessage {
-            rows.extend(blocks.clone().map(|block| block_row(input, block)));
+            let offered = offered.iter().filter(|block| block.section == *section);
+            rows.extend(blocks.clone().chain(offered).map(|block| block_row(input, block)));
         }
         match section {
             Section::StickyPins | Section::LeasedPins => rows.extend(cards(admitted, *section)),

@@ -3,7 +3,7 @@
 //! Not for: what is rendered of a plan (the planner's laws in `tests/it/laws.rs`).
 
 use super::admit::{self, Admitted, Leases, Place};
-use super::forms::cost_of;
+use super::forms::{cost_of, turn_cost};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::model::Dialect;
@@ -13,10 +13,11 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::Bar;
 use crate::domain::planning::input::{
-    ANSWER_FRAMING, Block, CALL_FRAMING, Gap, MESSAGE_FRAMING, MessageInput, PlanInput, RequestShape, TurnInput,
+    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, Gap, MESSAGE_FRAMING, MessageInput, Offer, PlanInput, RequestShape,
+    TurnInput,
 };
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source};
+use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source, Verdict};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use crate::domain::planning::tuning::Choose;
 use proptest::prelude::*;
@@ -72,7 +73,8 @@ fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
         marks: Vec::new(),
         sleepers: Vec::new(),
         near: Vec::new(),
-        reserve: 0,
+        offers: Vec::new(),
+        allowance: 0,
         retrieval_set_ids: Vec::new(),
         covered: Vec::new(),
         anchor: None,
@@ -275,6 +277,84 @@ proptest! {
     }
 }
 
+/// A card: its turn (none: too old to be in the window), its tokens, and what it takes more where nothing stands before it.
+type Found = (Option<usize>, u32, u32);
+
+/// What is sent behind the last card.
+const TAIL: u32 = 2;
+
+fn offered(input: &PlanInput, found: &[Found], most: Option<u32>) -> Offer {
+    let block = |at: usize, tokens: u32, kind: RowKind| {
+        let block =
+            Block::new(Section::Retrieved, kind, (key(300, at), tokens), "found", Reason::Retrieved { rank: 1 });
+        Block { atom: Some(Atom::Message { node: key(300, at) }), ..block }
+    };
+    let candidates = found.iter().enumerate().map(|(at, (turn, tokens, alone))| {
+        let one = Candidate::plain(block(at, *tokens, RowKind::Card), u32::try_from(at * 7 % 5).unwrap(), ("", ""));
+        let texts = [0, TAIL, *alone, alone + TAIL].map(|more| (one.block.text, tokens + more));
+        let turn = turn.and_then(|turn| input.turns.get(turn)).map(|turn| turn.atom);
+        Candidate { texts, turn, together: u32::try_from(at).unwrap(), ..one }
+    });
+    let candidates = candidates.collect();
+    Offer { heading: Some(block(99, 3, RowKind::Search)), candidates, most }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is found spends no more than the allowance, never blocks a call, repeats no turn, and leaves the rest to the window:
+    /// as long as the next older turn would fit, it goes.
+    #[test]
+    fn what_is_not_spent_on_what_was_found_goes_to_turns(
+        turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 0..7),
+        mut found in prop::collection::vec((prop::option::of(0_usize..7), 1_u32..60, 0_u32..5), 0..8),
+        rules in prop::collection::vec(1_u32..60, 0..3),
+        (allowance, most) in (0_u32..200, 0_u32..200),
+        marks in prop::collection::vec(prop::option::weighted(0.2, prop_oneof![Just(MarkKind::Sticky), Just(MarkKind::Exclude)]), 7),
+        policy in policy(),
+        room in 0_u32..600,
+    ) {
+        let mut input = input(&turns, policy, room);
+        input.allowance = allowance;
+        input.marks = (0..turns.len()).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
+        found.sort_unstable();
+        let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
+        input.offers = vec![offered(&input, &rules, None), offered(&input, &found, Some(most))];
+        let bare = PlanInput { offers: Vec::new(), ..input.clone() };
+        let Ok(admitted) = admit::admit(&input) else {
+            prop_assert!(admit::admit(&bare).is_err(), "what is offered blocks no call");
+            return Ok(());
+        };
+        let sent = admitted.offered();
+        let took: u32 = sent.iter().map(|block| block.tokens).sum();
+        prop_assert_eq!(admitted.total, counted(&input, &admitted) + took);
+        prop_assert!(admitted.total <= room, "{} > {room}", admitted.total);
+        let by_rules = PlanInput { offers: input.offers[..1].to_vec(), ..input.clone() };
+        let by_rules: u32 = admit::admit(&by_rules).ok().unwrap().offered().iter().map(|block| block.tokens).sum();
+        prop_assert!(took - by_rules <= allowance.min(most), "{took} of {allowance} and {most}");
+        let out = admitted.not_let_in();
+        for (at, (turn, ..)) in found.iter().enumerate() {
+            let goes = turn.is_some_and(|turn| turn < turns.len() && admitted.places[turn].goes());
+            let rows = out.iter().filter(|near| near.atom == Atom::Message { node: key(300, at) });
+            let said = rows.filter(|near| near.reason == Reason::Duplicate).count();
+            prop_assert_eq!(said, usize::from(goes), "a turn that goes is not quoted beside itself");
+        }
+        for (at, kind) in marks.iter().enumerate().take(turns.len()) {
+            prop_assert!(*kind != Some(MarkKind::Sticky) || admitted.places[at].goes(), "pins come first");
+        }
+        let already_in = super::already_in(&input, allowance).expect("it is not blocked");
+        for (at, turn) in input.turns.iter().enumerate() {
+            prop_assert!(!already_in.closed.contains(&turn.atom) || admitted.places[at] != Place::Outside, "less found, fewer turns");
+        }
+        let Window { start, shortened, form, floor, .. } = admitted.window;
+        if start > floor && marks[start - 1].is_none() {
+            let form = if start - 1 < shortened { form } else { Form::Full };
+            let needs = turn_cost(&input.turns[start - 1], form, &admitted.marks);
+            prop_assert!(needs > admitted.free(), "{needs} tokens would fit into {}", admitted.free());
+        }
+    }
+}
+
 fn table_total(table: &Table, start: usize, form: Form) -> u32 {
     table.total(start, if form == Form::Full { 0 } else { table.turns.len() }, form)
 }
@@ -299,6 +379,47 @@ fn block(at: usize, tokens: u32, leased: bool) -> Block {
     let reason = if leased { Reason::Leased { left: 1, engine: false } } else { Reason::Sticky };
     let section = if leased { Section::LeasedPins } else { Section::StickyPins };
     Block::new(section, RowKind::Note, (key(200, at), tokens), "note", reason)
+}
+
+fn barred() -> impl Strategy<Value = (usize, usize, Bar)> {
+    let bar = prop_oneof![Just(Bar::Hidden), Just(Bar::Foreign), Just(Bar::Removed), Just(Bar::Empty)];
+    (0_usize..30, 1_usize..3, bar)
+}
+
+proptest! {
+    /// A message that does not go by itself has a row of its own, with a way in where there is one; each turn, also those
+    /// that are only counted, stands in one row.
+    #[test]
+    fn what_stays_out_stands_in_one_row(
+        sizes in prop::collection::vec([1_u32..30, 20_u32..60, 5_u32..20], 1..30), prompt in 60_u32..900,
+        bars in prop::collection::vec(barred(), 0..6), gaps in prop::collection::btree_set(0_usize..30, 0..3),
+    ) {
+        let mut input = input(&sizes, PolicySpec { name: "law".into(), ..PolicySpec::default() }, prompt);
+        for (turn, message, bar) in bars {
+            let turn = turn % sizes.len();
+            input.turns[turn].messages[message].bar = Some(bar);
+        }
+        let gap = |before: usize| {
+            let range = (key(300, before), key(301, before));
+            Gap { before, range, turns: 2, tokens: 50, from: u32::try_from(before + 1).unwrap() }
+        };
+        input.gaps = gaps.into_iter().filter(|before| *before <= sizes.len()).map(gap).collect();
+        let Ok(plan) = super::plan(&input) else { return Ok(()) };
+        let turns = plan.rows.iter().filter(|row| matches!(row.kind, RowKind::Turn | RowKind::Range));
+        let open = u32::from(turns.clone().any(|row| row.atom == input.open.atom));
+        let all = turns.map(|row| row.turns).sum::<u32>() - open;
+        prop_assert_eq!(all as usize, sizes.len() + 2 * input.gaps.len(), "{:?}", plan.rows);
+        for turn in &input.turns {
+            let stands = plan.included().any(|row| row.kind == RowKind::Turn && row.atom == turn.atom);
+            for message in &turn.messages {
+                let atom = Atom::Message { node: message.key };
+                let rows: Vec<_> = plan.rows.iter().filter(|row| row.atom == atom).collect();
+                prop_assert_eq!(rows.len(), usize::from(message.bar.is_some_and(|bar| bar != Bar::Empty)));
+                let way = rows.iter().any(|row| matches!(&row.verdict, Verdict::Out { remedy: Some(_), .. }));
+                prop_assert_eq!(way, stands && matches!(message.bar, Some(Bar::Hidden | Bar::Foreign)));
+            }
+        }
+    }
 }
 
 /// The request, added up from what is said of each part.

@@ -2,6 +2,7 @@
 //! tokenizer, no randomness.
 //!
 //! * [`plan`] solves: score → admit → explain.
+//! * [`already_in`] says what goes whatever is found, so that nothing is looked up that is said already.
 //! * [`render`] makes the request's bytes, once.
 //! * [`render_forms`] says what of a message is sent in each form.
 //! * [`variant`] changes a solved plan a little: without an item, or for another model.
@@ -20,11 +21,14 @@ mod cause_tests;
 pub mod checks;
 mod choose;
 pub mod edited;
+#[cfg(test)]
+mod edited_tests;
 mod excluded;
 mod explain;
 mod forms;
 #[cfg(test)]
 mod laws_tests;
+mod offers;
 pub mod policy;
 mod price;
 pub mod references;
@@ -35,8 +39,10 @@ pub mod summary;
 pub mod variant;
 mod window;
 
+use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::PlanInput;
-use crate::domain::planning::plan::{Blocked, ContextPlan};
+use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
+use std::collections::HashSet;
 
 /// Solves the plan of a call.
 ///
@@ -45,4 +51,23 @@ use crate::domain::planning::plan::{Blocked, ContextPlan};
 pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
     let admitted = admit::admit(input)?;
     Ok(explain::explain(input, &admitted))
+}
+
+/// What goes whatever is found.
+#[derive(Clone, Debug, Default)]
+pub struct AlreadyIn {
+    /// The rows that go.
+    pub rows: Vec<Row>,
+    /// Turns that go, or that a person took out.
+    pub closed: HashSet<Atom>,
+}
+
+/// What goes while `kept` tokens stay free for what is looked up; nothing where the call is blocked. Offers of what was looked
+/// up count for nothing here: this is what sources ask to learn what is said already.
+#[must_use]
+pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
+    let admitted = admit::admit_beside(input, admit::LookedUp::KeptFree(kept)).ok()?;
+    let closed = input.turns.iter().zip(&admitted.places).filter(|(_, place)| place.goes() || place.taken_out());
+    let closed = closed.map(|(turn, _)| turn.atom).collect();
+    Some(AlreadyIn { rows: explain::included(&admitted), closed })
 }

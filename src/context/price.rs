@@ -4,9 +4,9 @@
 use super::admit::{Admitted, Place, Sums, admit};
 use super::forms::{cost_of, turn_cost, turn_forms};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
-use crate::domain::planning::input::{Block, PlanInput};
-use crate::domain::planning::plan::{Form, Reason};
+use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
+use crate::domain::planning::input::PlanInput;
+use crate::domain::planning::plan::Form;
 
 /// Tokens by how tool results are sent: whole, cut, gone.
 type Rungs = [u32; 3];
@@ -161,17 +161,11 @@ impl Admitted<'_> {
 
     /// The input without what was found of a turn; none where nothing of it was.
     fn without_found(&self, turn: usize) -> Option<PlanInput> {
-        let of = &self.input.turns[turn];
-        let found = |block: &Block| matches!(block.reason, Reason::Retrieved { .. });
-        let own = |block: &&Block| {
-            found(block) && of.messages.iter().any(|message| block.atom == Some(Atom::Message { node: message.key }))
-        };
-        self.input.blocks.iter().find(own)?;
+        let atom = Some(self.input.turns[turn].atom);
+        let mut found = self.input.offers.iter().flat_map(|offer| &offer.candidates);
+        found.find(|one| one.turn == atom)?;
         let mut bare = self.input.clone();
-        bare.blocks.retain(|block| !own(&block));
-        if !bare.blocks.iter().any(found) {
-            bare.blocks.retain(|block| !matches!(block.reason, Reason::Searched { .. }));
-        }
+        bare.offers.iter_mut().for_each(|offer| offer.candidates.retain(|one| one.turn != atom));
         Some(bare)
     }
 
@@ -223,9 +217,23 @@ impl Admitted<'_> {
 
     /// The cheapest request with something more.
     fn least(&self, coming: Coming, with: &With<'_>) -> u32 {
-        let Some(costs) = &self.loose else { return window::least(self.input, with) };
+        let Some(costs) = &self.loose else { return window::least(self.input, &Required(with)) };
         let coming = Coming { inside: coming.plain, ..coming };
         window::least(self.input, &With { costs, coming })
+    }
+}
+
+/// The same without offers: they give way before a call is blocked.
+struct Required<'a>(&'a With<'a>);
+
+impl Costs for Required<'_> {
+    fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
+        let more = self.0.coming.adds(start, shortened, form);
+        self.0.costs.required(start, shortened, form).saturating_add(more)
+    }
+
+    fn summed(&self) -> usize {
+        self.0.costs.summed
     }
 }
 

@@ -366,6 +366,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn neighbours_of_one_role_are_one_message_where_a_server_wants_it() {
+        let sent = |strict_alternation, of: [(&'static str, u16); 2]| {
+            let mut messages = Vec::new();
+            for (role, calls) in of {
+                let pieces = vec![Piece::Block { text: Hash::default(), title: String::new() }];
+                push(&mut messages, role, pieces, &Dialect { strict_alternation, ..Dialect::default() });
+                messages.last_mut().unwrap().calls = calls;
+            }
+            push(&mut messages, "user", Vec::new(), &Dialect::default());
+            messages.len()
+        };
+        for (of, strict) in [
+            ([("user", 0), ("user", 0)], 1),
+            ([("assistant", 0), ("assistant", 1)], 1),
+            ([("assistant", 1), ("assistant", 0)], 2),
+            ([("tool", 0), ("tool", 0)], 2),
+            ([("user", 0), ("assistant", 0)], 2),
+        ] {
+            assert_eq!((sent(true, of), sent(false, of)), (strict, 2), "{of:?}");
+        }
+    }
+
+    #[test]
     fn where_two_requests_part() {
         let part = |said: &str, tokens: u32| Stretch {
             digest: Hash::of(said.as_bytes()),

@@ -119,5 +119,7 @@ mod tests {
             assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{body:?}: {said}");
         }
         assert!(recognise(b"\x1F").is_none() && matches!(recognise(b"\x1F\x8B"), Some(Shape::Packed("gzip"))));
+        let blank = [b' '; KEPT];
+        assert!(recognise(&blank[1..]).is_none() && matches!(recognise(&blank), Some(Shape::Events(_))));
     }
 }

@@ -364,6 +364,11 @@ mod tests {
                 r#"{"error":{"message":"Role 'system' is not supported, use 'developer' instead."}}"#,
                 Quirk::DeveloperRole,
             ),
+            (r#"{"error":{"message":"A system role is not supported: use 'developer'."}}"#, Quirk::DeveloperRole),
+            (
+                r#"{"error":{"message":"The role \"system\" is not supported; send developer instead."}}"#,
+                Quirk::DeveloperRole,
+            ),
             (
                 r#"{"object":"error","message":"Conversation roles must alternate user/assistant/user/assistant/...","code":400}"#,
                 Quirk::StrictAlternation,
@@ -412,6 +417,17 @@ mod tests {
         for not in [&["user", "user"][..], &["system", "assistant"], &["user", "system", "user"]] {
             assert!(held(Quirk::StrictAlternation, not), "{not:?}");
         }
+    }
+
+    #[test]
+    fn an_error_that_says_nothing_is_none() {
+        let said = |object: &str| Fault::in_stream(&serde_json::from_str(object).unwrap()).is_some();
+        for none in [r#"{"error":{}}"#, r#"{"error":""}"#, r#"{"error":null}"#, "{}", "[]"] {
+            assert!(!said(none), "{none}");
+        }
+        assert!(
+            said(r#"{"error":{"code":1}}"#) && said(r#"{"error":"x"}"#) && said(r#"{"object":"error","error":{}}"#)
+        );
     }
 
     #[test]

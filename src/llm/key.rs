@@ -161,6 +161,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_killed_has_ended() {
+        use std::os::unix::process::CommandExt as _;
+        let mut child = Command::new("sh").args(["-c", "sleep 30 & sleep 30"]).process_group(0).spawn().unwrap();
+        kill(&mut child);
+        assert!(child.try_wait().unwrap().is_some_and(|status| !status.success()));
+    }
+
+    #[test]
     fn debug_shows_no_key() {
         let found = resolve(&profile("KEY", ""), &|_| Some("sk-canary".into()));
         assert!(!format!("{found:?}").contains("canary"));

@@ -166,6 +166,7 @@ mod tests {
             (json!({"id": "a", "context_length": 1, "top_provider": {"context_length": 2}}), 1, "server"),
             (json!({"id": "a", "context_window": 131_072}), 131_072, "server"),
             (json!({"id": "a", "context_length": null}), 77, "profile"),
+            (json!({"id": "a", "context_length": 0, "max_context_length": 9}), 9, "server"),
             (json!({"name": "a"}), 77, "profile"),
         ] {
             let model = read(&item);

@@ -510,6 +510,10 @@ mod tests {
             read(&[b"data: {\"choices\":[{\"delta\":{\"content\":\"a\xF0\x9Fb\"}}]}\n\ndata: [DONE]\n\n"]);
         assert_eq!((text_of(&deltas).as_str(), closed.end), ("a\u{fffd}b", CallEnd::Complete));
         assert!(told(&deltas)[0].1.contains("a\\xF0\\x9Fb"), "{deltas:?}");
+        let (deltas, closed) =
+            read(&[b"{\"choices\":[{\"message\":{\"content\":\"a\xF0\x9Fb\"},\"finish_reason\":\"stop\"}]}"]);
+        assert_eq!((text_of(&deltas).as_str(), closed.end), ("a\u{fffd}b", CallEnd::Complete), "in one piece");
+        assert!(matches!(told(&deltas)[..], [(_, raw)] if raw.contains("a\\xF0\\x9Fb")), "{deltas:?}");
     }
 
     #[test]

@@ -189,6 +189,15 @@ impl<'a> Sheet<'a> {
         self.pieces.get(&place).map_or_else(String::new, |held| held.piece.line(self.form(place)))
     }
 
+    /// The line of a piece where nothing stands before it, date line included.
+    #[must_use]
+    pub fn line_alone(&self, place: Place) -> String {
+        let alone = |held: &Held| {
+            held.piece.line(Form { goes_on: false, dated: true, gap: place.0 > 0, inside: place.1 > 0, ..held.form })
+        };
+        self.pieces.get(&place).map_or_else(String::new, alone)
+    }
+
     /// Each piece's place, line and tokens, in order.
     pub fn lines(&self) -> impl Iterator<Item = (Place, String, u32)> + '_ {
         self.pieces.iter().map(|(place, held)| (*place, held.piece.line(held.form), held.tokens))

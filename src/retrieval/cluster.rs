@@ -198,4 +198,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_subject_is_followed_however_often_it_was_asked_about() {
+        let (mut clusters, question) = (Clusters::default(), Hashed::new("How is the refresh token rotated?"));
+        for number in 1..20_000 {
+            clusters.take(question.as_ref(), number);
+        }
+        assert!(clusters.known.len() == 1 && square(&clusters.known[0].1) <= 1 << 48);
+    }
 }

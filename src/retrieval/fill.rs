@@ -46,8 +46,10 @@ pub struct Card {
     pub key: Hash,
     /// Byte spans of its passages in the text.
     pub spans: Vec<Range<usize>>,
-    /// Its lines as they are sent.
+    /// Its lines as they are sent behind the card before it.
     pub text: String,
+    /// The same where that card does not go.
+    pub alone: String,
     /// Their tokens.
     pub tokens: u32,
     /// Score of its best passage; what came only because it belongs to another has that one's.
@@ -242,6 +244,7 @@ impl Work<'_> {
                 Some(card) => {
                     card.spans.push(span);
                     card.text.push_str(&line);
+                    card.alone.push_str(&line);
                     card.tokens += tokens;
                     if rank < card.rank {
                         (card.rank, card.score, card.parts) = (rank, hit.score, hit.parts);
@@ -252,6 +255,7 @@ impl Work<'_> {
                     key: known.key,
                     spans: vec![span],
                     text: line,
+                    alone: sheet.line_alone((position, passage)),
                     tokens,
                     score: hit.score,
                     parts: hit.parts,
@@ -298,5 +302,21 @@ impl Runs {
         for run in runs {
             self.holders.entry(run).or_default().push(number);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_is_held_where_nearly_all_of_its_runs_are() {
+        let runs = |terms: std::ops::Range<Term>| Runs::of(&terms.collect::<Vec<_>>());
+        let mut held = Runs::default();
+        held.add(runs(500..540));
+        held.add(runs(0..100));
+        assert!(held.hold(&runs(0..100)) && held.hold(&runs(0..99)) && held.hold(&runs(500..540)));
+        assert!(!held.hold(&runs(50..150)) && !held.hold(&runs(0..50)) && !held.hold(&runs(200..300)));
+        assert!(!Runs::default().hold(&runs(0..100)) && !held.hold(&Vec::new()));
     }
 }

@@ -259,6 +259,7 @@ fn count(number: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn sittings_end_where_gaps_are_long_for_the_conversation() {
@@ -270,5 +271,40 @@ mod tests {
         assert!(sittings(&[i64::MIN; 5]).iter().all(|sitting| *sitting == 0));
         let letters: Vec<i64> = (0..30).map(|i| i64::from(i) * 86_400).collect();
         assert!(sittings(&letters).iter().all(|sitting| *sitting == 0));
+    }
+
+    #[test]
+    fn a_time_that_is_not_known_ends_no_sitting() {
+        let minutes = |at: i64| if at % 7 == 3 { i64::MIN } else { at * 60 + at / 10 * 86_400 };
+        let times: Vec<i64> = (0..30).map(minutes).collect();
+        let found = sittings(&times);
+        assert_eq!((found[2], found[3], found[4]), (0, 0, 0));
+        assert_eq!((found[9], *found.last().unwrap()), (0, 1), "one break stands beside a time that is not known");
+    }
+
+    proptest! {
+        /// Otsu: what lies farthest apart is what varies least within.
+        #[test]
+        fn the_border_between_gaps_leaves_the_least_variance(gaps in proptest::collection::vec(0_i64..200_000, 2..14)) {
+            let mut sorted = gaps.clone();
+            sorted.sort_unstable();
+            let logs: Vec<f64> = sorted.iter().map(|gap| (1.0 + seconds(*gap)).ln()).collect();
+            let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+            let within = |part: &[f64]| part.iter().map(|log| (log - mean(part)).powi(2)).sum::<f64>();
+            let borders = (1..logs.len()).filter(|at| {
+                let wide = mean(&logs[*at..]) - mean(&logs[..*at]) >= LONGER.ln();
+                wide && sorted[*at] >= SHORTEST_BREAK && sorted[*at] > sorted[*at - 1]
+            });
+            let costs: Vec<(i64, f64)> =
+                borders.map(|at| (sorted[at], within(&logs[..at]) + within(&logs[at..]))).collect();
+            let least = costs.iter().map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min);
+            match break_length(gaps) {
+                Some(border) => {
+                    let cost = costs.iter().find(|(gap, _)| *gap == border).map(|(_, cost)| *cost);
+                    prop_assert!(cost.is_some_and(|cost| cost <= least + 1e-6), "{border}: {costs:?}");
+                }
+                None => prop_assert!(costs.is_empty(), "{costs:?}"),
+            }
+        }
     }
 }

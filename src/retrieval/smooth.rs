@@ -137,3 +137,17 @@ fn fused(ask: &Ask<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool
     let (mean, spread) = spread(&sums);
     sums.iter().map(|sum| tuning.cosine * (sum - mean) / spread).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_spread_around_their_mean() {
+        assert_eq!(spread(&[1.0, 3.0, 1.0, 3.0]), (2.0, 1.0));
+        assert_eq!(spread(&[-6.0, 6.0]), (0.0, 6.0));
+        for alike in [[].as_slice(), &[5.0, 5.0]] {
+            assert!(spread(alike).1 > 0.0, "what is alike is divided by it all the same");
+        }
+    }
+}

@@ -290,3 +290,30 @@ fn cosines_find_what_words_do_not() {
     let ask = Ask { cosines: Some(&broken), ..ask };
     assert!(search(&ask, &Query::new(&all.index, &scope, "flour")).unwrap().iter().all(|hit| hit.score.is_finite()));
 }
+
+#[test]
+fn a_word_counts_by_how_rare_it_is_how_often_it_stands_and_in_how_short_a_text() {
+    let mut all = Said::default();
+    let filler = "garden roses water shade ".repeat(9);
+    let mut texts =
+        vec![format!("oven {filler}"), "oven bread flour".into(), "oven oven bread".into(), "slot bread flour".into()];
+    texts.extend(std::iter::repeat_n("oven wire cache".to_owned(), 8));
+    let path: Vec<u32> = texts.iter().map(|text| all.say(text)).collect();
+    let hits = all.hits(&path, &Filter::default(), "oven slot");
+    let of = |position: usize| hits.iter().find(|hit| hit.position == position).unwrap().parts;
+    let (long, short, twice, rare) = (of(0).bm25, of(1).bm25, of(2).bm25, of(3).bm25);
+    assert!(0.0 < long && long < short && short < twice && twice < rare, "{long} {short} {twice} {rare}");
+    assert!(hits.iter().all(|hit| hit.parts.speaker == 0.0), "nobody is named");
+}
+
+#[test]
+fn an_index_takes_as_much_for_each_message_as_is_kept_of_it() {
+    let mut all = Said::default();
+    assert_eq!(all.index.footprint(), (0, 0));
+    for _ in 0..1_000 {
+        all.say("token refresh");
+    }
+    let (lists, known) = all.index.footprint();
+    let least = size_of::<super::index::session::Known>() + size_of::<(Hash, u32)>();
+    assert!(lists > 0 && (least * 1_000..least * 1_500).contains(&known), "{lists} {known}");
+}

@@ -243,6 +243,11 @@ fn only_text_files_of_a_bounded_size() {
     place.write("grow", "x".repeat(1 << 20));
     let grow = json!({"path": "grow", "edits": [{"old": "x", "new": "y".repeat(1_000), "replace_all": true}]});
     assert!(place.deed("edit_file", &grow).unwrap_err().body.contains("grow beyond"));
+    for (filled, goes) in [(2 << 20, true), ((2 << 20) + 1, false)] {
+        place.write("full", format!("{}oo", "x".repeat(filled - 4)));
+        let double = json!({"path": "full", "edits": [{"old": "o", "new": "oo", "replace_all": true}]});
+        assert_eq!(place.deed("edit_file", &double).is_ok(), goes, "{filled} bytes");
+    }
     place.write("fixed", "one");
     fs::set_permissions(place.path("fixed"), fs::Permissions::from_mode(0o444)).unwrap();
     let done = place.done(&place.write_deed("fixed", "two").unwrap(), &[]);

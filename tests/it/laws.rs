@@ -10,7 +10,7 @@ use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
-use pleach::domain::planning::input::{Bar, Block, PlanInput};
+use pleach::domain::planning::input::{Bar, PlanInput};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Form, Reason, Row, RowKind, Verdict};
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
@@ -453,6 +453,10 @@ fn accounted(solved: &Solved) {
     for block in &input.blocks {
         assert_eq!(plan.rows.iter().filter(|row| row.text == Some(block.text)).count(), 1, "{block:?}");
     }
+    for one in input.offers.iter().flat_map(|offer| &offer.candidates) {
+        let same = |row: &&Row| (Some(row.atom), row.kind) == (one.block.atom, one.block.kind);
+        assert_eq!(plan.rows.iter().filter(same).count(), 1, "{one:?}\n{:#?}", plan.rows);
+    }
     for sleeper in &input.sleepers {
         let rows = plan.rows.iter().filter(|row| row.atom == sleeper.mark.target && row.reason == Reason::OffPath);
         assert_eq!(rows.count(), 1);
@@ -846,13 +850,12 @@ fn found_with_its_card() -> Talk {
 /// The same conversation with what was found for it, so that nothing is looked for anew.
 fn settled_look(talk: &Talk, solved: &Solved) -> Talk {
     let went = |atom: Atom, kind: RowKind| {
-        let of_it = |block: &Block| (block.kind, block.section, block.atom) == (kind, Section::Retrieved, Some(atom));
-        solved.input.blocks.iter().any(of_it)
+        let of_it = |row: &Row| (row.kind, row.section(), row.atom) == (kind, Some(Section::Retrieved), atom);
+        solved.plan.included().any(of_it)
     };
     let message = |(turn, at): &(usize, usize)| Atom::Message { node: talk.key(*turn, *at) };
     let Looked { fits, memories, .. } = &talk.looked;
     let settled = Settled {
-        reserve: solved.input.reserve,
         cards: fits.iter().copied().filter(|fit| went(message(fit), RowKind::Card)).collect(),
         memories: memories.iter().filter(|text| went(talk::memory_atom(text), RowKind::Memory)).cloned().collect(),
     };
@@ -885,8 +888,6 @@ fn everything_is_switched_on() {
         let Some(solved) = solve(&talk) else { continue };
         let mut marks = vec![format!("policy {}", talk.policy.name), format!("layout {}", talk.layout.name())];
         marks.extend([format!("mode {}", talk.mode.title()), format!("choose {:?}", talk.policy.choose)]);
-        let kept = u32::from(solved.input.reserve > 0);
-        marks.push(if kept > 0 { "room kept free".into() } else { "no room kept free".into() });
         let rows = solved.plan.rows.iter();
         marks.extend(rows.map(|row| {
             let stands = if row.included() { "in" } else { "out" };
@@ -905,8 +906,9 @@ fn everything_is_switched_on() {
         "in: Memory sticky",
         "in: Memory leased",
         "out: Memory user_excluded",
-        "out: Memory budget",
-        "out: Card budget",
+        "out: Memory allowance",
+        "out: Card allowance",
+        "out: Card duplicate",
         "out: Message pin_suggested",
         "out: Search mode_off",
         "out: Part model_cannot",
@@ -935,8 +937,6 @@ fn everything_is_switched_on() {
         "mode Off",
         "mode Light",
         "mode Heavy",
-        "room kept free",
-        "no room kept free",
     ] {
         assert!(seen.get(wanted).is_some_and(|count| *count >= 3), "{wanted}: {seen:#?}");
     }

@@ -131,6 +131,7 @@ fn what_may_not_be_kept_is_refused() {
     home.ok(&["memory", "add", "fact", "Tea is hot"]);
     let twice = home.run(&["memory", "add", "fact", "tea is HOT."]);
     assert!(twice.code == 1 && twice.err.contains("known already"), "{}", twice.err);
+    assert!(!twice.err.contains("Confirm"), "a person's own is confirmed from the start: {}", twice.err);
     let id = home.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(home.run(&["memory", "edit", &id, KEY]).code, 1);
     assert_eq!(home.json(&["memory", "list"])[0]["text"], "Tea is hot");

@@ -92,6 +92,54 @@ fn modes_bound_what_is_looked_up() {
     assert!(found(&window).is_empty() && window["retrieval_set_ids"].as_array().unwrap().is_empty());
 }
 
+/// Many turns that say nearly the same, and one that names the port: little of them is worth quoting.
+#[test]
+fn what_is_not_spent_on_cards_goes_to_turns() {
+    let home = Home::new("");
+    let line = |n: usize| {
+        let turn = n / 2;
+        let (role, id, parent) = match n % 2 {
+            0 => ("user", format!("u{turn}"), turn.checked_sub(1).map(|turn| format!("a{turn}"))),
+            _ => ("assistant", format!("a{turn}"), Some(format!("u{turn}"))),
+        };
+        let points: String = (0..30).map(|point| format!(" point{point} was raised and settled")).collect();
+        let content = match (turn, n % 2) {
+            (4, 0) => "Where does the staging proxy listen for the callers from outside of the house?".to_owned(),
+            (4, _) => "The staging proxy listens on port 48213 behind haproxy.".to_owned(),
+            (_, 0) => format!("Please write down the minutes of today's stand-up meeting again, number {turn}."),
+            _ => format!("Minutes {turn}:{points}."),
+        };
+        json!({"id": id, "parent": parent, "role": role, "content": content, "session": "ops"}).to_string()
+    };
+    let file = home.path("minutes.jsonl");
+    std::fs::write(&file, (0..120).map(line).collect::<Vec<_>>().join("\n")).unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+    let plan = |mode: &str| read(&home.ok(&["plan", QUESTION, "--budget", "8000", "--mode", mode, "--json"]));
+    let turns = |plan: &Value| rows(plan, "included", |row| row["section"] == "recent").len();
+    let off = plan("off");
+    for mode in ["light", "heavy"] {
+        let plan = plan(mode);
+        assert!(found(&plan).contains(&"a4".to_owned()), "{plan}");
+        let number = |value: &Value| value.as_u64().unwrap();
+        let free = number(&plan["budget"]["prompt"]) - number(&plan["est_total"]);
+        let next = rows(&plan, "excluded", |row| row["kind"] == "turn")[0];
+        assert!(free < number(&next["tokens"]) + 12, "{mode}: {free} tokens are empty, the next turn is {next}");
+        let cards: u64 =
+            rows(&plan, "included", |row| row["section"] == "retrieved").iter().map(|r| number(&r["tokens"])).sum();
+        let fewer = u64::try_from(turns(&off) - turns(&plan)).unwrap();
+        assert!(fewer * 200 <= cards + 200, "{mode}: {fewer} turns left for {cards} tokens of cards");
+        let said = next["reason_text"].as_str().unwrap();
+        assert!(
+            said.starts_with("No room: ") && free.abs_diff(first_number(said)) <= 16,
+            "{said}, and {free} are free"
+        );
+    }
+}
+
+fn first_number(text: &str) -> u64 {
+    text.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty()).unwrap().parse().unwrap()
+}
+
 #[test]
 fn a_message_that_says_nothing_of_its_own_pulls_nothing() {
     let server = server();

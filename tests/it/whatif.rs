@@ -230,6 +230,7 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     client.say(branch, "Hello");
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Note("Metres.".into())], act: pin }));
+    client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: metres".into() }));
     let before = branch_of(&mut client, branch);
     let refused = client
         .ask(Request::Call(CallRequest::Race { branch, arms: vec![Overrides::default()], limits: Limits::default() }))
@@ -237,6 +238,8 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     assert!(refused.what.contains("two to 8"), "{refused}");
     let arms = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
     assert_eq!(arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);
+    let states: Vec<_> = arms.iter().map(|arm| branch_of(&mut client, arm.id).state.unwrap()).collect();
+    assert!(states.iter().all(|state| state.text == "Goal: metres") && states[0].version != states[1].version);
     let from = client.seen.len();
     for arm in &arms {
         assert_eq!((arm.head, arm.marks.len()), (before.head, before.marks.len()));

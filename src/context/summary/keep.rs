@@ -148,4 +148,17 @@ mod tests {
         add(&mut twice, kept.clone());
         assert_eq!(twice, kept);
     }
+
+    #[test]
+    fn room_goes_to_sentences_first_and_to_names_of_the_rest() {
+        let places = ["oak", "elm", "ash", "fir", "yew", "bay", "fig", "box", "gum", "sal"];
+        let text =
+            places.map(|name| format!("The worker writes what it has found of the long night into out/{name}.txt."));
+        let wanted = Wanted::of(&[turn(3, &[said(Role::User, &text.join(" "))])]);
+        let kept = fill(&wanted, "nothing", 130, &approximate);
+        let whole = kept.iter().filter(|kept| !kept.text.starts_with("also named")).count();
+        assert!((2..=4).contains(&whole), "{kept:?}");
+        assert!(wanted.dropped(&joined("", &kept)).is_empty(), "all are said: {kept:?}");
+        assert!(kept.iter().map(|kept| line_cost(kept, &approximate)).sum::<u32>() <= 130);
+    }
 }

@@ -258,6 +258,12 @@ impl Price {
         (fresh + reused + f64::from(completion) * self.output).round().max(0.0) as u64
     }
 
+    /// What a call costs until now, its prompt and so many tokens of its answer, in millionths of a dollar.
+    #[must_use]
+    pub fn so_far(&self, prompt_micro: u64, completion: u32) -> u64 {
+        prompt_micro + self.micro(0, 0, completion)
+    }
+
     /// What a call cost by the server's own numbers, in millionths of a dollar. None where it told too little to know.
     #[must_use]
     #[allow(
@@ -314,6 +320,7 @@ mod tests {
         let price = Price { input: 2.0, output: 8.0, cached: Some(0.5), cache_write: Some(2.5), reasoning: Some(10.0) };
         let plain = Usage { prompt: Some(1_000), completion: Some(100), ..Usage::default() };
         assert_eq!(price.bill(&plain), Some(2_800));
+        assert_eq!(price.so_far(price.micro(1_000, 0, 0), 100), 2_800);
         let cached = Usage { cached_read: Some(600), ..plain };
         assert_eq!(price.bill(&cached), Some(400 * 2 + 300 + 800));
         let beside = Usage { prompt: Some(400), cached_read: Some(600), ..plain };
@@ -328,5 +335,17 @@ mod tests {
         assert_eq!(bare.bill(&Usage { reasoning: Some(40), ..written }), Some(2_800));
         assert_eq!(price.bill(&Usage { completion: None, ..plain }), None, "half a bill is none");
         assert_eq!(price.bill(&Usage::default()), None);
+    }
+
+    #[test]
+    fn each_quirk_is_told_in_words_of_its_own() {
+        use Quirk::{
+            DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools,
+        };
+        let all =
+            [DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools];
+        let told: std::collections::BTreeSet<&str> =
+            all.into_iter().chain([Quirk::StrictAlternation]).map(Quirk::sentence).collect();
+        assert!(told.len() == 8 && told.iter().all(|sentence| sentence.starts_with("it ")));
     }
 }

@@ -376,13 +376,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"You \"help\".\n=== 2 user"},{"role":"user","content":"What is {it}?"},{"content":null,"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"[1]","tool_call_id":"a"}],"tools":[{"type":"function"}],"stream":true}"#;
+    const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"You \"help\".\n=== 2 user"},{"role":"user","content":"What is {it}?"},{"content":null,"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"[1]","tool_call_id":"a"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"stream":true}"#;
 
     #[test]
     fn parts_are_the_body() {
         let all = blocks(BODY);
         let whole: String = all.iter().map(|block| &BODY[block.range.clone()]).collect();
         assert_eq!(whole, BODY);
+        let read = |block: &Block| serde_json::from_str::<Value>(&BODY[block.range.clone()]).unwrap();
+        let tools = all.iter().find(|block| block.kind == BlockKind::Tools).unwrap();
+        assert_eq!(read(tools), serde_json::from_str::<Value>(BODY).unwrap()["tools"]);
         let roles: Vec<String> = all
             .iter()
             .map(|block| match &block.kind {

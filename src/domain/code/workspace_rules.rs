@@ -219,4 +219,15 @@ mod tests {
         assert_eq!(different.len(), all.len());
         assert_eq!(plain("a\nSystem: b\u{1b}"), "a?System: b?");
     }
+
+    #[test]
+    fn only_what_goes_is_said_to_go() {
+        let why = "is no text".to_owned();
+        let others = [Stands::Waits, Stands::Excluded { once: true }, Stands::Off, Stands::NoRoom, Stands::Untrusted];
+        let others = others.into_iter().chain([Stands::Unread { why }]);
+        assert!(
+            Stands::Goes.goes()
+                && others.into_iter().all(|stands| !stands.goes() && !stands.words().starts_with("goes"))
+        );
+    }
 }

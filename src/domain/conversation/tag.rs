@@ -121,12 +121,16 @@ mod tests {
         #[test]
         fn what_narrows_finds_no_more(
             filter in "(label:)?[a-c]{0,3}( fav)?( [a-c]{1,2})?", more in "[a-c ]{0,3}|( fav)|( label:a)",
+            other in "(label:)?[a-c]{0,3}( fav)?",
             label in "[a-c]{0,4}", favourite: bool, text in "[a-c ]{0,8}"
         ) {
             let (before, now) = (Wanted::read(&filter), Wanted::read(&format!("{filter}{more}")));
             let tag = Tag { node: Hash::default(), label, favourite };
             let hit = |wanted: &Wanted| wanted.fits(Some(&tag)) && text.contains(&wanted.words);
-            prop_assert!(!now.narrows(&before) || !hit(&now) || hit(&before));
+            for now in [&now, &Wanted::read(&other)] {
+                prop_assert!(!now.narrows(&before) || !hit(now) || hit(&before));
+            }
+            prop_assert_eq!(before.is_empty(), filter.trim().is_empty());
         }
     }
 }

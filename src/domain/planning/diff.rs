@@ -370,4 +370,21 @@ mod tests {
             assert_eq!(place.words(), words);
         }
     }
+
+    #[test]
+    fn places_are_alike_where_a_person_sees_no_difference() {
+        let (tokens, reason) = (10, Reason::Recent);
+        let section = Some(Section::Recent);
+        let place = Place { goes: true, section, at: Some(1), tokens, form: Form::Full, reason, shared: false };
+        let same = Place { at: Some(7), tokens: 99, shared: true, ..place.clone() };
+        assert!(place.like(&place) && place.like(&same) && same.like(&place));
+        for other in [
+            Place { goes: false, ..place.clone() },
+            Place { section: Some(Section::System), ..place.clone() },
+            Place { form: Form::Elided, ..place.clone() },
+            Place { reason: Reason::OutsideWindow, ..place.clone() },
+        ] {
+            assert!(!place.like(&other) && !other.like(&place), "{other:?}");
+        }
+    }
 }

@@ -102,6 +102,56 @@ pub struct Near {
     pub scores: Scores,
 }
 
+/// What one source found for this call, in the order in which it is sent. Admission decides which of it goes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Offer {
+    /// Stands before the first candidate that goes.
+    pub heading: Option<Block>,
+    /// See [`Candidate`].
+    pub candidates: Vec<Candidate>,
+    /// Tokens of the mode's allowance that they may take together, heading included. None for what draws on the room
+    /// alone, before anything that is looked up (rules of the project, the map of the code).
+    pub most: Option<u32>,
+}
+
+/// Something that may go beside the turns, with its tokens in every form that it may take.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Candidate {
+    /// It, as it is sent behind the candidate before it and before another one.
+    pub block: Block,
+    /// Its text and tokens in each place: see [`Candidate::text`].
+    pub texts: [(Hash, u32); 4],
+    /// Candidates of an offer are tried in this order.
+    pub order: u32,
+    /// Candidates of an offer with the same number go together or not at all.
+    pub together: u32,
+    /// The turn that says the same: while it goes itself, the candidate stays out.
+    pub turn: Option<Atom>,
+    /// The action that would bring it in, and what that does.
+    pub remedy: (String, String),
+}
+
+impl Candidate {
+    /// A candidate whose text is the same wherever it stands.
+    #[must_use]
+    pub fn plain(block: Block, order: u32, remedy: (&str, &str)) -> Self {
+        Self {
+            texts: [(block.text, block.tokens); 4],
+            order,
+            together: order,
+            turn: None,
+            remedy: (remedy.0.to_owned(), remedy.1.to_owned()),
+            block,
+        }
+    }
+
+    /// Its text and tokens where the candidate before it stays out (`alone`), and where none follows (`last`).
+    #[must_use]
+    pub fn text(&self, alone: bool, last: bool) -> (Hash, u32) {
+        self.texts[2 * usize::from(alone) + usize::from(last)]
+    }
+}
+
 /// Why a message cannot be sent as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -281,8 +331,11 @@ pub struct PlanInput {
     pub sleepers: Vec<Sleeper>,
     /// What was looked up, or could have been, and does not go; best first.
     pub near: Vec<Near>,
-    /// Tokens kept free for what is looked up, whatever of it is used: so the window does not move with what was found.
-    pub reserve: u32,
+    /// What sources found, in the order in which it is sent and may take of the allowance.
+    pub offers: Vec<Offer>,
+    /// Tokens that mode, policy and the person's wish let everything take that is looked up. What is not spent goes to the
+    /// window.
+    pub allowance: u32,
     /// The retrieval sets that the cards among `blocks` come from.
     pub retrieval_set_ids: Vec<Hash>,
     /// Turns that the summaries among `blocks` stand for: those of `turns`, and the last ones of gaps.

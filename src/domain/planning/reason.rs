@@ -134,6 +134,11 @@ pub enum Reason {
         /// Tokens that were free for it.
         free: u32,
     },
+    /// Out: what fits better took the tokens that the mode lets what is looked up take.
+    Allowance {
+        /// Those tokens.
+        tokens: u32,
+    },
     /// Out: before the window's start.
     OutsideWindow,
     /// Out: a summary goes in its place.
@@ -239,6 +244,9 @@ impl Reason {
             Self::PinMattered => "You noted that it mattered: a call without it was answered otherwise.".into(),
             Self::PinEarned { renewals } => earned(*renewals),
             Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
+            Self::Allowance { tokens } => {
+                format!("This may take {tokens} tokens (est) in this mode; what fits better comes first.")
+            }
             Self::OutsideWindow => "Older than the window reaches.".into(),
             Self::Superseded { .. } => "A summary that you accepted goes in its place.".into(),
             Self::UserExcluded { once: false } => "You excluded it.".into(),
@@ -331,6 +339,7 @@ impl Reason {
             Self::PinMattered => "pin_mattered",
             Self::PinEarned { .. } => "pin_earned",
             Self::Budget { .. } => "budget",
+            Self::Allowance { .. } => "allowance",
             Self::OutsideWindow => "outside_window",
             Self::Superseded { .. } => "superseded",
             Self::UserExcluded { .. } => "user_excluded",

@@ -484,6 +484,14 @@ mod tests {
             let cut = cut(text.clone(), limit);
             prop_assert!(cut.len() <= limit + 90 && (text.len() > limit || cut == text));
         }
+
+        #[test]
+        fn ends_fill_the_limit_and_the_first_ends_with_a_line(text in "([a-z]{0,9}\n){90}", limit in 50_usize..88) {
+            let (first, last) = ends(&text, limit).unwrap();
+            prop_assert!(text.starts_with(first) && text.ends_with(last) && first.ends_with('\n'));
+            prop_assert!(first.len() <= limit * 4 / 5 && first.len() + 10 > limit / 5 * 4);
+            prop_assert_eq!(last.len(), limit / 5);
+        }
     }
 
     #[test]

@@ -404,6 +404,15 @@ mod tests {
     }
 
     #[test]
+    fn names_and_places_make_no_other_kind() {
+        let of = |report: &str| kind(&trace("run", "", ToolStatus::Failed, report));
+        let lost = of("Cannot find `a name` in \"the list\" at src/a.rs:12");
+        assert_eq!(lost, of("cannot find `other` in \"it\" at lib/b/c.py:7,"));
+        assert_eq!(lost, "cannot find … in … at …");
+        assert_ne!(lost, of("cannot read `a name` in \"the list\" at src/a.rs:12"));
+    }
+
+    #[test]
     fn the_line_that_tells_why() {
         let test = "[exit 101]\n   Compiling a v0.1.0\nrunning 2 tests\ntest result: ok. 1 passed; 0 failed\ntest adds ... FAILED\n";
         assert_eq!(fault(test).unwrap(), "test adds ... FAILED");

@@ -406,7 +406,8 @@ impl<'a> Work<'a> {
             covered: self.snapshot.summaries.covered.clone(),
             anchor: self.snapshot.branch.anchor.clone(),
             near: Vec::new(),
-            reserve: 0,
+            offers: Vec::new(),
+            allowance: 0,
             retrieval_set_ids: Vec::new(),
             warnings: self.warnings,
         };

@@ -6,6 +6,7 @@ use super::snapshot::Snapshot;
 use super::sources::card_text::Recipe;
 use super::sources::memory::{self, Memories};
 use super::sources::retrieval as found;
+use crate::context;
 use crate::context::render::Texts;
 use crate::context::render_forms::{self, Standing};
 use crate::domain::base::failure::Failure;
@@ -15,7 +16,7 @@ use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role};
-use crate::domain::planning::input::{Bar, MessageInput, PartInput, PlanInput};
+use crate::domain::planning::input::{Bar, MessageInput, Offer, PartInput, PlanInput};
 use crate::domain::planning::plan::{Form, Warning};
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::indexing::messages::Finder;
@@ -90,6 +91,18 @@ pub(crate) struct Gatherer {
     pub(crate) weighed: crate::engine::tools::switches::Weighed,
 }
 
+impl Gathered {
+    /// Takes an offer in; its texts are part of what the plan follows from.
+    pub(crate) fn offer(&mut self, offer: Offer) {
+        let mut frozen = Fields::new("offer").hash(self.input.basis.frozen).number(offer.candidates.len() as u64);
+        for block in offer.heading.iter().chain(offer.candidates.iter().map(|one| &one.block)) {
+            frozen = frozen.hash(block.text).number(u64::from(block.tokens)).json(&block.section);
+        }
+        self.input.basis.frozen = frozen.finish();
+        self.input.offers.push(offer);
+    }
+}
+
 impl Gatherer {
     pub(crate) fn new(store: Store, counter: Arc<dyn CountTokens>) -> Self {
         let (finder, memories) = (Finder::new(store.clone()), Memories::new(store.clone()));
@@ -137,13 +150,20 @@ impl Gatherer {
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
         let mut found = Work::new(self, snapshot).assemble()?;
+        found.input.allowance = found::limits(snapshot).retrieval_tokens;
         super::sources::rules::add(self, snapshot, &mut found)?;
         let asked = found::asked(self, snapshot)?;
         found.bag.subject = super::sources::subjects::place(self, snapshot, asked.as_deref())?;
         memory::add(self, snapshot, asked.as_deref(), &mut found)?;
-        super::sources::error_pairs::add(self, snapshot, &mut found)?;
-        super::sources::code::add(self, snapshot, asked.as_deref(), &mut found)?;
-        found::add(self, snapshot, asked, &mut found)?;
+        let code = super::sources::code::add(self, snapshot, asked.as_deref(), &mut found)?;
+        // What goes anyway is not looked up again: the only question that is asked before the plan is solved.
+        if let Some(already_in) = context::already_in(&found.input, found.input.allowance) {
+            super::sources::error_pairs::add(self, snapshot, &already_in, &mut found)?;
+            if let Some(look) = code {
+                look.add(self, snapshot, &already_in, &mut found)?;
+            }
+            found::add(self, snapshot, asked, &already_in, &mut found)?;
+        }
         super::sources::suggested_pins::add(snapshot, &mut found.input);
         Ok(found)
     }

@@ -10,7 +10,7 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::message::{Content, End, NodeHead, Role, node_key};
 use crate::domain::conversation::task::TaskSpan;
-use crate::domain::conversation::tree::{Slot, Turn};
+use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchWish;
 use crate::engine::indexing::vectors::Haste;
@@ -95,10 +95,11 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let closed = path.turns.len() - usize::from(question.text.is_none() && !path.turns.is_empty());
     let open_turn = path.turns.get(closed);
     let open_at = open_turn.map_or(path.slots.len(), |turn| turn.nodes.start);
-    let open_number = number(closed + 1, preamble);
+    let open_number = number(closed, preamble);
     let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
     let (awake, asleep) = sort_marks(session, branch, &on_path);
-    let (looked_at, gaps) = horizon(session, branch, &path, closed, &awake, &rules, preamble);
+    let window = branch.anchor.as_ref().map(|anchor| anchor.start);
+    let (looked_at, gaps) = horizon(tree, window, &path, closed, &awake, rules.budget.prompt, preamble);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
     let ends = |turn: &Turn| {
         let key = |at: usize| tree.head(path.slots[at]).key;
@@ -115,7 +116,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         turns: looked_at
             .into_iter()
             .map(|index| TurnHeads {
-                number: number(index + 1, preamble),
+                number: number(index, preamble),
                 at: path.turns[index].nodes.start,
                 heads: heads(&path.turns[index]),
             })
@@ -136,7 +137,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         haste: Haste::Typing,
         waits: false,
         suggested: suggested_pins::on(session, branch, &path, rules.policy.activation.suggest_after),
-        tasks: tasks(session, branch, &on_path),
+        tasks: tasks(tree, &branch.overrides.tasks, &on_path),
         open_at,
         path: path.clone(),
         lane: lane_of(session, branch, tip, question),
@@ -146,17 +147,17 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
 }
 
 /// Where the branch's tasks stand on its path; those that began off it are left out.
-fn tasks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Vec<(usize, usize, bool)> {
+fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec<(usize, usize, bool)> {
     let after = |key: Hash| {
-        let slot = session.tree.by_key(key).filter(|slot| on_path(*slot))?;
-        Some(session.tree.depth(slot) as usize + 1)
+        let slot = tree.by_key(key).filter(|slot| on_path(*slot))?;
+        Some(tree.depth(slot) as usize + 1)
     };
     let span = |task: &TaskSpan| {
         let from = task.from.map_or(Some(0), after)?;
         let to = task.to.and_then(after).filter(|_| task.done).unwrap_or(usize::MAX);
         Some((from, to, task.done))
     };
-    branch.overrides.tasks.iter().filter_map(span).collect()
+    spans.iter().filter_map(span).collect()
 }
 
 /// The lane of what is asked: that of the open turn's own message, or the one that a new message will have.
@@ -176,8 +177,8 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     if lane == here { stands } else { lane.text() }
 }
 
-fn number(position: usize, preamble: usize) -> u32 {
-    u32::try_from(position - preamble.min(position)).unwrap_or(u32::MAX)
+fn number(index: usize, preamble: usize) -> u32 {
+    u32::try_from((index + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
 /// A message that is not a node yet, with the key that the first such child of `parent` has. Twins are not counted: what
@@ -231,21 +232,22 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
 /// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The
 /// others become gaps, each with its size in rough tokens.
 fn horizon(
-    session: &Session,
-    branch: &Branch,
+    tree: &Tree,
+    window: Option<Hash>,
     path: &PathView,
     closed: usize,
     marks: &[Mark],
-    rules: &Rules,
+    prompt: u32,
     preamble: usize,
 ) -> (Vec<usize>, Vec<Gap>) {
-    let tree = &session.tree;
     let turns = &path.turns[..closed];
-    let enough = u64::from(rules.budget.prompt) * 4 * 3;
+    let enough = u64::from(prompt) * 4 * 3;
     let mut sum = 0_u64;
     let mut first = turns.len();
-    let anchor = branch.anchor.as_ref().and_then(|anchor| tree.by_key(anchor.start));
-    let anchor = anchor.map(|slot| tree.depth(slot) as usize).filter(|at| *at < path.slots.len());
+    let anchor = window
+        .and_then(|key| tree.by_key(key))
+        .map(|slot| tree.depth(slot) as usize)
+        .filter(|at| *at < path.slots.len());
     let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
     let looked = |first: usize| turns.len() - first;
     while first > 0 && looked(first) < MOST_TURNS && (sum < enough || looked(first) < LEAST_TURNS || held(first)) {
@@ -273,10 +275,94 @@ fn horizon(
                 range: (key(turns[expected].nodes.start), key(turns[index - 1].nodes.end - 1)),
                 turns: u32::try_from(index - expected).unwrap_or(u32::MAX),
                 tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
-                from: number(expected + 1, preamble),
+                from: number(expected, preamble),
             });
         }
         expected = index + 1;
     }
     (looked_at, gaps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::mark::{Actor, MarkKind};
+    use crate::engine::sessions::path::tests::head;
+    use proptest::prelude::*;
+
+    /// Turns of two messages each, of so many bytes together.
+    fn chain(sizes: &[u64]) -> (Tree, PathView) {
+        let heads = (0..sizes.len() * 2).map(|at| {
+            let id = at as u128 + 1;
+            let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+            let bytes = if at % 2 == 0 { 0 } else { sizes[at / 2] };
+            NodeHead { bytes, ..head(id, (id > 1).then(|| id - 1), role) }
+        });
+        let tree = Tree::build(heads.collect());
+        let tip = u32::try_from(sizes.len() * 2 - 1).unwrap();
+        let path = PathView::of(&tree, tip);
+        (tree, path)
+    }
+
+    #[test]
+    fn a_task_begins_and_ends_behind_what_stood_last() {
+        let (tree, path) = chain(&[1, 1, 1]);
+        let key = |at: usize| Some(tree.head(path.slots[at]).key);
+        let task = |from, done, to| TaskSpan { name: "t".into(), from, done, to, outcome: None };
+        let spans = [
+            task(None, false, None),
+            task(key(1), true, key(3)),
+            task(key(3), false, key(3)),
+            task(Some(Hash::default()), true, key(3)),
+        ];
+        let whole = usize::MAX;
+        let expected = [(0, whole, false), (2, 4, true), (4, whole, false)];
+        assert_eq!(tasks(&tree, &spans, &|_| true), expected, "what began elsewhere is left out");
+        assert_eq!(tasks(&tree, &spans, &|slot| slot < 3)[1], (2, whole, true), "it ended elsewhere");
+    }
+
+    fn pinned(target: Atom) -> Mark {
+        let (by, kind) = (Actor::User, MarkKind::Sticky);
+        let (note, inherited_from, counted, origin, code) = (None, None, None, None, None);
+        Mark { target, kind, by, note, inherited_from, revision: 1, counted, renewals: 0, origin, code }
+    }
+
+    proptest! {
+        /// Each closed turn is looked at or in one gap, and no turn that must be looked at is in a gap.
+        #[test]
+        fn turns_are_looked_at_or_counted(
+            sizes in proptest::collection::vec(0_u64..900, 1..140), prompt in 0_u32..6_000,
+            open in 0_usize..2, marked in 0_usize..140, preamble in 0_usize..2, window in proptest::option::of(0_usize..140),
+        ) {
+            let (tree, path) = chain(&sizes);
+            let closed = sizes.len() - open;
+            let key = |turn: usize| tree.head(path.slots[turn * 2]).key;
+            let (marked, window) = (marked % sizes.len(), window.map(|turn| turn % sizes.len()));
+            let marks = [pinned(Atom::Message { node: key(marked) })];
+            let (looked, gaps) = horizon(&tree, window.map(key), &path, closed, &marks, prompt, preamble);
+            let mut all = looked.clone();
+            for gap in &gaps {
+                let from = gap.from as usize + preamble - 1;
+                let run = from..from + gap.turns as usize;
+                prop_assert_eq!(gap.range, (key(run.start), tree.head(path.slots[run.end * 2 - 1]).key));
+                prop_assert_eq!(u64::from(gap.tokens), sizes[run.clone()].iter().sum::<u64>() / 4);
+                prop_assert_eq!(gap.before, looked.iter().filter(|turn| **turn < from).count());
+                all.extend(run);
+            }
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..closed).collect::<Vec<_>>());
+            let enough = u64::from(prompt) * 12;
+            for turn in 0..closed {
+                let newer: u64 = sizes[turn + 1..closed].iter().sum();
+                let must = turn == marked
+                    || newer < enough
+                    || turn + LEAST_TURNS >= closed
+                    || window.is_some_and(|window| window <= turn);
+                prop_assert!(looked.contains(&turn) || !must, "{turn} of {closed}: {looked:?}");
+                // Where one turn alone would be left over, it is looked at too.
+                let may = must || (turn == 0 && looked.contains(&1));
+                prop_assert!(!looked.contains(&turn) || may, "{turn} of {closed}: {looked:?}");
+            }
+        }
+    }
 }

@@ -463,3 +463,14 @@ fn imported_node(
         content: record.content,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_session_remembers_where_its_import_left_it() {
+        let [one, two] = [1, 2].map(|id| moved_key(SessionId(uuid::Uuid::from_u128(id))));
+        assert_ne!(one, two);
+    }
+}

@@ -11,9 +11,10 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::memory::Memory;
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::transition::{Subject, Transition};
+use crate::domain::conversation::tree::Tree;
 use crate::engine::api::{Answer, Told};
 use crate::engine::core::Core;
-use crate::engine::turns::reflect::lineage;
+use crate::engine::turns::reflect::{lineage, reaches};
 use std::sync::Arc;
 
 /// Steps that are told at once: the newest.
@@ -31,9 +32,7 @@ impl Core {
             Some(atom) => self.store.steps_of(branch.session, &keys(session, &branch, &path, &memories, atom))?,
         };
         let lines = lineage(&session.branches, &branch);
-        steps.retain(|step| {
-            step.branch.is_none_or(|of| lines.iter().any(|(line, until)| *line == of && step.at <= *until))
-        });
+        steps.retain(|step| step.branch.is_none_or(|of| reaches(&lines, of, step.at)));
         let older = steps.len().saturating_sub(MOST);
         let told = steps.split_off(older).into_iter().map(|step| told(session, &path, &memories, step));
         Ok(Answer::Steps(told.collect()))
@@ -46,7 +45,7 @@ fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory]
     let memory = memories.iter().find(|memory| memory.atom() == *atom);
     keys.extend(memory.map(|memory| Subject::Memory(memory.id).key()));
     let turn = match atom {
-        Atom::Turn { user: key, .. } | Atom::Message { node: key } => turn_of(session, path, *key),
+        Atom::Turn { user: key, .. } | Atom::Message { node: key } => turn_of(&session.tree, path, *key),
         Atom::Episode { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
     };
     if let Some(turn) = turn {
@@ -65,16 +64,16 @@ fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory]
     keys
 }
 
-fn turn_of(session: &Session, path: &PathView, key: Hash) -> Option<usize> {
-    let slot = session.tree.by_key(key)?;
-    let at = session.tree.depth(slot) as usize;
+fn turn_of(tree: &Tree, path: &PathView, key: Hash) -> Option<usize> {
+    let slot = tree.by_key(key)?;
+    let at = tree.depth(slot) as usize;
     (path.slots.get(at) == Some(&slot)).then(|| path.turn_at(at))
 }
 
 fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Transition) -> Told {
     let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let number = |key: Hash| {
-        let turn = turn_of(session, path, key)?;
+        let turn = turn_of(&session.tree, path, key)?;
         u32::try_from((turn + 1).saturating_sub(preamble)).ok().filter(|number| *number > 0)
     };
     let node = match step.item {
@@ -96,5 +95,25 @@ fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Tran
         at_turn: step.turn.and_then(number),
         title: title.unwrap_or_else(|| "what is gone".to_owned()),
         step,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::message::Role;
+    use crate::engine::sessions::path::tests::head;
+
+    #[test]
+    fn a_message_belongs_to_its_turn_while_it_is_on_the_path() {
+        let roles = [Role::System, Role::User, Role::Assistant, Role::User, Role::Assistant];
+        let mut heads: Vec<NodeHead> =
+            roles.into_iter().zip(1..).map(|(role, id)| head(id, (id > 1).then(|| id - 1), role)).collect();
+        heads.push(head(9, Some(4), Role::Assistant));
+        let tree = Tree::build(heads.clone());
+        let path = PathView::of(&tree, tree.slot(heads[4].id).unwrap());
+        let of = |at: usize| turn_of(&tree, &path, heads[at].key);
+        assert_eq!((0..6).map(of).collect::<Vec<_>>(), [Some(0), Some(1), Some(1), Some(2), Some(2), None]);
+        assert_eq!(turn_of(&tree, &path, Hash::default()), None);
     }
 }

@@ -116,13 +116,13 @@ impl Paths {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::domain::conversation::message::node_key;
     use proptest::prelude::*;
     use uuid::Uuid;
 
-    fn head(id: u128, parent: Option<u128>, role: Role) -> NodeHead {
+    pub(crate) fn head(id: u128, parent: Option<u128>, role: Role) -> NodeHead {
         NodeHead {
             id: NodeId(Uuid::from_u128(id)),
             key: node_key(None, role, None, u32::try_from(id).unwrap(), None),

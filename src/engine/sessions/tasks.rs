@@ -128,3 +128,16 @@ fn named(name: &str) -> Result<String, Failure> {
         _ => Ok(name),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_line_of_a_bounded_length() {
+        assert_eq!(named("  port the\nparser ").ok().as_deref(), Some("port the parser"));
+        for (length, goes) in [(0, false), (1, true), (task::LONGEST, true), (task::LONGEST + 1, false)] {
+            assert_eq!(named(&"é".repeat(length)).is_ok(), goes, "{length} characters");
+        }
+    }
+}

@@ -431,3 +431,31 @@ fn commit(folder: &Path) -> Option<String> {
     };
     loose.or_else(packed).filter(|text| is(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commit_that_is_checked_out_is_read_wherever_git_keeps_it() {
+        let home = tempfile::tempdir().unwrap();
+        let (git, inside) = (home.path().join(".git"), home.path().join("src/deep"));
+        std::fs::create_dir_all(git.join("refs/heads")).unwrap();
+        std::fs::create_dir_all(&inside).unwrap();
+        let put = |name: &str, text: &str| std::fs::write(git.join(name), text).unwrap();
+        let (one, two) = ("1a".repeat(20), "2b".repeat(20));
+        assert_eq!(commit(&inside), None);
+        put("HEAD", "ref: refs/heads/main\n");
+        assert_eq!(commit(&inside), None, "nothing was committed yet");
+        put("packed-refs", &format!("# pack-refs with: peeled\n{two} refs/heads/maintained\n{one} refs/heads/main\n"));
+        assert_eq!(commit(&inside), Some(one.clone()));
+        put("refs/heads/main", &format!("{two}\n"));
+        assert_eq!(commit(&inside), Some(two));
+        put("HEAD", &format!("{one}\n"));
+        assert_eq!(commit(&inside), Some(one));
+        for bad in ["ref: ../../secret", "no commit", ""] {
+            put("HEAD", bad);
+            assert_eq!(commit(&inside), None, "{bad:?}");
+        }
+    }
+}

@@ -358,3 +358,20 @@ fn piece(named: &Named, text: &str) -> String {
 fn short(text: &str) -> String {
     text.chars().take(80).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_piece_closes_its_fence() {
+        let (path, lines, kind) = ("src/a.rs".to_owned(), (3, 9), Kind::Function);
+        let named = Named { path, short: "a".into(), qualified: "a".into(), kind, lines };
+        for (text, fence) in [("fn a() {}", "```"), ("`a`\n", "```"), ("/// ```\n", "````"), ("````` a", "``````")] {
+            let piece = piece(&named, text);
+            let lines: Vec<&str> = piece.lines().collect();
+            assert_eq!((lines[1], lines[lines.len() - 1]), (fence, fence), "{piece}");
+            assert_eq!(lines[2..lines.len() - 1].join("\n"), text.trim_end());
+        }
+    }
+}

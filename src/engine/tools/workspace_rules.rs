@@ -352,3 +352,39 @@ pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rules_of_this_folder_that_are_read_whole_are_edited_here() {
+        let edits = |kind, writable, left, stands| {
+            let (path, title, about, text) =
+                ("AGENTS.md".to_owned(), "AGENTS.md".to_owned(), String::new(), "x".into());
+            let (atom, notes, hash, of) = (None, Vec::new(), Hash::default(), ProjectKind::Rules);
+            let item = ProjectItem {
+                kind: of,
+                atom,
+                path,
+                title,
+                about,
+                stands,
+                tokens: 1,
+                bytes: 1,
+                left,
+                notes,
+                text,
+                writable,
+                hash,
+            };
+            thing(kind, item).editing
+        };
+        let not = |editing, word: &str| matches!(editing, Editing::Not(why) if why.contains(word));
+        assert_eq!(edits(ThingKind::Rules, true, 0, Stands::Goes), Editing::Here);
+        assert!(not(edits(ThingKind::Rules, false, 0, Stands::Goes), "outside"));
+        assert!(not(edits(ThingKind::Rules, false, 9, Stands::Goes), "larger"));
+        assert!(not(edits(ThingKind::Rules, false, 0, Stands::Untrusted), "not trusted"));
+        assert!(not(edits(ThingKind::Skills, true, 0, Stands::Goes), "skill"));
+    }
+}

@@ -146,7 +146,7 @@ impl Core {
                 aside.view.text.clone_from(&aside.arrived.text);
                 aside.view.tokens = tokens;
                 let priced = aside.price.zip(aside.prompt_micro);
-                aside.view.cost_micro = priced.map(|(price, prompt)| prompt + price.micro(0, 0, tokens));
+                aside.view.cost_micro = priced.map(|(price, prompt)| price.so_far(prompt, tokens));
                 let view = Box::new(aside.view.clone());
                 self.say(Event::Aside(view));
             }

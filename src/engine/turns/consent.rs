@@ -357,4 +357,16 @@ mod tests {
         assert!(matches!(both, Ok((Consent::No { why: Some(why) }, _)) if why.starts_with(".mcp.json names programs")));
         assert!(by_rule(&[], asking(Deed::Change(vec![change(".mcp.json")]))).is_err(), "alone it is asked about");
     }
+
+    #[test]
+    fn three_files_are_named_and_the_rest_counted() {
+        let told = |count: u32| stays(2, &(0..count).map(|n| format!("f{n}")).collect());
+        for count in [1, 3, 4, 9] {
+            let told = told(count);
+            assert!(told.contains("f0") && !told.contains("f3"), "{told}");
+            let more = if count > 3 { Some(format!(" and {} more", count - 3)) } else { None };
+            assert_eq!(told.contains(" more"), more.is_some(), "{told}");
+            assert!(more.is_none_or(|more| told.contains(&more)), "{told}");
+        }
+    }
 }

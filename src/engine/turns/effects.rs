@@ -66,7 +66,7 @@ impl Core {
         }
         let live = self.live.get(&branch);
         let price = live.and_then(|live| Some((live.model.price?, live.prompt_micro?)));
-        let cost_micro = price.map(|(price, prompt)| prompt + price.micro(0, 0, tokens));
+        let cost_micro = price.map(|(price, prompt)| price.so_far(prompt, tokens));
         let certainty = Certainty::Estimated;
         self.say(Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro });
         self.watch_words(branch, tokens, cost_micro);

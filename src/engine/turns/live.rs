@@ -14,7 +14,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, NodeHead, Role};
-use crate::domain::conversation::tree::Slot;
+use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::plan::Anchor;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Draft, DraftKind, Event, Planned};
@@ -301,12 +301,11 @@ pub(crate) fn new_head(
     lane: &str,
 ) -> NodeHead {
     let tree = &session.tree;
-    let ord = tree.children(parent).iter().map(|slot| tree.head(*slot).ord + 1).max().unwrap_or(0);
     NodeHead {
         id: NodeId(Uuid::now_v7()),
         key,
         parent: parent.map(|slot| tree.head(slot).id),
-        ord,
+        ord: behind(tree, parent),
         role,
         end: End::Complete,
         at,
@@ -320,5 +319,24 @@ pub(crate) fn new_head(
         name: None,
         lane: lane.to_owned(),
         external_id: None,
+    }
+}
+
+/// The place of a new child behind those that are there.
+fn behind(tree: &Tree, parent: Option<Slot>) -> u32 {
+    tree.children(parent).iter().map(|slot| tree.head(*slot).ord + 1).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::sessions::path::tests::head;
+
+    #[test]
+    fn a_new_child_stands_behind_its_siblings() {
+        let root = head(1, None, Role::User);
+        let child = |id, ord| NodeHead { ord, ..head(id, Some(1), Role::Assistant) };
+        let tree = Tree::build(vec![root, child(2, 0), child(3, 7), child(4, 3)]);
+        assert_eq!((behind(&tree, None), behind(&tree, Some(0)), behind(&tree, Some(1))), (2, 8, 0));
     }
 }

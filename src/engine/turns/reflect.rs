@@ -344,10 +344,15 @@ impl Core {
         subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: scene.key(at) }).key()));
         let lines = lineage(&scene.session.branches, scene.branch);
         let mut steps = self.store.steps_of(scene.branch.session, &subjects)?;
-        steps.retain(|step| lines.iter().any(|(id, until)| step.branch == Some(*id) && step.at <= *until));
+        steps.retain(|step| step.branch.is_some_and(|of| reaches(&lines, of, step.at)));
         let own = steps.iter().rev().find(|step| step.by == Actor::User);
         Ok(own.is_some_and(|step| matches!(step.to, Standing::None | Standing::Excluded)))
     }
+}
+
+/// Whether what happened on a branch at a time counts along a lineage.
+pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool {
+    lines.iter().any(|(id, until)| *id == of && at <= *until)
 }
 
 /// A branch and those that it was forked from, each with the time until which what happened there counts.
@@ -461,5 +466,15 @@ mod tests {
         let texts = [(0, set(&["a_b", "main.rs"])), (1, set(&["main.rs"])), (4, set(&["main.rs", "c_d"]))];
         assert_eq!(holders(&texts, &set(&["main.rs"])), BTreeSet::new());
         assert_eq!(holders(&texts, &set(&["a_b", "c_d", "e_f"])), [0, 4].into());
+    }
+
+    #[test]
+    fn what_happened_before_a_fork_counts_on_it() {
+        let [own, above, other] = [1, 2, 3].map(|id| BranchId(uuid::Uuid::from_u128(id)));
+        let lines = [(own, i64::MAX), (above, 5)];
+        let cases = [(own, 9, true), (above, 4, true), (above, 5, true), (above, 6, false), (other, 1, false)];
+        for (of, at, counts) in cases {
+            assert_eq!(reaches(&lines, of, at), counts, "{of:?} {at}");
+        }
     }
 }

@@ -158,6 +158,13 @@ mod tests {
         }
 
         #[test]
+        fn bytes_are_read_to_their_end(bytes in proptest::collection::vec(any::<u8>(), 0..9), taken in 0_usize..10) {
+            let mut reader = Reader::new(&bytes);
+            prop_assert_eq!(reader.take(taken).ok(), bytes.get(..taken));
+            prop_assert_eq!(reader.is_empty(), bytes.is_empty() || taken == bytes.len());
+        }
+
+        #[test]
         fn damage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             prop_assert!(Postings::new(&bytes).count() <= bytes.len());
             let mut reader = Reader::new(&bytes);

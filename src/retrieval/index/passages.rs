@@ -158,4 +158,13 @@ mod tests {
             prop_assert!(text[end..].trim().is_empty());
         }
     }
+
+    #[test]
+    fn words_end_at_spaces_and_beside_characters_that_are_words() {
+        let cases = [(' ', 'a'), ('字', '字'), ('字', 'a'), ('-', '字'), ('。', 'a'), ('！', '字')];
+        assert!(cases.into_iter().all(|(before, c)| is_border(before, c)));
+        assert!(
+            [('a', 'b'), ('a', '字'), ('7', '字'), ('-', 'a'), ('a', '-')].into_iter().all(|(a, b)| !is_border(a, b))
+        );
+    }
 }

@@ -124,6 +124,32 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 0..120)
 }
 
+/// 9/8 of a byte for each dimension, and some 30 bytes.
+#[test]
+fn memory_is_what_is_said_of_it() {
+    let (count, dims) = (1_000, 128);
+    let mut dice = Dice(5);
+    let mut index = VectorIndex::new();
+    assert_eq!(index.memory(), 0);
+    index.reserve(count, dims);
+    for doc in (0..).take(count) {
+        index.push(doc, &Code::of(&dice.vector(dims)).unwrap()).unwrap();
+    }
+    let each = index.memory() / count - dims * 9 / 8;
+    assert!((17..=40).contains(&each), "{each} bytes beside the dimensions");
+}
+
+proptest! {
+    #[test]
+    fn a_set_of_documents_is_a_set(docs in proptest::collection::vec(0_u32..300, 0..40)) {
+        let set: DocSet = docs.iter().copied().collect();
+        let known: std::collections::BTreeSet<u32> = docs.into_iter().collect();
+        prop_assert_eq!(set.iter().collect::<Vec<_>>(), known.iter().copied().collect::<Vec<_>>());
+        prop_assert_eq!((set.len(), set.is_empty()), (known.len(), known.is_empty()));
+        prop_assert!((0..300).all(|doc| set.contains(doc) == known.contains(&doc)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]

@@ -90,3 +90,16 @@ fn forget(dead: &[PathBuf]) {
         let _ = std::fs::remove_file(file);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_told_in_one_line() {
+        assert_eq!(
+            one_line("*** in database main ***\nTree 3  page 3:\n\tcell 0 "),
+            "*** in database main *** Tree 3 page 3: cell 0"
+        );
+    }
+}

@@ -166,3 +166,21 @@ fn space(conn: &Connection) -> Result<(i64, i64), StoreError> {
     let size = number("page_size")?;
     Ok((number("freelist_count")? * size, number("page_count")? * size))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_space_is_counted_in_bytes() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("store");
+        let conn = Connection::open(&path).unwrap();
+        conn.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(300000));").unwrap();
+        let all = i64::try_from(std::fs::metadata(&path).unwrap().len()).unwrap();
+        assert_eq!(space(&conn).unwrap(), (0, all));
+        conn.execute_batch("DELETE FROM t;").unwrap();
+        let (free, after) = space(&conn).unwrap();
+        assert!(after == all && (290_000..all).contains(&free), "{free} of {after}");
+    }
+}

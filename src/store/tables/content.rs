@@ -24,12 +24,11 @@ fn field(part: &Part) -> Option<&'static str> {
     }
 }
 
-fn field_of(kind: &str) -> Option<&'static str> {
+fn field_of(kind: &str) -> &'static str {
     match kind {
-        "text" | "reasoning" => Some("text"),
-        "call" => Some("args"),
-        "reply" => Some("body"),
-        _ => None,
+        "call" => "args",
+        "reply" => "body",
+        _ => "text",
     }
 }
 
@@ -69,7 +68,7 @@ pub(crate) fn unpack(conn: &Connection, parts: Option<&str>, extra: Option<&str>
     let mut values: Vec<Value> = parts.map(serde_json::from_str).transpose()?.unwrap_or_default();
     for map in values.iter_mut().filter_map(Value::as_object_mut) {
         let Some(hash) = big(map) else { continue };
-        let name = map.get("part").and_then(Value::as_str).and_then(field_of).unwrap_or("text");
+        let name = map.get("part").and_then(Value::as_str).map_or("text", field_of);
         let mut query = conn.prepare_cached("SELECT text FROM body WHERE hash = ?1")?;
         let text: String = query.query_row([hash], |row| row.get(0))?;
         map.remove(BIG);

@@ -7,6 +7,8 @@ use crate::domain::call::run::RunStatus;
 use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Content, End, NodeHead, Part, Role};
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::tag::Tag;
 use crate::domain::tool::trace::ToolTrace;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -226,4 +228,47 @@ fn an_index_that_holds_removed_words_is_not_taken_in() {
     assert!(put(None, &keys[1..]).is_some());
     store.write(vec![Write::DeleteSession(session)]).unwrap();
     assert_eq!(number(&store, "SELECT count(*) FROM shelf_tail"), 0);
+}
+
+#[test]
+fn acts_forget_what_is_gone_and_nothing_else() {
+    let place = Place::new();
+    let store = place.open();
+    let said = format!("my password is {SECRET}, keep it");
+    let scene = scene(&store, [&said, "I will", "thanks"]);
+    let session = scene.session;
+    let [gone, stays] = [0, 1].map(|at| scene.nodes[at].head.key);
+    let tag = |node: Hash, label: &str| {
+        let after = Some(Tag { node, label: label.into(), favourite: true });
+        Change::Tag { session, node, before: None, after }
+    };
+    let title = |before: &str, after: &str| Change::Title { before: before.into(), after: after.into() };
+    let changes = vec![tag(gone, "start"), tag(stays, "promise"), tag(stays, &said), title("A talk", &said)];
+    let act = Operation { seq: 0, session, what: format!("renamed to {said}"), changes, undone: false, at: 1 };
+    store.write(vec![Write::PutOp(Box::new(act))]).unwrap();
+    store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    assert_eq!(hits(place.path().parent().unwrap()), 0);
+    assert_eq!(store.ops(session).unwrap()[0].changes, [tag(stays, "promise"), title("A talk", "untitled")]);
+}
+
+#[test]
+fn segments_of_an_index_follow_one_another() {
+    let place = Place::new();
+    let store = place.open();
+    let session = scene(&store, ["question", "answer", "more"]).session;
+    let digest = |name: &str| Hash::of(name.as_bytes());
+    let put = |segment: u32, before: Option<&str>, name: &str| {
+        let (before, digest) = (before.map(digest), digest(name));
+        let (header, lists) = (name.as_bytes().to_vec(), vec![(7, name.as_bytes().to_vec())]);
+        store.write(vec![Write::PutShelf { session, segment, before, digest, header, lists }]).unwrap();
+        let known = store.shelf(session).unwrap();
+        assert_eq!(store.postings(session, &[7]).unwrap().len(), known.len());
+        known.iter().map(|(_, header)| String::from_utf8(header.clone()).unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(put(1, Some("a"), "b"), "", "none stands before it");
+    assert_eq!(put(0, Some("b"), "a"), "", "nothing stands before the first");
+    assert_eq!(put(0, None, "a"), "a");
+    assert_eq!(put(0, None, "other"), "a", "one stands there");
+    assert_eq!(put(1, Some("other"), "b"), "a", "another one stands before it");
+    assert_eq!(put(1, Some("a"), "b"), "a b");
 }

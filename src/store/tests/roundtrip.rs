@@ -6,6 +6,7 @@ use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::call::tokens::Encoding;
 use crate::domain::call::usage::{Usage, UsageReport};
+use crate::domain::conversation::activation::{Touch, Touches};
 use crate::domain::conversation::branch::{Overrides, StateVersion};
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, End, Node, Part, Role};
@@ -240,6 +241,24 @@ fn states_and_operations() {
     assert_eq!(after.iter().map(|o| o.what.as_str()).collect::<Vec<_>>(), ["one", "three"]);
     assert!(after[1].seq > ops[1].seq);
     assert!(matches!(store.write(vec![Write::SetUndone { seq: 999, undone: true }]), Err(StoreError::Moved)));
+}
+
+#[test]
+fn what_a_turn_touched_is_written_once() {
+    let place = Place::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let (session, node) = (scene.session, scene.nodes[1].head.key);
+    let touched = |name: &[u8]| Touch { item: Hash::of(name), user: true, ..Touch::default() };
+    let put = |name: &[u8]| {
+        let touches = Touches { cluster: None, touched: vec![touched(name)] };
+        store.write(vec![Write::PutTouches { session, node, touches }]).unwrap();
+        store.touches(session, &[node, scene.nodes[2].head.key]).unwrap()
+    };
+    assert!(store.touches(session, &[node]).unwrap().is_empty());
+    let first = put(b"x");
+    assert_eq!((first.len(), first[&node].touched.as_slice()), (1, [touched(b"x")].as_slice()));
+    assert_eq!(put(b"y"), first, "what is known is passed over");
 }
 
 #[test]

@@ -84,3 +84,31 @@ fn is_old(path: &Path) -> bool {
     let changed = fs::symlink_metadata(path).and_then(|meta| meta.modified());
     changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > ABANDONED))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_program_left_behind_is_cleared_away() {
+        let place = std::env::temp_dir().canonicalize().unwrap();
+        let make = |name: String| {
+            let path = place.join(name);
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        let id = || uuid::Uuid::now_v7().simple().to_string();
+        let (left, other) = (make(format!("{NAME}{}", id())), make(format!("{NAME}{}x", id())));
+        let early = make(format!("{NAME}{}", id()));
+        for path in [&left, &other] {
+            File::create_new(path.join(LOCK)).unwrap();
+        }
+        let own = Scratch::new().unwrap();
+        clear();
+        assert!(!left.exists(), "nobody holds its lock");
+        assert!(other.exists() && early.exists() && own.is_there(), "not named so, just made, held");
+        for path in [other, early] {
+            fs::remove_dir_all(path).unwrap();
+        }
+    }
+}

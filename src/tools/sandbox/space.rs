@@ -164,4 +164,15 @@ mod tests {
         assert!(read(b"36 35 98:0 / /net rw - autofs auto.net rw").is_none());
         assert!(read(b"").is_none());
     }
+
+    #[test]
+    fn a_mount_over_another_hides_it() {
+        let lines = ["/", "/mnt", "/mnt/x", "/other", "/other"];
+        let text = lines.map(|place| format!("36 35 98:0 / {place} rw - ext3 /dev/root rw")).join("\n");
+        let on_top = |place: &str| is_on_top(Path::new(place), text.as_bytes());
+        assert!(on_top("/") && on_top("/mnt") && on_top("/mnt/x"));
+        assert!(!on_top("/other"));
+        let hidden = format!("{text}\n36 35 98:0 / /mnt rw - ext3 /dev/root rw");
+        assert!(!is_on_top(Path::new("/mnt/x"), hidden.as_bytes()), "what lies beneath goes with it");
+    }
 }

@@ -1,6 +1,6 @@
 //! What a look through older messages and memories brings to a conversation of the planner's tests, in the steps of a real
-//! one: memories within their share, a plan that keeps room free, cards for what fits and is not in that plan's window,
-//! near misses and suggestions as rows. Knows nothing of the engine.
+//! one: memories within their share, what goes whatever is found, cards for what fits and is not among that, suggestions as
+//! rows. Knows nothing of the engine.
 
 use super::talk::{Bag, On, Talk, memory_atom};
 use pleach::context;
@@ -8,14 +8,11 @@ use pleach::context::render_forms;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::input::{Block, Near, PlanInput};
+use pleach::domain::planning::input::{Block, Candidate, Near, Offer, PlanInput};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use pleach::domain::planning::policy::Section;
-use std::collections::HashSet;
 
-/// Tokens that the frame around the cards takes at most.
-const FRAME: u32 = 48;
 /// Memories take at most this part of the room.
 const SHARE: u32 = 2;
 
@@ -31,11 +28,11 @@ pub(super) fn add(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens, ba
     let mut look = Look { talk, encoding, counter, bag };
     let wanted = if talk.policy.retrieval { talk.mode } else { Mode::Off };
     let tokens = wanted.limits(input.budget.prompt).retrieval_tokens;
+    input.allowance = tokens;
     look.memories(tokens, input);
     if let Some(settled) = &talk.looked.settled {
-        input.reserve = settled.reserve;
-        let blocks = look.cards(&settled.cards);
-        input.blocks.extend(blocks);
+        let offer = look.cards(&settled.cards, tokens, input);
+        input.offers.push(offer);
     } else if tokens > 0 && !talk.looked.fits.is_empty() {
         look.older(tokens, input);
     } else if !talk.looked.fits.is_empty() {
@@ -80,66 +77,43 @@ impl Look<'_> {
                 input.near.push(near(memory_atom(text), RowKind::Memory, 9, Reason::UserExcluded { once }, "exclude"));
             }
         }
-        let (start, mut room) = (input.blocks.len(), tokens / SHARE);
-        let mut going = Vec::new();
         let marked = |text: &String| self.talk.marks.iter().any(|(on, _)| *on == On::Memory(text.clone()));
         let free: Vec<&String> = self.talk.looked.memories.iter().filter(|text| !marked(text)).collect();
-        for text in free {
+        let settled = self.talk.looked.settled.as_ref();
+        let mut candidates = Vec::new();
+        for (order, text) in (0..).zip(free) {
             let body = render_forms::fenced("Remembered, confirmed by the user", text);
             let block = self.block(RowKind::Memory, Reason::Memory { standing: false }, memory_atom(text), body);
-            let settled = self.talk.looked.settled.as_ref();
-            if settled.map_or(block.tokens > room, |settled| !settled.memories.contains(text)) {
-                let reason = if tokens == 0 { Reason::ModeOff } else { Reason::Budget { free: room } };
-                input.near.push(near(memory_atom(text), RowKind::Memory, block.tokens, reason, "include-once"));
+            if tokens == 0 || settled.is_some_and(|settled| !settled.memories.contains(text)) {
+                input.near.push(near(
+                    memory_atom(text),
+                    RowKind::Memory,
+                    block.tokens,
+                    Reason::ModeOff,
+                    "include-once",
+                ));
             } else {
-                room = room.saturating_sub(block.tokens);
-                going.push((memory_atom(text), block.tokens));
-                input.blocks.push(block);
+                candidates.push(Candidate::plain(block, order, ("include-once", "brings it in")));
             }
         }
-        if self.talk.looked.settled.is_none() && !going.is_empty() && context::plan(input).is_err() {
-            input.blocks.truncate(start);
-            let out = |(atom, tokens)| near(atom, RowKind::Memory, tokens, Reason::Budget { free: 0 }, "include-once");
-            input.near.extend(going.into_iter().map(out));
-        }
+        input.offers.push(Offer { heading: None, candidates, most: Some(tokens / SHARE) });
     }
 
-    /// Cards for what fits, as far as a plan with that much room kept free does not hold it.
+    /// Cards for what fits, as far as it is not said whatever is found.
     fn older(&mut self, tokens: u32, input: &mut PlanInput) {
-        let held: u32 = input.blocks.iter().filter(|block| block.section == Section::Retrieved).map(|b| b.tokens).sum();
-        input.reserve = tokens;
-        let out = taken(input).or_else(|| {
-            input.reserve = 0;
-            taken(input)
-        });
-        let Some(out) = out.filter(|_| input.reserve > 0) else { return };
-        let mut room = tokens.saturating_sub(FRAME).saturating_sub(held);
-        let mut cards = Vec::new();
-        for (turn, at) in self.talk.looked.fits.iter().copied() {
-            let candidate = &input.turns[turn];
-            let key = self.talk.key(turn, at);
+        let Some(already_in) = context::already_in(input, tokens) else { return };
+        let fits = self.talk.looked.fits.iter().copied().filter(|(turn, at)| {
+            let candidate = &input.turns[*turn];
+            let key = self.talk.key(*turn, *at);
             let stands = candidate.messages.iter().any(|message| message.key == key && message.bar.is_none());
             let by_hand = self.talk.marks.iter().any(|(on, kind)| {
-                kind.excludes() && matches!(on, On::Message(t, a) | On::Episode(t, a) if (*t, *a) == (turn, at))
+                kind.excludes() && matches!(on, On::Message(t, a) | On::Episode(t, a) if (t, a) == (turn, at))
             });
-            if !stands || by_hand || out.contains(&candidate.atom) {
-                continue;
-            }
-            let size = self.counter.count(self.encoding, &self.told((turn, at)));
-            if size <= room {
-                room -= size;
-                cards.push((turn, at));
-            } else {
-                let reason = if at == 0 { Reason::Budget { free: room } } else { Reason::Duplicate };
-                input.near.push(near(Atom::Message { node: key }, RowKind::Card, size, reason, "include-once"));
-            }
-        }
-        let blocks = self.cards(&cards);
-        input.blocks.extend(blocks);
-        let kept = std::mem::replace(&mut input.reserve, 0);
-        if taken(input) != Some(out) && !cards.is_empty() {
-            input.reserve = kept;
-        }
+            stands && !by_hand && !already_in.closed.contains(&candidate.atom)
+        });
+        let cards: Vec<(usize, usize)> = fits.collect();
+        let offer = self.cards(&cards, tokens, input);
+        input.offers.push(offer);
     }
 
     fn told(&self, (turn, at): (usize, usize)) -> String {
@@ -148,21 +122,28 @@ impl Look<'_> {
         format!("{turn}.{at}: {words}\n")
     }
 
-    /// A heading, then the cards, between delimiters.
-    fn cards(&mut self, cards: &[(usize, usize)]) -> Vec<Block> {
-        let Some(last) = cards.len().checked_sub(1) else { return Vec::new() };
+    /// A heading, then the cards in the order of the path, between delimiters.
+    fn cards(&mut self, cards: &[(usize, usize)], tokens: u32, input: &PlanInput) -> Offer {
         let all: String = cards.iter().map(|card| self.told(*card)).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
-        let mut blocks = vec![self.block(RowKind::Search, Reason::Searched { among: 9 }, search(), heading)];
-        for (place, card) in cards.iter().enumerate() {
-            let tail = if place == last { format!("{mark}>>>\n\n") } else { String::new() };
-            let text = format!("{}{tail}", self.told(*card));
-            let reason = Reason::Retrieved { rank: u32::try_from(place + 1).unwrap() };
+        let heading = self.block(RowKind::Search, Reason::Searched { among: 9 }, search(), heading);
+        let mut candidates = Vec::new();
+        for (place, card) in (0..).zip(cards) {
+            let reason = Reason::Retrieved { rank: place + 1 };
             let atom = Atom::Message { node: self.talk.key(card.0, card.1) };
-            blocks.push(self.block(RowKind::Card, reason, atom, text));
+            let told = self.told(*card);
+            let texts = ["", "[on a day]\n"]
+                .into_iter()
+                .flat_map(|day| [String::new(), format!("{mark}>>>\n\n")].map(|tail| format!("{day}{told}{tail}")));
+            let blocks: Vec<Block> = texts.map(|text| self.block(RowKind::Card, reason.clone(), atom, text)).collect();
+            let one = Candidate::plain(blocks[0].clone(), place, ("include-once", "brings it in"));
+            let texts = std::array::from_fn(|at| (blocks[at].text, blocks[at].tokens));
+            candidates.push((*card, Candidate { texts, turn: Some(input.turns[card.0].atom), ..one }));
         }
-        blocks
+        candidates.sort_by_key(|(card, _)| *card);
+        let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
+        Offer { heading: Some(heading), candidates, most: Some(tokens) }
     }
 
     fn suggested(&self, input: &mut PlanInput) {
@@ -177,13 +158,4 @@ impl Look<'_> {
             input.near.push(near(atom, RowKind::Message, 30, Reason::PinSuggested, "pin"));
         }
     }
-}
-
-/// Turns that are in the request already, or that a person took out; none where the call is blocked.
-fn taken(input: &PlanInput) -> Option<HashSet<Atom>> {
-    let plan = context::plan(input).ok()?;
-    let closed = |reason: &Reason| matches!(reason, Reason::UserExcluded { .. });
-    let rows = plan.rows.iter().filter(|row| row.included() || closed(&row.reason));
-    let turns: HashSet<Atom> = input.turns.iter().map(|turn| turn.atom).collect();
-    Some(rows.map(|row| row.atom).filter(|atom| turns.contains(atom)).collect())
 }

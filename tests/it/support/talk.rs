@@ -106,8 +106,6 @@ pub(crate) struct Looked {
 /// What came of a look.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settled {
-    /// Tokens kept free.
-    pub(crate) reserve: u32,
     /// Messages that go as cards.
     pub(crate) cards: Vec<(usize, usize)>,
     /// Memories that go.
@@ -305,7 +303,8 @@ impl Gatherer<'_> {
         });
         let mut input = PlanInput {
             near: Vec::new(),
-            reserve: 0,
+            offers: Vec::new(),
+            allowance: 0,
             retrieval_set_ids: Vec::new(),
             basis,
             policy: talk.policy.clone(),

@@ -1,17 +1,17 @@
-//! What was found, as blocks and rows of a plan's input and as the set that is stored.
+//! What was found, as an offer and rows of a plan's input and as the set that is stored.
 //! Not for: looking (`retrieval`).
 
 use super::card_text::Recipe;
-use super::retrieval::{Looked, nothing, source};
+use super::retrieval::{Looked, nothing, source, turn_at};
 use crate::context::render_forms;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::retrieval_set::{Gate, MissWhy, RetrievalSet, ScoreParts, SkipWhy};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::NodeHead;
-use crate::domain::planning::input::{Block, Near};
+use crate::domain::planning::input::{Block, Candidate, Near, Offer};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
-use crate::engine::indexing::messages::Library;
+use crate::engine::indexing::messages::{Library, together};
 use crate::engine::plans::input_builder::Gathered;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::fill::Card;
@@ -28,21 +28,19 @@ impl Cards<'_> {
         let cluster = found.bag.subject.map(|subject| subject.id);
         let set = RetrievalSet { cluster, ..set(looked, self.library, &self.snapshot.rules.mode) };
         let input = &mut found.input;
-        let before = input.basis.frozen;
-        let mut frozen = Fields::new("looked up").hash(before).hash(set.id).json(&set.gate);
+        let frozen = Fields::new("looked up").hash(input.basis.frozen).hash(set.id).json(&set.gate);
+        input.basis.frozen = frozen.finish();
         if let Gate::Skipped(why) = looked.gate {
             input.near.push(nothing(Reason::NotSearched { because: why }, looked.among as usize));
         } else if looked.filled.cards.is_empty() {
             input.near.push(nothing(Reason::NotSearched { because: SkipWhy::Faint }, looked.among as usize));
         } else {
-            for block in self.blocks(found, looked) {
-                frozen = frozen.hash(block.text).number(u64::from(block.tokens));
-                found.input.blocks.push(block);
-            }
+            let offer = self.offered(found, looked);
+            found.offer(offer);
         }
         let input = &mut found.input;
-        input.near.extend(looked.filled.near.iter().filter_map(|near| self.near(near)));
-        input.basis.frozen = frozen.finish();
+        let most = input.allowance;
+        input.near.extend(looked.filled.near.iter().filter_map(|near| self.near(near, most)));
         if !matches!(looked.gate, Gate::Skipped(_)) {
             input.retrieval_set_ids.push(set.id);
             found.bag.sets.push(set);
@@ -50,7 +48,7 @@ impl Cards<'_> {
     }
 
     /// The heading, then the cards, between delimiters that do not occur in them.
-    fn blocks(&self, found: &mut Gathered, looked: &Looked) -> Vec<Block> {
+    fn offered(&self, found: &mut Gathered, looked: &Looked) -> Offer {
         let all: String = looked.filled.cards.iter().map(|card| card.text.as_str()).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
@@ -59,30 +57,40 @@ impl Cards<'_> {
             Gate::Inherited(_) => format!("{count} found, as for: {}", NodeHead::preview_of(&looked.query)),
             Gate::Pass(_) | Gate::Skipped(_) => format!("{count} found among {} older messages", looked.among),
         };
-        let mut blocks = vec![self.block(found, heading, RowKind::Search, Reason::Searched { among: looked.among })];
-        (blocks[0].title, blocks[0].scores) = super::subjects::told(title, found.bag.subject);
-        blocks[0].atom = Some(Atom::Section { text: Hash::of(b"search") });
-        for (place, card) in looked.filled.cards.iter().enumerate() {
-            let last = if place + 1 == count { format!("{mark}>>>\n\n") } else { String::new() };
-            let Some(block) = self.card(found, card, &last) else { continue };
-            blocks.push(block);
-        }
-        blocks
+        let mut heading = self.block(found, heading, RowKind::Search, Reason::Searched { among: looked.among });
+        (heading.title, heading.scores) = super::subjects::told(title, found.bag.subject);
+        heading.atom = Some(Atom::Section { text: Hash::of(b"search") });
+        let tail = format!("{mark}>>>\n\n");
+        let cards = looked.filled.cards.iter().filter_map(|card| self.card(found, card, &tail)).collect();
+        Offer { heading: Some(heading), candidates: cards, most: Some(found.input.allowance) }
     }
 
-    fn card(&self, found: &mut Gathered, card: &Card, tail: &str) -> Option<Block> {
+    /// A card with its text in each place: behind another card or alone, before another or last.
+    fn card(&self, found: &mut Gathered, card: &Card, tail: &str) -> Option<Candidate> {
         let told = self.library.told(&card.key)?;
-        let text = format!("{}{tail}", card.text);
-        let recipe = Recipe::of(told.id, card.key, &text, &told.text, &card.spans);
         let span = card.spans.first().zip(card.spans.last()).map(|(first, last)| (short(first.start), short(last.end)));
         let first = card.spans.first().cloned().unwrap_or_default();
-        let mut block = self.block(found, text, RowKind::Card, Reason::Retrieved { rank: card.rank });
-        found.bag.recipes.insert(block.text, recipe);
-        block.title = NodeHead::preview_of(told.text.get(first).unwrap_or_default());
-        block.atom = Some(Atom::Message { node: card.key });
-        block.source = source(self.snapshot, card.position, told.id, told.external_id, span);
-        block.scores = scores(card.score, &card.parts);
-        Some(block)
+        let texts =
+            [card.text.clone(), format!("{}{tail}", card.text), card.alone.clone(), format!("{}{tail}", card.alone)];
+        let texts = texts.map(|text| {
+            let (hash, tokens) = (Hash::of(text.as_bytes()), (self.count)(&text));
+            let recipe = Recipe::of(told.id, card.key, &text, &told.text, &card.spans);
+            found.bag.recipes.insert(hash, recipe);
+            found.bag.blocks.insert(hash, text.into());
+            (hash, tokens)
+        });
+        let title = NodeHead::preview_of(told.text.get(first).unwrap_or_default());
+        let reason = Reason::Retrieved { rank: card.rank };
+        let block = Block {
+            atom: Some(Atom::Message { node: card.key }),
+            source: source(self.snapshot, card.position, told.id, told.external_id, span),
+            scores: scores(card.score, &card.parts),
+            ..Block::new(Section::Retrieved, RowKind::Card, texts[0], &title, reason)
+        };
+        let run = together(&self.snapshot.path.nodes[..self.snapshot.open_at], card.position);
+        let turn = turn_at(self.snapshot, &found.input, card.position);
+        let one = Candidate::plain(block, card.rank, ("include-once", "includes its turn in this call"));
+        Some(Candidate { texts, together: u32::try_from(run.start).unwrap_or(u32::MAX), turn, ..one })
     }
 
     fn block(&self, found: &mut Gathered, text: String, kind: RowKind, reason: Reason) -> Block {
@@ -102,11 +110,11 @@ impl Cards<'_> {
         }
     }
 
-    fn near(&self, near: &crate::retrieval::fill::Near) -> Option<Near> {
+    fn near(&self, near: &crate::retrieval::fill::Near, most: u32) -> Option<Near> {
         let told = self.library.told(&near.key)?;
         let passage = told.text.get(near.span.clone()).unwrap_or_default();
         let reason = match near.why {
-            MissWhy::NoRoom { missing } => Reason::Budget { free: (self.count)(passage).saturating_sub(missing) },
+            MissWhy::NoRoom { .. } => Reason::Allowance { tokens: most },
             MissWhy::Duplicate => Reason::Duplicate,
             MissWhy::Below => Reason::BelowThreshold,
         };

@@ -1,27 +1,25 @@
-//! Puts the code of a trusted workspace into a plan's input: the map, symbols that a person pinned, and touchpoints for what
-//! is asked, each a row of its own. What is in the request already is not sent again.
+//! Offers the code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for what is asked,
+//! each a row of its own. What goes anyway is not sent again.
 //! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what is in the request already (`sent_lines`).
 //!
 //! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
 
 use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
-use super::retrieval;
-use super::sent_lines;
+use super::sent_lines::{self, Margin};
 use crate::code::find::cards::{Limits, Taken, fill_beside};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::names;
 use crate::code::find::{query, rank};
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
-use crate::context;
-use crate::context::render_forms;
+use crate::context::{AlreadyIn, render_forms};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings::{CodeLimits, Orienting};
 use crate::domain::code::symbols::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::planning::input::{Block, Near};
+use crate::domain::planning::input::{Block, Candidate, Near, Offer};
 use crate::domain::planning::mode::{Mode, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
@@ -34,7 +32,6 @@ use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::modules;
 use crate::export::secrets;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 /// Symbols that are ranked.
 const RANKED: usize = 120;
@@ -55,14 +52,41 @@ pub(crate) struct CodeRules {
     pub(crate) sight: Sight,
 }
 
-/// Adds what goes of the code.
+/// A look for symbols that is to follow, once it is known which lines go anyway.
+pub(crate) struct Look {
+    book: Codebase,
+    limits: CodeLimits,
+    asked: String,
+    attached: Vec<(String, Option<(u32, u32)>)>,
+}
+
+impl Look {
+    /// Offers the symbols that fit what is asked.
+    pub(crate) fn add(
+        self,
+        gatherer: &mut Gatherer,
+        snapshot: &Snapshot,
+        already_in: &AlreadyIn,
+        found: &mut Gathered,
+    ) -> Result<(), Failure> {
+        let lines = sent_lines::taken(gatherer, &self.book, already_in, found)?;
+        let counter = gatherer.counter();
+        let encoding = snapshot.rules.model.encoding;
+        let count = |text: &str| counter.count(encoding, text);
+        let mut put = Put { snapshot, book: &self.book, found, count: &count, limits: self.limits };
+        put.touchpoints(&self.asked, &self.attached, lines, &mut gatherer.analyzer);
+        Ok(())
+    }
+}
+
+/// Offers the map of the code and puts in what a person pinned; what is to be looked for comes back.
 pub(crate) fn add(
     gatherer: &mut Gatherer,
     snapshot: &Snapshot,
     asked: Option<&str>,
     found: &mut Gathered,
-) -> Result<(), Failure> {
-    let (Some(rules), Some(book)) = (&snapshot.rules.code, gatherer.code.clone()) else { return Ok(()) };
+) -> Result<Option<Look>, Failure> {
+    let (Some(rules), Some(book)) = (&snapshot.rules.code, gatherer.code.clone()) else { return Ok(None) };
     let limits = rules.orienting.limits(snapshot.rules.mode);
     let attached = attached(snapshot, asked.unwrap_or_default());
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
@@ -73,7 +97,7 @@ pub(crate) fn add(
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
     let maps = limits.map > 0 && useful && book.holds_code();
     if !maps && !looks && !marked {
-        return Ok(());
+        return Ok(None);
     }
     let counter = gatherer.counter();
     let encoding = snapshot.rules.model.encoding;
@@ -84,7 +108,6 @@ pub(crate) fn add(
     }
     book.freshen();
     let parts = if maps && limits.anchors > 0 { parts(gatherer, snapshot, found)? } else { Vec::new() };
-    let taken = if looks { sent_lines::taken(gatherer, snapshot, &book, found)? } else { Taken::default() };
     let mut put = Put { snapshot, book: &book, found, count: &count, limits };
     if maps {
         put.map(book.map(wish).as_deref(), &parts);
@@ -92,16 +115,15 @@ pub(crate) fn add(
     if marked {
         put.marked();
     }
-    if looks {
-        put.touchpoints(asked.unwrap_or_default(), &attached, taken, &mut gatherer.analyzer);
-    }
-    Ok(())
+    let asked = asked.unwrap_or_default().to_owned();
+    Ok(looks.then_some(Look { book, limits, asked, attached }))
 }
 
 /// Summaries of parts that neither go whole nor were left out by a person: a line of each.
 fn parts(gatherer: &Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
     let Some(project) = &gatherer.project else { return Ok(Vec::new()) };
-    let goes = |atom: Atom| found.input.blocks.iter().any(|block| block.atom == Some(atom));
+    let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
+    let goes = |atom: Atom| offered().any(|one| one.block.atom == Some(atom));
     let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
     let all = modules::current(gatherer.store(), project)?.into_iter();
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
@@ -159,27 +181,6 @@ impl Put<'_> {
         self.snapshot.marks.iter().find(|mark| mark.target == atom)
     }
 
-    /// Blocks go in, where the call can be made with them; those at the end are left out first.
-    fn blocks(&mut self, mut blocks: Vec<(Block, String)>, least: usize) -> usize {
-        let (start, before) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
-        while blocks.len() >= least.max(1) {
-            let mut frozen = Fields::new("code").hash(before);
-            for (block, text) in &blocks {
-                self.found.bag.blocks.insert(block.text, Arc::from(text.as_str()));
-                frozen = frozen.hash(block.text).number(u64::from(block.tokens)).json(&block.section);
-                self.found.input.blocks.push(block.clone());
-            }
-            self.found.input.basis.frozen = frozen.finish();
-            if context::plan(&self.found.input).is_ok() {
-                return blocks.len();
-            }
-            self.found.input.blocks.truncate(start);
-            self.found.input.basis.frozen = before;
-            blocks.pop();
-        }
-        0
-    }
-
     fn near(&mut self, near: Near) {
         let input = &mut self.found.input;
         input.basis.frozen = Fields::new("no code").hash(input.basis.frozen).json(&near.reason).finish();
@@ -223,9 +224,10 @@ impl Put<'_> {
             return self.near(row(reason, tokens, (action, "takes the exclusion back")));
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
-        if self.blocks(vec![block], 1) == 0 {
-            self.near(row(Reason::Budget { free: 0 }, tokens, self.snapshot.rules.budget.remedy()));
-        }
+        let (block, text) = block;
+        self.found.bag.blocks.insert(block.text, text.into());
+        let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
+        self.found.offer(Offer { heading: None, candidates: vec![candidate], most: None });
     }
 
     /// Symbols that a person pinned, as they stand now; those that are excluded are told.
@@ -282,14 +284,14 @@ impl Put<'_> {
         &mut self,
         asked: &str,
         attached: &[(String, Option<(u32, u32)>)],
-        mut taken: Taken,
+        (mut taken, margin): (Taken, Margin),
         analyzer: &mut Analyzer,
     ) {
         for (path, lines) in attached {
             taken.add(path, lines.unwrap_or((1, u32::MAX)));
         }
-        let room = self.room();
-        if room == 0 || asked.trim().is_empty() {
+        let most = self.most();
+        if most <= FRAME || asked.trim().is_empty() {
             return;
         }
         let tuning = Tuning::default();
@@ -298,7 +300,7 @@ impl Put<'_> {
             self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
-            budget: room,
+            budget: most - FRAME,
             items: self.limits.items,
             lines: self.limits.lines,
             tokens: self.limits.tokens,
@@ -320,36 +322,25 @@ impl Put<'_> {
         if let Some(because) = looked.silent {
             return self.near(nothing(Reason::NoCode { because }, looked.among));
         }
-        self.put(&looked);
+        self.put(&looked, &margin, most);
     }
 
-    /// Tokens that code may take of what may be looked up, beside memories and errors that stand there already.
-    fn room(&self) -> u32 {
-        let all = retrieval::limits(self.snapshot).retrieval_tokens;
+    /// Tokens that code may take of what may be looked up.
+    fn most(&self) -> u32 {
         let share = self.snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
-        let free = all.saturating_sub(super::memory::held(&self.found.input));
-        (u64::from(all) * u64::from(share) / 100).min(u64::from(free)).try_into().unwrap_or(u32::MAX).max(FRAME) - FRAME
+        (u64::from(self.found.input.allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
     }
 
-    fn put(&mut self, looked: &Looked) {
-        let mut items: Vec<(Touchpoint, CodeRef)> = looked.items.clone();
-        while !items.is_empty() {
-            let blocks = self.written(&items, looked.among);
-            let all = blocks.len();
-            if self.blocks(blocks, all) == all {
-                break;
-            }
-            items.pop();
+    fn put(&mut self, looked: &Looked, margin: &Margin, most: u32) {
+        if !looked.items.is_empty() {
+            let offer = self.offered(&looked.items, looked.among, margin, most);
+            self.found.offer(offer);
         }
         if looked.items.is_empty() && looked.near.is_empty() {
             let because = crate::domain::call::retrieval_set::SkipWhy::Faint;
             self.near(nothing(Reason::NoCode { because }, looked.among));
         }
         let include = || ("include-once".to_owned(), "includes it in this call".to_owned());
-        for (item, code) in looked.items.iter().skip(items.len()) {
-            let scores = scores(item.score, &item.score_parts);
-            self.near(near_row(code.clone(), item.tokens, Reason::Budget { free: 0 }, include(), scores));
-        }
         for (near, code) in looked.near.iter().take(NEAR) {
             let (tokens, reason) = match near.why {
                 NearWhy::NoRoom { needed } => (needed, Reason::BelowThreshold),
@@ -361,27 +352,42 @@ impl Put<'_> {
         }
     }
 
-    /// The heading, then the touchpoints by file, between delimiters that do not occur in them.
-    fn written(&self, items: &[(Touchpoint, CodeRef)], among: usize) -> Vec<(Block, String)> {
+    /// The heading, then the touchpoints by file, between delimiters that do not occur in them. One whose lines stand in a turn
+    /// of the margin goes only while that turn does not.
+    fn offered(&mut self, items: &[(Touchpoint, CodeRef)], among: usize, margin: &Margin, most: u32) -> Offer {
         let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
         let mark = render_forms::delimiter(&masked.concat());
         let name = self.book.name();
         let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
         let among = u32::try_from(among).unwrap_or(u32::MAX);
         let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
-        let (mut head, text) =
+        let (mut heading, text) =
             self.block(Section::Retrieved, heading, &title, Reason::CodeSearched { among }, heading_atom());
-        head.kind = RowKind::Search;
-        let mut blocks = vec![(head, text)];
-        for (nth, ((item, code), text)) in items.iter().zip(masked).enumerate() {
-            let tail = if nth + 1 == items.len() { format!("{mark}>>>\n\n") } else { String::new() };
+        heading.kind = RowKind::Search;
+        self.found.bag.blocks.insert(heading.text, text.into());
+        let tail = format!("{mark}>>>\n\n");
+        let mut candidates = Vec::with_capacity(items.len());
+        for (order, ((item, code), text)) in (0..).zip(items.iter().zip(masked)) {
+            let named = format!("## {}\n", item.path);
+            let alone = if text.starts_with(&named) { text.clone() } else { format!("{named}{text}") };
+            let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
+            let texts = texts.map(|text| {
+                let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
+                self.found.bag.blocks.insert(counted.0, text.into());
+                counted
+            });
             let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
-            let (block, text) =
-                self.block(Section::Retrieved, format!("{text}{tail}"), &code.title(), reason, atom_of(code));
-            let source = Source { code: Some(Box::new(code.clone())), ..Source::default() };
-            blocks.push((Block { source, scores: scores(item.score, &item.score_parts), ..block }, text));
+            let block = Block {
+                atom: Some(atom_of(code)),
+                source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
+                scores: scores(item.score, &item.score_parts),
+                ..Block::new(Section::Retrieved, RowKind::Code, texts[0], &code.title(), reason)
+            };
+            let turn = margin.iter().find(|(_, lines)| lines.first_in(&item.path, item.span).is_some());
+            let one = Candidate::plain(block, order, ("include-once", "includes it in this call"));
+            candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
         }
-        blocks
+        Offer { heading: Some(heading), candidates, most: Some(most) }
     }
 }
 
@@ -462,4 +468,29 @@ fn now(held: &Held, wanted: &CodeRef) -> Option<(CodeRef, String)> {
         lines: code.lines,
     };
     Some((code, source(held, &named).ok()?.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::summary::accepted::CapsuleSource;
+
+    #[test]
+    fn the_gist_is_the_first_line_that_says_something() {
+        let gist_of = |text: &str| {
+            let (path, source, model, commit) = ("src/a".to_owned(), CapsuleSource::Extractive, None, None);
+            let (text, files) = (text.to_owned(), Vec::new());
+            gist(&ModuleCard { path, text, source, model, version: 1, confidence: 0, generated_at: 0, commit, files })
+        };
+        for (text, gist) in [
+            ("", ""),
+            ("# Parsing\n\nReads files.", "Parsing"),
+            ("src/a: 3 files\n- Reads files.", "Reads files."),
+            ("src/a: 3 files\nSymbols:\nx", "3 files"),
+            ("src/a: 3 files", "3 files"),
+        ] {
+            assert_eq!(gist_of(text), gist, "{text:?}");
+        }
+        assert_eq!(gist_of(&"x".repeat(PART + 1)).chars().count(), PART);
+    }
 }

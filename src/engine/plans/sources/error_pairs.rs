@@ -1,17 +1,16 @@
 //! Errors that come again: when a tool has just failed as it did before on this path, what failed then and what was
-//! said once it worked come back as quoted evidence, within what may be looked up.
+//! said once it worked are offered as quoted evidence, both or none, within half of what may be looked up.
 //! Not for: anything in the words of messages; only a tool's own report that it failed counts.
 
 use super::card_text::Recipe;
-use super::retrieval;
-use crate::context;
-use crate::context::render_forms;
+use super::retrieval::{self, turn_at};
+use crate::context::{AlreadyIn, render_forms};
 use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::planning::input::{Block, PlanInput};
+use crate::domain::planning::input::{Block, Candidate, Offer, PlanInput};
 use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
@@ -50,10 +49,15 @@ fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) ->
 }
 
 /// Adds the pair to a plan's input.
-pub(crate) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gathered) -> Result<(), Failure> {
+pub(crate) fn add(
+    gatherer: &mut Gatherer,
+    snapshot: &Snapshot,
+    already_in: &AlreadyIn,
+    found: &mut Gathered,
+) -> Result<(), Failure> {
     let tools = snapshot.open.heads.iter().any(|head| head.role == Role::Tool);
-    let room = retrieval::limits(snapshot).retrieval_tokens / 2;
-    if !tools || !snapshot.rules.policy.error_pairs || room == 0 || snapshot.search == SearchWish::Never {
+    let most = retrieval::limits(snapshot).retrieval_tokens / 2;
+    if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchWish::Never {
         return Ok(());
     }
     let traces = gatherer.traces(snapshot.session, LOOKED)?;
@@ -64,15 +68,18 @@ pub(crate) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
     let turn_end = |at: usize| path.turns[path.turn_at(at)].nodes.end;
     let Some((failed, worked)) = pair(&placed, snapshot.open_at, turn_end) else { return Ok(()) };
     let told = (worked..turn_end(worked)).find(|at| path.nodes[*at].role == Role::Assistant).unwrap_or(worked);
-    if in_window(snapshot, found, [failed, told]) || taken_out(snapshot, [failed, told]) {
+    let turns = [failed, told].map(|at| turn_at(snapshot, &found.input, at));
+    let said = turns.iter().all(|turn| turn.is_some_and(|turn| already_in.closed.contains(&turn)));
+    if said || taken_out(snapshot, [failed, told]) {
         return Ok(());
     }
-    put(gatherer, snapshot, found, (failed, told), room)
+    put(gatherer, snapshot, found, [(failed, turns[0]), (told, turns[1])], most)
 }
 
 /// Positions of what is quoted by pairs among those that are not looked through again.
 pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
-    let pairs = input.blocks.iter().filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
+    let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
+    let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
     let ids: HashSet<NodeId> = pairs.filter_map(|block| block.source.message).collect();
     if ids.is_empty() {
         return;
@@ -81,18 +88,6 @@ pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<u
     let fresh: Vec<usize> = places.filter(|at| !out.iter().any(|run| run.contains(at))).collect();
     out.extend(fresh.into_iter().map(|at| at..at + 1));
     out.sort_by_key(|run| run.start);
-}
-
-/// Whether both turns go anyway.
-fn in_window(snapshot: &Snapshot, found: &Gathered, at: [usize; 2]) -> bool {
-    let Ok(plan) = context::plan(&found.input) else { return true };
-    let keys: HashSet<Hash> = plan
-        .included()
-        .filter(|row| row.kind == RowKind::Turn)
-        .flat_map(|row| &row.items)
-        .map(|item| item.key)
-        .collect();
-    at.iter().all(|at| keys.contains(&snapshot.path.nodes[*at].key))
 }
 
 /// Whether a person took one of them out.
@@ -113,8 +108,8 @@ fn put(
     gatherer: &mut Gatherer,
     snapshot: &Snapshot,
     found: &mut Gathered,
-    (failed, told): (usize, usize),
-    room: u32,
+    [(failed, before_turn), (told, after_turn)]: [(usize, Option<Atom>); 2],
+    most: u32,
 ) -> Result<(), Failure> {
     let Some(before) = quoted(gatherer, snapshot, failed)? else { return Ok(()) };
     let Some(after) = quoted(gatherer, snapshot, told)? else { return Ok(()) };
@@ -124,21 +119,18 @@ fn put(
         format!("Said once it worked:\n{}\n{mark}>>>\n\n", after.1),
     ];
     let encoding = snapshot.rules.model.encoding;
-    let tokens: Vec<u32> = texts.iter().map(|text| gatherer.count(encoding, text)).collect();
-    if tokens.iter().sum::<u32>() > room {
-        return Ok(());
-    }
-    let mut frozen = Fields::new("error again").hash(found.input.basis.frozen);
-    let sides = [(failed, before, Reason::ErrorBefore), (told, after, Reason::ErrorResolved)];
-    for ((text, tokens), (at, (head, quote), reason)) in texts.into_iter().zip(tokens).zip(sides) {
-        let hash = Hash::of(text.as_bytes());
+    let sides = [(failed, before_turn, before, Reason::ErrorBefore), (told, after_turn, after, Reason::ErrorResolved)];
+    let mut candidates = Vec::new();
+    for (text, (at, turn, (head, quote), reason)) in texts.into_iter().zip(sides) {
+        let (hash, tokens) = (Hash::of(text.as_bytes()), gatherer.count(encoding, &text));
         let whole = 0..quote.len();
         found.bag.recipes.insert(hash, Recipe::of(head.id, head.key, &text, &quote, std::slice::from_ref(&whole)));
         found.bag.blocks.insert(hash, text.into());
-        frozen = frozen.hash(hash);
-        found.input.blocks.push(block(snapshot, at, &head, (hash, tokens), reason));
+        let block = block(snapshot, at, &head, (hash, tokens), reason);
+        let one = Candidate::plain(block, 0, ("include-once", "includes its turn in this call"));
+        candidates.push(Candidate { turn, ..one });
     }
-    found.input.basis.frozen = frozen.finish();
+    found.offer(Offer { heading: None, candidates, most: Some(most) });
     Ok(())
 }
 

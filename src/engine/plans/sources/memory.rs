@@ -1,5 +1,5 @@
-//! Puts the confirmed memories that fit the open turn into a plan's input: a labelled, dated block each, within a third of
-//! what may be spent on looking things up.
+//! Offers the confirmed memories that fit the open turn: a labelled, dated block each, together at most a third of what may be
+//! spent on looking things up.
 //! Not for: suggesting, confirming or changing memories (`turns::state_suggestions`, `memory`) or older messages (`retrieval`).
 //!
 //! How well a memory fits is the weight of the terms that it shares with the message, over the weight of all the terms of
@@ -7,14 +7,13 @@
 //! inverse document frequency of BM25).
 
 use super::retrieval as found;
-use crate::context;
 use crate::context::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
-use crate::domain::planning::input::{Block, Near, PlanInput};
+use crate::domain::planning::input::{Block, Candidate, Near, Offer};
 use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
@@ -122,12 +121,6 @@ fn hundredths(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 100.0).round() as u32
 }
 
-/// Tokens of what is looked up and stands there before older messages: memories, errors that come again.
-pub(crate) fn held(input: &PlanInput) -> u32 {
-    let ours = |block: &&Block| block.section == Section::Retrieved;
-    input.blocks.iter().filter(ours).fold(0, |sum, block| sum.saturating_add(block.tokens))
-}
-
 /// What is decided about one memory.
 struct Choice<'a> {
     memory: &'a Memory,
@@ -197,8 +190,7 @@ struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// Those that go by themselves: short preferences first, then what fits best, while room and number last. They never
-    /// block a call: where the rest leaves no room for them, they stay out.
+    /// Those that may go by themselves: short preferences first, then what fits best, up to their number.
     fn fitting(&mut self, known: &[Known], free: &[bool], asked: &str) {
         let limits = found::limits(self.snapshot);
         if limits.retrieval_tokens == 0 && self.snapshot.search != SearchWish::Auto {
@@ -208,50 +200,39 @@ impl Put<'_> {
         if limits.retrieval_tokens == 0 {
             return choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
         }
-        let (start, before) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
-        let mut room = limits.retrieval_tokens / SHARE;
-        let (mut left, mut going, mut out) = (limits.cards, Vec::new(), Vec::new());
-        for choice in &choices {
-            let tokens = (self.count)(&text_of(choice.memory));
-            if left == 0 {
-                out.push((choice, Reason::BelowThreshold));
-            } else if tokens > room {
-                out.push((choice, Reason::Budget { free: room }));
-            } else {
-                (left, room) = (left - 1, room - tokens);
-                self.block(choice);
-                going.push(choice);
-            }
+        let most = usize::try_from(limits.cards).unwrap_or(usize::MAX).min(choices.len());
+        let (going, beyond) = choices.split_at(most);
+        let candidates = (0..).zip(going).map(|(rank, choice)| {
+            let block = self.made(choice);
+            Candidate::plain(block, rank, ("include-once", "includes it in this call"))
+        });
+        let candidates: Vec<Candidate> = candidates.collect();
+        if !candidates.is_empty() {
+            self.found.offer(Offer { heading: None, candidates, most: Some(limits.retrieval_tokens / SHARE) });
         }
-        if !going.is_empty() && context::plan(&self.found.input).is_err() {
-            self.found.input.blocks.truncate(start);
-            self.found.input.basis.frozen = before;
-            let free = Reason::Budget { free: 0 };
-            out.splice(0..0, going.into_iter().map(|choice| (choice, free.clone())));
-        }
-        for (choice, reason) in out.into_iter().take(NEAR) {
-            self.out(choice, reason);
-        }
+        beyond.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::BelowThreshold));
     }
 
+    /// A pinned memory goes as a person's mark says.
     fn block(&mut self, choice: &Choice<'_>) {
-        let text = text_of(choice.memory);
-        let (hash, tokens) = (Hash::of(text.as_bytes()), (self.count)(&text));
-        self.found.bag.blocks.insert(hash, text.into());
+        let block = self.made(choice);
         let input = &mut self.found.input;
-        let frozen = Fields::new("remembered").hash(input.basis.frozen).hash(hash).number(u64::from(tokens));
-        input.basis.frozen = frozen.json(&choice.section).finish();
-        input.blocks.push(Block {
-            section: choice.section,
-            kind: RowKind::Memory,
-            text: hash,
-            tokens,
-            title: title(choice.memory),
-            reason: choice.reason.clone(),
+        let frozen =
+            Fields::new("remembered").hash(input.basis.frozen).hash(block.text).number(u64::from(block.tokens));
+        input.basis.frozen = frozen.json(&block.section).finish();
+        input.blocks.push(block);
+    }
+
+    fn made(&mut self, choice: &Choice<'_>) -> Block {
+        let text = text_of(choice.memory);
+        let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
+        self.found.bag.blocks.insert(counted.0, text.into());
+        Block {
             atom: Some(choice.memory.atom()),
             source: source(self.snapshot, choice.memory),
             scores: scores(choice.score),
-        });
+            ..Block::new(choice.section, RowKind::Memory, counted, &title(choice.memory), choice.reason.clone())
+        }
     }
 
     fn out(&mut self, choice: &Choice<'_>, reason: Reason) {
@@ -380,5 +361,14 @@ mod tests {
         let many: Vec<(MemoryKind, &str)> =
             ["a", "b", "c", "d"].iter().map(|text| (MemoryKind::Preference, *text)).collect();
         assert!(chosen_of(&all(&many), "Tell me of the history of tea.").is_empty());
+    }
+
+    #[test]
+    fn a_row_is_called_by_what_it_remembers() {
+        let known = all(FACTS);
+        let titles: Vec<String> = known.iter().map(|known| title(&known.memory)).collect();
+        for ((kind, text), title) in FACTS.iter().zip(&titles) {
+            assert!(title.starts_with(kind.name()) && title.ends_with(text), "{title}");
+        }
     }
 }

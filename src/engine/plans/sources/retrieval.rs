@@ -1,9 +1,9 @@
-//! Looks through older messages for what fits the open turn and puts what is found into a plan's input: a heading, a card a
-//! message, and a row for each that nearly went. What is in the window or taken out by a person is not looked at.
+//! Looks through older messages for what fits the open turn and offers what is found: a heading, a card a message, and a row
+//! for each that nearly went. What goes anyway, or was taken out by a person, is not looked at.
 //! Not for: indexes (`indexing::messages`), scores (`retrieval`) or the verdict (`context`).
 
 use super::cards::Cards;
-use crate::context;
+use crate::context::AlreadyIn;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::NodeId;
@@ -12,8 +12,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::planning::input::{Near, PlanInput};
 use crate::domain::planning::mode::{Mode, ModeLimits, SearchWish};
-use crate::domain::planning::plan::{ContextPlan, Reason, RowKind, Scores, Source, Warning};
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::engine::indexing::messages::{Library, lane_number, together};
 use crate::engine::indexing::vectors::Haste;
 use crate::engine::plans::input_builder::{Gathered, Gatherer};
@@ -24,7 +23,6 @@ use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
 use crate::retrieval::search::{Ask, search};
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// Near misses that get a row.
@@ -142,31 +140,31 @@ fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
         .todo("Switch the context mode to Off to go without.")
 }
 
-/// Adds what is found to a plan's input.
+/// Offers what is found.
 pub(crate) fn add(
     gatherer: &mut Gatherer,
     snapshot: &Snapshot,
     asked: Option<String>,
+    already_in: &AlreadyIn,
     found: &mut Gathered,
 ) -> Result<(), Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
-    let tokens = allowance(snapshot);
+    let allowance = found.input.allowance;
     let Some(query) = asked.filter(|query| !path.is_empty() && !query.trim().is_empty()) else {
         return Ok(());
     };
-    let Some(first) = first_plan(&mut found.input, tokens) else { return Ok(()) };
-    let out = taken(snapshot, &found.input, &first);
+    let out = taken(snapshot, &found.input, already_in);
     found.input.near.extend(left_out_by_hand(snapshot, &out));
     let closed: usize = out.iter().map(Range::len).sum();
-    if closed >= path.len() || (tokens == 0 && snapshot.search == SearchWish::Auto && !snapshot.rules.policy.retrieval)
+    if closed >= path.len()
+        || (allowance == 0 && snapshot.search == SearchWish::Auto && !snapshot.rules.policy.retrieval)
     {
-        found.input.reserve = 0;
         return Ok(());
     }
-    if found.input.reserve > 0 {
+    if allowance > 0 {
         found.behind = gatherer.finder.take_in(snapshot.session, path)?;
     }
-    if found.input.reserve == 0 || found.behind > 0 {
+    if allowance == 0 || found.behind > 0 {
         not_searched(snapshot.search, path.len() - closed, found);
         return Ok(());
     }
@@ -176,9 +174,9 @@ pub(crate) fn add(
     let wanted = Wanted {
         path,
         query: &query,
-        out: out.clone(),
+        out,
         lane: snapshot.rules.policy.one_lane.then(|| snapshot.lane.clone()),
-        tokens: found.input.reserve.saturating_sub(FRAME).saturating_sub(super::memory::held(&found.input)),
+        tokens: allowance.saturating_sub(FRAME),
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,
         haste: snapshot.haste,
@@ -192,7 +190,6 @@ pub(crate) fn add(
     }
     let cards = Cards { snapshot, library: &library, count: &count };
     cards.put(found, &looked);
-    fit(&mut found.input, snapshot, &out);
     Ok(())
 }
 
@@ -204,15 +201,9 @@ fn not_searched(wish: SearchWish, among: usize, found: &mut Gathered) {
         SearchWish::Never => Reason::NotSearched { because: SkipWhy::NotWanted },
         SearchWish::Auto | SearchWish::Anyway => Reason::ModeOff,
     };
-    input.reserve = 0;
     input.warnings.extend((wish == SearchWish::Never).then_some(Warning::NotSearched));
     input.basis.frozen = Fields::new("not searched").hash(input.basis.frozen).json(&because).finish();
     input.near.push(nothing(because, among));
-}
-
-/// Tokens that may be spent on what is found.
-fn allowance(snapshot: &Snapshot) -> u32 {
-    limits(snapshot).retrieval_tokens
 }
 
 /// What mode, policy and the person's wish for this call allow.
@@ -237,29 +228,11 @@ pub(crate) fn asked(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<Opti
     Ok(gatherer.content(head.key, Some(head.id))?.map(|content| content.words()))
 }
 
-/// The plan without cards, the room for them kept free; without that room where it fits no other way. None where the call
-/// is blocked.
-fn first_plan(input: &mut PlanInput, tokens: u32) -> Option<ContextPlan> {
-    for reserve in [tokens, 0] {
-        input.reserve = reserve;
-        if let Ok(plan) = context::plan(input) {
-            return Some(plan);
-        }
-    }
-    None
-}
-
-/// Positions on the path that are in the request already, or that a person took out.
-fn taken(snapshot: &Snapshot, input: &PlanInput, plan: &ContextPlan) -> Vec<Range<usize>> {
-    let closed: HashSet<Atom> = plan
-        .rows
-        .iter()
-        .filter(|row| row.included() || matches!(row.reason, Reason::UserExcluded { .. }))
-        .map(|row| row.atom)
-        .collect();
+/// Positions on the path that are in the request whatever is found, or that a person took out.
+fn taken(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for (turn, heads) in input.turns.iter().zip(&snapshot.turns) {
-        if closed.contains(&turn.atom) {
+        if already_in.closed.contains(&turn.atom) {
             out.push(heads.at..heads.at + heads.heads.len());
         } else {
             out.extend(by_hand(snapshot, heads.at, &heads.heads).map(|at| at..at + 1));
@@ -267,6 +240,12 @@ fn taken(snapshot: &Snapshot, input: &PlanInput, plan: &ContextPlan) -> Vec<Rang
     }
     super::error_pairs::held(snapshot, input, &mut out);
     out
+}
+
+/// The turn at a position of the path, where it is looked at by itself.
+pub(crate) fn turn_at(snapshot: &Snapshot, input: &PlanInput, at: usize) -> Option<Atom> {
+    let mut turns = input.turns.iter().zip(&snapshot.turns);
+    turns.find(|(_, heads)| (heads.at..heads.at + heads.heads.len()).contains(&at)).map(|(turn, _)| turn.atom)
 }
 
 /// Positions of messages that a person took out one by one.
@@ -339,18 +318,5 @@ pub(crate) fn nothing(reason: Reason, among: usize) -> Near {
         remedy: ("search-anyway".into(), "looks through them for this call".into()),
         source: Source::default(),
         scores: Scores::default(),
-    }
-}
-
-/// Frees the room that the cards leave; where the window would then reach a turn that a card quotes, it stays free.
-fn fit(input: &mut PlanInput, snapshot: &Snapshot, out: &[Range<usize>]) {
-    let kept = std::mem::replace(&mut input.reserve, 0);
-    let grew = match context::plan(input) {
-        Ok(plan) => taken(snapshot, input, &plan) != out,
-        Err(_) => true,
-    };
-    let cards = input.blocks.iter().any(|block| block.section == Section::Retrieved && block.kind != RowKind::Memory);
-    if grew && cards {
-        input.reserve = kept;
     }
 }

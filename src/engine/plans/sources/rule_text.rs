@@ -112,3 +112,13 @@ fn inside(from: &Path, name: &str) -> Option<PathBuf> {
     }
     Some(steps.iter().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_other_systems_are_left_out() {
+        assert_eq!(ends("\u{feff}# Rules\r\nOne\n\r\nTwo"), "# Rules\nOne\n\nTwo");
+    }
+}

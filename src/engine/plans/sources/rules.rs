@@ -4,15 +4,14 @@
 //!
 //! Rules of a project are texts from files: they stand in the section Orientation, in a delimited message of the user's role,
 //! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
-//! every mode, as instructions do; they never block a call: where there is no room for all, the nearest go first.
+//! every mode, as instructions do; they never block a call: where there is no room for all, the nearest are tried first.
 
-use crate::context;
 use crate::context::render_forms::fenced;
 use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Block, Near, PlanInput};
+use crate::domain::planning::input::{Block, Candidate as Offered, Near, Offer};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
@@ -91,7 +90,7 @@ pub(crate) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
     if snapshot.rules.mode == Mode::Heavy {
         candidates.extend(modules(gatherer, &project, snapshot, found, &near)?);
     }
-    let mut put = Put { gatherer, snapshot, found, going: Vec::new() };
+    let mut put = Put { gatherer, snapshot, found: &mut *found, going: Vec::new() };
     for mut candidate in candidates {
         let last = project.last_sent(snapshot.branch.id, &candidate.atom);
         if last.is_some_and(|last| last != Hash::of(candidate.text.as_bytes()))
@@ -101,7 +100,7 @@ pub(crate) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
         }
         put.decide(candidate);
     }
-    put.fit();
+    put.offer();
     if hidden > 0 {
         found.input.warnings.push(Warning::HiddenCharacters { count: hidden });
     }
@@ -236,57 +235,28 @@ impl Put<'_> {
         });
     }
 
-    /// Takes in what fits. Where not all does, the nearest are tried first, each as long as the call stays possible.
-    fn fit(&mut self) {
-        let (count, frozen) = (self.found.input.blocks.len(), self.found.input.basis.frozen);
-        let all = std::mem::take(&mut self.going);
-        if all.is_empty() || self.possible(all.iter()) {
-            return;
-        }
-        let mut order: Vec<usize> = (0..all.len()).rev().collect();
-        order.sort_by_key(|at| (all[*at].reason != Reason::IncludedOnce, all[*at].kind == RowKind::Module));
-        let mut goes = vec![false; all.len()];
-        for at in order {
-            self.take_back(count, frozen);
-            goes[at] = true;
-            goes[at] = self.possible(all.iter().zip(&goes).filter(|(_, goes)| **goes).map(|(one, _)| one));
-        }
-        self.take_back(count, frozen);
-        self.possible(all.iter().zip(&goes).filter(|(_, goes)| **goes).map(|(one, _)| one));
-        for (one, _) in all.iter().zip(&goes).filter(|(_, goes)| !**goes) {
-            self.out(one, Reason::Budget { free: 0 });
-        }
-    }
-
-    fn take_back(&mut self, count: usize, frozen: Hash) {
-        self.found.input.blocks.truncate(count);
-        self.found.input.basis.frozen = frozen;
-    }
-
-    /// Puts blocks in; says whether the call is possible with them.
-    fn possible<'c>(&mut self, wanted: impl Iterator<Item = &'c Candidate>) -> bool {
-        wanted.for_each(|candidate| self.block(candidate));
-        context::plan(&self.found.input).is_ok()
-    }
-
-    fn block(&mut self, candidate: &Candidate) {
-        let hash = Hash::of(candidate.text.as_bytes());
-        let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &candidate.text);
-        self.found.bag.blocks.insert(hash, candidate.text.as_str().into());
-        let input: &mut PlanInput = &mut self.found.input;
-        let frozen = Fields::new("project").hash(input.basis.frozen).hash(hash).number(u64::from(tokens));
-        input.basis.frozen = frozen.json(&candidate.section).finish();
-        input.blocks.push(Block {
-            section: candidate.section,
-            kind: candidate.kind,
-            text: hash,
-            tokens,
-            title: candidate.title.clone(),
-            reason: candidate.reason.clone(),
-            atom: Some(candidate.atom),
-            source: source(candidate),
-            scores: Scores::default(),
+    /// Offers what may go: what was asked for this call is tried first, then the nearest files, then summaries of modules.
+    fn offer(self) {
+        let mut order: Vec<usize> = (0..self.going.len()).rev().collect();
+        order.sort_by_key(|at| {
+            (self.going[*at].reason != Reason::IncludedOnce, self.going[*at].kind == RowKind::Module)
         });
+        let mut ranks = vec![0; self.going.len()];
+        for (rank, at) in (0..).zip(order) {
+            ranks[at] = rank;
+        }
+        let mut candidates = Vec::with_capacity(self.going.len());
+        for (one, rank) in self.going.iter().zip(ranks) {
+            let hash = Hash::of(one.text.as_bytes());
+            let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &one.text);
+            self.found.bag.blocks.insert(hash, one.text.as_str().into());
+            let block = Block::new(one.section, one.kind, (hash, tokens), &one.title, one.reason.clone());
+            let block = Block { atom: Some(one.atom), source: source(one), ..block };
+            candidates.push(Offered::plain(block, rank, ("include-once", "includes it in this call")));
+        }
+        if !candidates.is_empty() {
+            self.found.offer(Offer { heading: None, candidates, most: None });
+        }
     }
 }
 
@@ -356,5 +326,22 @@ mod tests {
         named("see (@src/a.rs), @b/c.md. and me@home\n\nFile d/e.py:\n```\n@decorator\n```", &mut paths);
         let found: Vec<&str> = paths.iter().map(String::as_str).collect();
         assert_eq!(found, ["b/c.md", "d/e.py", "decorator", "src/a.rs"]);
+    }
+
+    #[test]
+    fn a_name_is_spoken_of_as_a_word_of_its_own() {
+        for (text, name, spoken) in [
+            ("use pdf now", "pdf", true),
+            ("pdf", "pdf", true),
+            ("(pdf)", "pdf", true),
+            ("pdfs, then pdf", "pdf", true),
+            ("pdfs", "pdf", false),
+            ("a_pdf", "pdf", false),
+            ("epdf", "pdf", false),
+            ("pdf_x", "pdf", false),
+            ("anything", "", false),
+        ] {
+            assert_eq!(speaks_of(text, name), spoken, "{name:?} in {text:?}");
+        }
     }
 }

@@ -1,16 +1,15 @@
 //! Which lines of the workspace's files stand in a request already: in what tools read, and behind messages.
 //! Not for: choosing code (`code`).
 
-use super::retrieval;
 use crate::code::find::cards::{Sources, Taken};
-use crate::context;
+use crate::context::{self, AlreadyIn};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::attachment;
+use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Part, Role};
-use crate::domain::planning::plan::{Form, Item, Warning};
+use crate::domain::planning::plan::{Form, Item, Reason, RowKind, Warning};
 use crate::engine::indexing::code_workspace::Codebase;
 use crate::engine::plans::input_builder::{Gathered, Gatherer};
-use crate::engine::plans::snapshot::Snapshot;
 use crate::export::secrets;
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
@@ -34,23 +33,40 @@ struct Piece {
     text: String,
 }
 
-/// The lines that go with the turns of the plan as it stands. What a tool read and the file no longer holds is none of
-/// them; the plan warns of it.
+/// Lines of the turns that go only while little is found, turn by turn.
+pub(crate) type Margin = Vec<(Atom, Taken)>;
+
+/// The lines that go with turns whatever is found, and those of the margin. What a tool read and the file no longer holds is
+/// none of them; the plan warns of it.
 pub(crate) fn taken(
     gatherer: &mut Gatherer,
-    snapshot: &Snapshot,
     book: &Codebase,
+    already_in: &AlreadyIn,
     found: &mut Gathered,
-) -> Result<Taken, Failure> {
+) -> Result<(Taken, Margin), Failure> {
+    let items = already_in.rows.iter().flat_map(|row| &row.items);
+    let (taken, changed) = lines(gatherer, book, found, items)?;
+    found.input.warnings.extend(changed.into_iter().take(TOLD).map(|path| Warning::FileChanged { path }));
+    let mut margin = Margin::new();
+    for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
+        if row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom) {
+            margin.push((row.atom, lines(gatherer, book, found, row.items.iter())?.0));
+        }
+    }
+    Ok((taken, margin))
+}
+
+/// The lines of some messages that files still hold, and the files of which they hold others.
+fn lines<'i>(
+    gatherer: &mut Gatherer,
+    book: &Codebase,
+    found: &Gathered,
+    items: impl Iterator<Item = &'i Item>,
+) -> Result<(Taken, BTreeSet<String>), Failure> {
     let mut taken = Taken::default();
-    let kept = found.input.reserve;
-    found.input.reserve = retrieval::limits(snapshot).retrieval_tokens;
-    let plan = context::plan(&found.input);
-    found.input.reserve = kept;
-    let Ok(plan) = plan else { return Ok(taken) };
     let mut pieces = Vec::new();
     let mut calls: HashMap<String, (String, String)> = HashMap::new();
-    for item in plan.included().flat_map(|row| &row.items) {
+    for item in items {
         let read = matches!(item.form, Form::Full | Form::NoState);
         if !(read && (item.calls > 0 || matches!(item.role, Role::Tool | Role::User))) {
             continue;
@@ -78,8 +94,7 @@ pub(crate) fn taken(
             taken.add(&piece.path, (piece.first, piece.first.saturating_add(same - 1)));
         }
     }
-    found.input.warnings.extend(changed.into_iter().take(TOLD).map(|path| Warning::FileChanged { path }));
-    Ok(taken)
+    Ok((taken, changed))
 }
 
 fn content(gatherer: &mut Gatherer, found: &Gathered, item: &Item) -> Result<Option<Arc<Content>>, Failure> {

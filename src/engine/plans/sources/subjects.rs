@@ -86,3 +86,15 @@ fn beginning(text: &str) -> &str {
 fn number(turn: usize, preamble: usize) -> u32 {
     u32::try_from(turn.saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_beginning_of_a_long_question_is_read() {
+        assert_eq!(beginning("why?"), "why?");
+        let long = "é".repeat(READ);
+        assert!(long.starts_with(beginning(&long)) && (READ - 1..=READ).contains(&beginning(&long).len()));
+    }
+}

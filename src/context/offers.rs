@@ -1,0 +1,203 @@
+//! What sources offer beside the turns: which candidates are let in, what they cost for each start of the window, and their
+//! blocks and reasons in the end.
+//! Not for: what a source finds (`engine`), the window (`window`) or how much is left for offers (`admit`).
+//!
+//! Offers come after everything required and never block a call. Those without an allowance (rules, the map of the code) take
+//! what room there is; those that were looked up share the mode's allowance, in their order. A candidate that says what a turn
+//! says costs nothing while that turn is in the window: so one search for the window's start weighs both, and what is not spent
+//! on candidates goes to turns.
+
+use super::admit::LookedUp;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::input::{Block, Candidate, Near, Offer, PlanInput};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::policy::Section;
+use std::collections::{BTreeSet, HashMap};
+
+/// One offer with what was decided about it.
+struct Decided<'a> {
+    offer: &'a Offer,
+    /// For each candidate, the turn that says the same, by its place in the input.
+    turns: Vec<Option<usize>>,
+    /// For each candidate, those that go with it or not at all, itself among them.
+    mates: Vec<Vec<usize>>,
+    /// Why each candidate was not let in; none where it was.
+    out: Vec<Option<Reason>>,
+}
+
+/// See the module.
+pub(super) struct Offers<'a> {
+    decided: Vec<Decided<'a>>,
+    /// Tokens kept free in place of what is looked up.
+    kept: u32,
+}
+
+impl<'a> Offers<'a> {
+    /// Nothing is let in yet.
+    pub(super) fn new(input: &'a PlanInput) -> Self {
+        let some = input.offers.iter().any(|offer| offer.candidates.iter().any(|one| one.turn.is_some()));
+        let turns = if some { input.turns.as_slice() } else { &[] };
+        let places: HashMap<Atom, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
+        let decided = input.offers.iter().map(|offer| Decided {
+            offer,
+            turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
+            mates: mates(&offer.candidates),
+            out: vec![Some(Reason::Budget { free: 0 }); offer.candidates.len()],
+        });
+        Self { decided: decided.collect(), kept: 0 }
+    }
+
+    /// Lets in what draws on the room alone; the tokens that it takes.
+    pub(super) fn by_room(&mut self, room: u32) -> u32 {
+        let mut left = room;
+        for decided in self.decided.iter_mut().filter(|decided| decided.offer.most.is_none()) {
+            left -= decided.take(left, &|| Reason::Budget { free: left });
+        }
+        room - left
+    }
+
+    /// Spends the allowance, or keeps it free, as far as there is room; so many tokens.
+    pub(super) fn look_up(&mut self, how: LookedUp, allowance: u32, room: u32) -> u32 {
+        match how {
+            LookedUp::Offered => self.by_allowance(allowance, room),
+            LookedUp::KeptFree(tokens) => self.keep_free(tokens, room),
+        }
+    }
+
+    /// Lets in what was looked up, within the allowance and the room; the tokens that it takes.
+    fn by_allowance(&mut self, allowance: u32, room: u32) -> u32 {
+        let (mut left, mut free) = (allowance, room);
+        for decided in &mut self.decided {
+            let Some(most) = decided.offer.most else { continue };
+            let allowed = most.min(left);
+            let why = || if free < allowed { Reason::Budget { free } } else { Reason::Allowance { tokens: most } };
+            let taken = decided.take(allowed.min(free), &why);
+            (left, free) = (left - taken, free - taken);
+        }
+        room - free
+    }
+
+    /// Keeps the allowance free, as far as there is room, in place of what is looked up; so many tokens.
+    fn keep_free(&mut self, allowance: u32, room: u32) -> u32 {
+        self.kept = allowance.min(room);
+        self.kept
+    }
+
+    /// Tokens of what was let in by section.
+    pub(super) fn of(&self, sections: &[Section]) -> u32 {
+        let blocks = self.blocks(&|_| false);
+        let held = blocks.iter().filter(|block| sections.contains(&block.section)).map(|block| block.tokens);
+        let kept = if sections.contains(&Section::Retrieved) { self.kept } else { 0 };
+        held.fold(kept, u32::saturating_add)
+    }
+
+    /// For each start of the window, what offers cost; `goes` says whether a turn is in the request then.
+    pub(super) fn by_start(&self, turns: usize, goes: &dyn Fn(usize, usize) -> bool) -> Vec<u32> {
+        let said: BTreeSet<usize> =
+            self.decided.iter().flat_map(|decided| decided.turns.iter().flatten().copied()).collect();
+        let cost = |start: usize| {
+            let each = self.decided.iter().map(|decided| decided.cost(&|turn| goes(turn, start)));
+            each.fold(self.kept, u32::saturating_add)
+        };
+        let mut now = cost(turns);
+        let mut costs = vec![now; turns + 1];
+        for start in (0..turns).rev() {
+            if said.contains(&start) {
+                now = cost(start);
+            }
+            costs[start] = now;
+        }
+        costs
+    }
+
+    /// The blocks that go, in order; `goes` says whether a turn goes itself.
+    pub(super) fn blocks(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Block> {
+        self.decided.iter().flat_map(|decided| decided.blocks(goes)).collect()
+    }
+
+    /// What stays out, with the reason.
+    pub(super) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Near> {
+        self.decided.iter().flat_map(|decided| decided.near(goes)).collect()
+    }
+}
+
+fn mates(candidates: &[Candidate]) -> Vec<Vec<usize>> {
+    let mut together: HashMap<u32, Vec<usize>> = HashMap::new();
+    for (at, one) in candidates.iter().enumerate() {
+        together.entry(one.together).or_default().push(at);
+    }
+    candidates.iter().map(|one| together[&one.together].clone()).collect()
+}
+
+impl Decided<'_> {
+    /// Lets candidates in, in their order, while all of them together take no more than `most`; the tokens that they take.
+    fn take(&mut self, most: u32, why: &dyn Fn() -> Reason) -> u32 {
+        let all = &self.offer.candidates;
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| (all[*at].order, *at));
+        let (mut tried, mut taken) = (BTreeSet::new(), 0);
+        for first in order {
+            if !tried.insert(all[first].together) {
+                continue;
+            }
+            let mates = self.mates[first].clone();
+            mates.iter().for_each(|at| self.out[*at] = None);
+            let cost = self.cost(&|_| false);
+            if cost <= most {
+                taken = cost;
+            } else {
+                mates.iter().for_each(|at| self.out[*at] = Some(why()));
+            }
+        }
+        taken
+    }
+
+    /// Whether a candidate stays out because the turns that say the same go: its own, and those of what it belongs to.
+    fn said(&self, at: usize, goes: &dyn Fn(usize) -> bool) -> bool {
+        self.turns[at].is_some() && self.mates[at].iter().all(|mate| self.turns[*mate].is_some_and(goes))
+    }
+
+    /// The candidates that go, each with its text there.
+    fn sent<'s>(&'s self, goes: &dyn Fn(usize) -> bool) -> Vec<(&'s Candidate, (Hash, u32))> {
+        let stays = |at: &usize| self.out[*at].is_none() && !self.said(*at, goes);
+        let there: Vec<usize> = (0..self.offer.candidates.len()).filter(stays).collect();
+        let text = |(nth, at): (usize, &usize)| {
+            let alone = nth == 0 || there[nth - 1] + 1 != *at;
+            let one = &self.offer.candidates[*at];
+            (one, one.text(alone, nth + 1 == there.len()))
+        };
+        there.iter().enumerate().map(text).collect()
+    }
+
+    fn cost(&self, goes: &dyn Fn(usize) -> bool) -> u32 {
+        let sent = self.sent(goes);
+        let heading = self.offer.heading.as_ref().filter(|_| !sent.is_empty()).map_or(0, |heading| heading.tokens);
+        sent.into_iter().fold(heading, |sum, (_, (_, tokens))| sum.saturating_add(tokens))
+    }
+
+    fn blocks(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Block> {
+        let sent = self.sent(goes);
+        let heading = self.offer.heading.clone().filter(|_| !sent.is_empty());
+        let each = sent.into_iter().map(|(one, (text, tokens))| Block { text, tokens, ..one.block.clone() });
+        heading.into_iter().chain(each).collect()
+    }
+
+    fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Near> {
+        let candidates = self.offer.candidates.iter().enumerate();
+        let each = candidates.filter_map(|(at, Candidate { block, remedy, .. })| {
+            let said = self.said(at, goes).then_some(Reason::Duplicate);
+            Some(Near {
+                reason: said.or_else(|| self.out[at].clone())?,
+                atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
+                kind: block.kind,
+                title: block.title.clone(),
+                tokens: block.tokens,
+                remedy: remedy.clone(),
+                source: block.source.clone(),
+                scores: block.scores.clone(),
+            })
+        });
+        each.collect()
+    }
+}
