@@ -13,7 +13,7 @@ pub enum Shape {
     /// Panels beside the conversation where there is room.
     #[default]
     Wide,
-    /// One pane at a time, the others as tabs.
+    /// One pane at a time.
     Narrow,
     /// The conversation and the composer alone.
     Zen,

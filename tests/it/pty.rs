@@ -6,6 +6,7 @@ mod given_back;
 mod gone;
 mod inject;
 mod journeys;
+mod picture;
 mod shell;
 mod sizes;
 mod task;

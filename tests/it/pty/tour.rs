@@ -143,7 +143,7 @@ fn fork_and_race(tour: &mut Tour) {
 
 fn compare_and_pick_back(tour: &mut Tour) {
     tour.keys("\x02g\r");
-    tour.stands("stand on the first branch", &["▸ main ·", "● main  "]);
+    tour.stands("stand on the first branch", &["▸ main  ", "● main  "]);
     tour.keys("\x02jj");
     tour.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     tour.keys("c");

@@ -15,6 +15,8 @@ mod look;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 #[cfg(unix)]
+pub(crate) mod picture;
+#[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod server;
 pub(crate) mod talk;

@@ -1,0 +1,32 @@
+//! The picture of the README, from a real run. With `PLEACH_PICTURE=FILE` it is written:
+//! `PLEACH_PICTURE=$PWD/assets/screen.svg cargo test --test it -- the_picture`.
+
+use crate::support::picture::svg;
+use crate::support::pty::{Home, Start};
+
+const SIZE: (u16, u16) = (120, 35);
+
+#[test]
+fn the_picture_of_the_readme() {
+    let mut home = Home::offline();
+    home.set("COLORTERM", "truecolor");
+    home.config("[screen]\ntheme = \"dark\"\n");
+    let pty = Start::new(&home).args(&["--demo"]).size(SIZE.0, SIZE.1).run();
+    pty.see("demo, nothing is saved");
+    // A pin on the last turn but one, and a draft.
+    pty.keys("\t");
+    pty.see("p pin");
+    pty.keys("kkkp");
+    pty.see("Pins 1");
+    pty.keys("\x1b");
+    pty.see("^P actions");
+    pty.keys("And how do we roll back if the flag misbehaves?");
+    pty.until("the plan of the draft", |screen| screen.contains("misbehaves?") && screen.contains("Pins 1"));
+    let picture = svg(&pty.raw(), SIZE, ("#d3d7de", "#12151a"));
+    assert!(picture.len() < 200_000 && picture.contains("Next request"), "{} bytes", picture.len());
+    if let Some(file) = std::env::var_os("PLEACH_PICTURE") {
+        std::fs::write(file, picture).unwrap();
+    }
+    pty.keys("\x03\x04");
+    pty.ended();
+}
