@@ -4,6 +4,7 @@
 pub(crate) mod acts;
 pub(crate) mod ask;
 pub(crate) mod branches;
+pub(crate) mod commands;
 pub(crate) mod completing;
 pub(crate) mod composing;
 pub(crate) mod copying;
