@@ -9,14 +9,13 @@ use crate::config::commands::args::Args;
 use crate::config::load::Config;
 use crate::engine::api::{Door, Events, Ticket};
 
+/// Carries a command out, and gives what it printed; the answers to its requests come as events.
+pub type Carrier = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
+
 /// Carries commands out behind a door that the full-screen program uses too. Their tickets begin at [`Ticket::COMMANDS`], and
 /// the answers to them are all that the events bring.
 #[must_use]
-pub fn inside(
-    config: Config,
-    door: Box<dyn Door>,
-    formats: Formats,
-) -> Box<dyn FnMut(&Args, &Events) -> Printed + Send> {
+pub fn inside(config: Config, door: Box<dyn Door>, formats: Formats) -> Carrier {
     let mut next = Ticket::COMMANDS.0;
     Box::new(move |args, events| {
         let (mut out, mut err) = (Vec::new(), Vec::new());

@@ -25,7 +25,7 @@ use crate::engine::api::{Answer, Door, Events, Request, SessionRequest, SessionV
 use client::{Client, unexpected};
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
 use conversation::{aside, ask, files, messages, race, sessions, settings};
-pub use inside::inside;
+pub use inside::{Carrier, inside};
 use output::{Io, Outlet, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -177,6 +177,7 @@ impl Run<'_, '_> {
         }
     }
 
+    #[allow(clippy::too_many_lines, reason = "a table: a line or a few for each command")]
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
             None => self.without_command(args.plain),

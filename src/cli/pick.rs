@@ -18,9 +18,22 @@ pub(super) fn tree(view: &SessionView) -> Tree {
 
 /// The message that a person names, on the open branch first.
 pub(super) fn message<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
+    named(view, text, resolve::message)
+}
+
+/// The message after which a new branch starts.
+pub(super) fn end<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
+    named(view, text, resolve::end)
+}
+
+fn named<'a>(
+    view: &'a SessionView,
+    text: &str,
+    find: fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>,
+) -> Result<&'a NodeHead, Stop> {
     let tree = tree(view);
     let path = branch(view, None).map(|branch| path(&tree, branch)).unwrap_or_default();
-    let found = tree.head(resolve::message(&tree, &path, text)?).id;
+    let found = tree.head(find(&tree, &path, text)?).id;
     let head = view.nodes.iter().find(|head| head.id == found);
     head.ok_or_else(|| Failure::user("That message no longer exists.").into())
 }

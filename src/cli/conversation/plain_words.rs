@@ -18,21 +18,22 @@ pub(crate) const GREETING: &str = "pleach, plain mode. Write a message and press
 
 /// All commands, each with its arguments and its sentence.
 pub(crate) fn help() -> String {
-    let mut text = "\
-Write a message and press Enter; a backslash at the end of a line continues it. Ctrl+C stops an answer.
-A message that begins with a slash is written with two. /COMMAND --help says more of a command.
-/context  what the next call holds, item by item with names and reasons, and what it leaves out
-/reload  read the settings again
-/quit  leave, as the end of the input does
-"
-    .to_owned();
+    let mut text = String::new();
     for row in table::rows() {
         let _ = writeln!(text, "{}  {}", row.usage(), row.sentence);
     }
     for alias in table::ALIASES {
         let _ = writeln!(text, "/{}  is /{}", alias.name, alias.means);
     }
-    text.trim_end().to_owned()
+    text.push_str(
+        "\
+/context  what the next call holds, item by item with names and reasons, and what it leaves out
+/reload  read the settings again
+/quit  leave, as the end of the input does
+Write a message and press Enter; a backslash at the end of a line continues it. Ctrl+C stops an answer.
+A message that begins with a slash is written with two. /COMMAND --help says more of a command.",
+    );
+    text
 }
 
 /// Session, branch, mode, model and meter, in sentences.

@@ -154,7 +154,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 
 fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let at = at.map(|text| pick::message(&view, text).map(|head| head.id)).transpose()?;
+    let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
     let request = Request::Branch(BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
     match run.client.call(request, &mut run.io)? {
         Answer::Branch(branch) => {

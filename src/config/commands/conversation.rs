@@ -22,6 +22,7 @@ pub enum SessionCommand {
     #[command(after_help = example("session switch \"Login bug\""))]
     Switch {
         /// Which.
+        #[arg(id = "which", value_name = "SESSION")]
         session: String,
     },
     /// Rename a session.
@@ -35,12 +36,14 @@ pub enum SessionCommand {
     #[command(after_help = example("session retitle"))]
     Retitle {
         /// Which; the last used where it is left out.
+        #[arg(id = "which", value_name = "SESSION")]
         session: Option<String>,
     },
     /// Delete a session with all its messages for good. This cannot be undone.
     #[command(after_help = example("session delete \"Login bug\" --yes"))]
     Delete {
         /// Which.
+        #[arg(id = "which", value_name = "SESSION")]
         session: String,
         /// Do not ask.
         #[arg(short, long)]
@@ -84,6 +87,7 @@ pub enum BranchCommand {
     #[command(after_help = example("branch switch main"))]
     Switch {
         /// Which.
+        #[arg(id = "which", value_name = "BRANCH")]
         branch: String,
     },
     /// Rename a branch.
@@ -121,6 +125,7 @@ pub enum BranchCommand {
     #[command(after_help = example("branch return retry"))]
     Return {
         /// Which branch; the last used when left out.
+        #[arg(id = "which", value_name = "BRANCH")]
         branch: Option<String>,
         /// Onto which; the one that it was forked from when left out.
         #[arg(long, value_name = "BRANCH")]
@@ -130,12 +135,14 @@ pub enum BranchCommand {
     #[command(after_help = example("branch keep race-1"))]
     Keep {
         /// Which.
+        #[arg(id = "which", value_name = "BRANCH")]
         branch: String,
     },
     /// Put a branch away; nothing of it is lost.
     #[command(after_help = example("branch archive retry"))]
     Archive {
         /// Which; the last used when left out.
+        #[arg(id = "which", value_name = "BRANCH")]
         branch: Option<String>,
         /// Take it back.
         #[arg(long)]

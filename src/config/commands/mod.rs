@@ -1,5 +1,7 @@
 //! The one table of commands: what `pleach NAME …` on the command line, `/NAME …` in the full-screen program and `/NAME …`
 //! in `--plain` mean. Each command is declared once, with its arguments, its sentence and its example.
+//! An argument has an id of its own where its name is that of a flag of all commands (`branch`, `session`, `profile`, `model`):
+//! clap would take the one for the other.
 //! Not for: doing what the commands say (`cli`, `tui`), or what a key can do (`keys::actions`).
 
 pub mod args;

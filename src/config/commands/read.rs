@@ -30,7 +30,7 @@ pub enum Typed {
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let mut words = words.into_iter();
     let program = words.next().unwrap_or_else(|| "pleach".into());
-    Args::try_parse_from(std::iter::once(program).chain(expand(words.collect())))
+    Args::try_parse_from(std::iter::once(program).chain(expand(&words.collect::<Vec<_>>())))
 }
 
 /// Reads a line that begins with a slash.
@@ -45,7 +45,7 @@ pub fn read(line: &str) -> Result<Typed, String> {
         [name] => alone(name).unwrap_or(typed),
         _ => typed,
     };
-    let words = expand(typed.iter().map(OsString::from).collect());
+    let words = expand(&typed.iter().map(OsString::from).collect::<Vec<_>>());
     let only = Some(&words).filter(|words| words.len() == 1).and_then(|words| words[0].to_str());
     let only = only.filter(|name| table::rows().iter().all(|row| row.name != *name));
     if let Some(action) = only.and_then(Action::from_name) {
@@ -90,8 +90,8 @@ fn held(text: &str, quote: char) -> Option<(&str, &str)> {
 }
 
 /// Puts what short names and short forms mean in their place.
-fn expand(words: Vec<OsString>) -> Vec<OsString> {
-    let start = start(&words);
+fn expand(words: &[OsString]) -> Vec<OsString> {
+    let start = start(words);
     let named = |alias: &&Alias| {
         let mut name = alias.name.split(' ');
         let mut typed = words[start..].iter();

@@ -57,8 +57,10 @@ pub enum ConfigCommand {
     #[command(after_help = example("config default openai gpt-4.1-mini"))]
     Default {
         /// The profile's name.
+        #[arg(id = "which", value_name = "PROFILE")]
         profile: String,
         /// The model; the profile's own when left out.
+        #[arg(id = "its_model", value_name = "MODEL")]
         model: Option<String>,
     },
 }

@@ -114,8 +114,8 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 static ALL: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut all = ROWS.clone();
     all.extend(ALIASES.iter().filter_map(short));
-    let known = |action: &&Action| all.iter().all(|row| row.name != action.name());
-    let actions: Vec<Row> = Action::ALL.iter().filter(known).map(of_action).collect();
+    let known = |action: &Action| all.iter().all(|row| row.name != action.name());
+    let actions: Vec<Row> = Action::ALL.iter().copied().filter(known).map(of_action).collect();
     all.extend(actions);
     all
 });
@@ -210,7 +210,7 @@ fn only_value(words: &str, flag: &str) -> String {
     if value.trim().is_empty() { format!("{}{after}", before.trim_end()) } else { value.trim().to_owned() }
 }
 
-fn of_action(action: &Action) -> Row {
+fn of_action(action: Action) -> Row {
     let (name, sentence) = (action.name().to_owned(), action.sentence().to_owned());
     Row { name, words: String::new(), sentence, example: String::new() }
 }

@@ -45,7 +45,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
     if let Some(number) = number.filter(|_| wanted.len() < SHORTEST_ID) {
         let turns = path.iter().filter(|slot| tree.head(**slot).role == Role::User).count();
         return Err(Failure::user(format!("There is no turn {number} on this branch; the last one is {turns}."))
-            .todo("pleach message list shows the turns and ids."));
+            .todo("`pleach message list` shows the turns and ids."));
     }
     for slots in [path, &all] {
         if let Some(slot) = only(slots.iter().copied().filter(|slot| !wanted.is_empty() && begins(slot)), text)? {
@@ -53,7 +53,19 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         }
     }
     Err(Failure::user(format!("There is no message {text:?} in this session."))
-        .todo("pleach message list shows the turns and ids."))
+        .todo("`pleach message list` shows the turns and ids."))
+}
+
+/// As [`message`], but the number of a turn means the last message of that turn: where a branch starts after the turn.
+///
+/// # Errors
+/// As [`message`].
+pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
+    let found = message(tree, path, text)?;
+    let number = text.trim().parse().ok().filter(|number| asked(tree, path, *number) == Some(found));
+    let Some(at) = number.and_then(|_| path.iter().position(|slot| *slot == found)) else { return Ok(found) };
+    let rest = path[at + 1..].iter().take_while(|slot| tree.head(**slot).role != Role::User);
+    Ok(rest.last().copied().unwrap_or(found))
 }
 
 /// The question of a turn, by its number from 1.
@@ -94,6 +106,12 @@ mod tests {
         let id = tree.head(3).id.to_string();
         assert_eq!((found("1"), found("2"), found("3"), found(" 3 ")), (0, 2, 4, 4), "the question of the turn");
         assert_eq!((found("last"), found("12"), found(&id), found(&id.to_uppercase())), (5, 2, 3, 3));
+        assert_eq!(
+            (end(&tree, &path, "2").unwrap(), end(&tree, &path, &id).unwrap()),
+            (3, 3),
+            "the turn's last message"
+        );
+        assert_eq!(end(&tree, &path, &tree.head(2).id.to_string()).unwrap(), 2);
         let key = tree.head(4).key.to_string();
         assert_eq!((found(&key), found(&key[..12])), (4, 4));
     }

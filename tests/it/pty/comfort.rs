@@ -234,7 +234,7 @@ fn plain_over_a_pipe() {
         "Goes, ",
         "turn 1: ",
         "Pinned.",
-        "Unmarked.",
+        "Pin taken off.",
         "Branch alt.",
         "Mode Heavy.",
         "2 of 2 messages.",
@@ -257,12 +257,14 @@ fn what_a_command_prints_opens_on_the_screen() {
     pty.see("CTX: Light");
     pty.keys("How do bees dance?\r");
     pty.see("I am the offline model");
+    pty.see("Nothing before it shares its words.");
     pty.keys("/pin 1\r");
     pty.see("◆");
     pty.keys("/message read 1\r");
-    pty.see("1 of 2 messages.");
+    let text = pty.until("what it printed", |screen| screen.contains("┌ /message read 1"));
+    assert!(text.contains("1 of ") && text.contains(" messages."), "{text}");
     pty.keys("\x1b");
-    pty.until("the text is closed", |screen| !screen.contains("1 of 2 messages."));
+    pty.until("the text is closed", |screen| !screen.contains("┌ /message read 1"));
     pty.keys("/plans why 99\r");
     pty.see("There is no turn 99");
     pty.see("/plans why 99");

@@ -2,8 +2,7 @@
 //! line would only print is printed by the command line's own code and shown as a text.
 //! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), keys (`update::actions`).
 
-use super::{ask, branches, focus, queueing, tags};
-use crate::config::commands::Printed;
+use super::{ask, branches, focus, printed, queueing, tags};
 use crate::config::commands::args::Args;
 use crate::config::commands::calls::{CapsulesCommand, Compress, ContextCommand, Plans, Replay};
 use crate::config::commands::command::Command;
@@ -14,12 +13,14 @@ use crate::config::commands::mark::MarkCommand;
 use crate::config::commands::read::{self, Typed};
 use crate::config::commands::setting::{Setting, SettingCommand};
 use crate::config::commands::system::{Traces, TracesCommand};
+use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::race::Limits;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::resolve;
+use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::variant;
 use crate::domain::summary::accepted::CapsuleKind;
 use crate::domain::summary::draft::By;
@@ -34,8 +35,8 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::{self, race};
 use crate::tui::update::{actions, comfort, open, panes, send};
 
-/// Characters of an answer that still fit into a notice.
-const NOTICE: usize = 200;
+/// A way to find the message that is named.
+type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
 
 /// How a command is carried out.
 enum Way {
@@ -78,7 +79,7 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
     match way(model, command, args, out) {
         Way::Done => {}
         Way::Run(action) => actions::run(model, action, None, out),
-        Way::Print => print(model, line, args.clone(), out),
+        Way::Print => printed::print(model, line, args.clone(), out),
         Way::Refused(text) => model.status.say(Weight::Trouble, text, model.now),
         Way::Confirm(title) => model.layers.push(Layer::Question(Question {
             title,
@@ -90,43 +91,6 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
             cursor: 0,
         })),
     }
-}
-
-/// Has the command line's own code carry a command out, on the session and branch on the screen.
-fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
-    if read::split(line).iter().any(|word| word == "-") {
-        let text = "A single - stands for standard input, which only the command line has.";
-        return model.status.say(Weight::Trouble, text, model.now);
-    }
-    if let Some(session) = &model.session {
-        args.global.session = Some(session.card.id.to_string());
-        args.global.branch = Some(session.current.to_string());
-    }
-    out.push(Cmd::Run(line.to_owned(), Box::new(args)));
-}
-
-/// What a command printed: a sentence is a notice, anything longer a text to read.
-pub(crate) fn printed(model: &mut Model, line: &str, printed: Printed) {
-    let Printed { code, out, err } = printed;
-    let (out, err) = (out.trim_end().replace("`pleach ", "`/"), err.trim_end().replace("`pleach ", "`/"));
-    if code == 0 {
-        let whole = if err.is_empty() { out } else { format!("{err}\n{out}") };
-        let whole = whole.trim().to_owned();
-        if whole.lines().count() > 1 || whole.chars().count() > NOTICE {
-            model.layers.push(Layer::Reader(Reader::new(line, whole, true)));
-        } else {
-            let text = if whole.is_empty() { "Done.".to_owned() } else { whole };
-            model.status.say(Weight::Notice, text, model.now);
-        }
-    } else {
-        let text = if err.is_empty() { out } else { err };
-        model.status.say(Weight::Trouble, text.lines().collect::<Vec<_>>().join(" "), model.now);
-        if model.composer.is_empty() {
-            model.composer.set(line, DraftKind::Message);
-        }
-    }
-    // The command may have planned a draft of its own.
-    model.plan.hurry(model.now);
 }
 
 #[allow(clippy::too_many_lines, reason = "a table: one line or a few for each command")]
@@ -245,23 +209,24 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
 }
 
 /// The message that is named, on the branch on the screen first.
-fn named(model: &Model, text: &str) -> Result<NodeId, Way> {
+fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
     let Some(session) = &model.session else { return Err(Way::Done) };
     let tip = model.branch().and_then(|branch| branch.head).and_then(|id| session.tree.slot(id));
     let path = tip.map(|tip| session.tree.path(tip)).unwrap_or_default();
-    let found = resolve::message(&session.tree, &path, text).map_err(|failure| Way::Refused(failure.to_string()))?;
+    let found =
+        find(&session.tree, &path, text).map_err(|failure| Way::Refused(printed::slashed(&failure.to_string())))?;
     Ok(session.tree.head(found).id)
 }
 
 fn edited(model: &mut Model, message: &str, text: &[String], out: &mut Vec<Cmd>) -> Way {
-    match named(model, message) {
+    match named(model, message, resolve::message) {
         Ok(node) => asked(model, text, DraftKind::Edit(node), out),
         Err(way) => way,
     }
 }
 
 fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
-    let node = match named(model, message) {
+    let node = match named(model, message, resolve::message) {
         Ok(node) => node,
         Err(way) => return way,
     };
@@ -438,7 +403,7 @@ fn branch(model: &mut Model, command: &BranchCommand, out: &mut Vec<Cmd>) -> Way
 
 fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec<Cmd>) -> Way {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
-    let at = match at.map(|text| named(model, text)).transpose() {
+    let at = match at.map(|text| named(model, text, resolve::end)).transpose() {
         Ok(at) => at,
         Err(way) => return way,
     };

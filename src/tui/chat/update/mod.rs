@@ -10,6 +10,7 @@ pub(crate) mod composing;
 pub(crate) mod copying;
 pub(crate) mod focus;
 pub(crate) mod folder;
+pub(crate) mod printed;
 pub(crate) mod queueing;
 pub(crate) mod quit;
 pub(crate) mod tags;

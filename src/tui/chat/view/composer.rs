@@ -227,7 +227,9 @@ fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
 fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
     let line = look.model.composer.first_line();
     let mut list = slash::completions(line);
-    let told = if list.is_empty() { slash::hint(line) } else { None };
+    // A refusal stands where the row would: it says the usage itself.
+    let quiet = list.is_empty() && look.model.status.shown().is_none();
+    let told = if quiet { slash::hint(line) } else { None };
     list.extend(told);
     let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
     if rows == 0 {
