@@ -25,7 +25,7 @@
 //! | room | what it is for | may import |
 //! |---|---|---|
 //! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitised text, ports | nothing |
-//! | [`config`] | settings, key table, policies, model table, prompts | domain |
+//! | [`config`] | settings, key table, table of commands, policies, model table, prompts | domain |
 //! | [`context`] | the planner: input → plan with reasons → bytes | domain |
 //! | [`retrieval`] | the older messages that a question is about: gate, BM25 over a path, cards | domain |
 //! | [`code`] | the symbols of a workspace: parsing, index, touchpoints for a question, the map | domain |
@@ -95,6 +95,9 @@
 //!   line in `engine::plans::input_builder`; a [`Section`](domain::planning::policy::Section) where none fits
 //! * an action: a line in `config::keys::actions` (name and sentence) and one in `tui::update::actions` (what it does); its key
 //!   in `config/keymap.toml`; help, palette and conflicts follow
+//! * a command: a variant in `config::commands` with its sentence and its example, an arm in `cli`, and an arm in
+//!   `tui::chat::update::commands`; help, completion, `--plain` and the manual page follow. `Print` there means that the command
+//!   line's own code carries it out and the screen shows what it printed
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, and one line in `tui::screens`

@@ -1,7 +1,7 @@
 //! The thin binary: reads settings, starts the engine, and lets the command line or the workbench in. Not for: anything else.
 
-use pleach::cli::{self, Formats, args::Args, system::repair};
-use pleach::config::load::{Config, Environment, Sources, load};
+use pleach::cli::{self, Formats, system::repair};
+use pleach::config::{commands::args::Args, load};
 use pleach::domain::{base::failure::Failure, conversation::record::Incoming};
 use pleach::engine::{Engine, startup::wiring};
 use pleach::{export, import, telemetry, tools, tui};
@@ -17,8 +17,8 @@ fn main() -> std::process::ExitCode {
     let parsed = tools::sandbox::main(std::env::args_os()).map_or_else(cli::parse, Err);
     let Ok(args) = &parsed else { return parsed.err().unwrap_or_default().into() };
     let workspace = std::env::current_dir().unwrap_or_else(|_| ".".into());
-    let (env, store) = (Environment::of_process(), args.global.store.clone());
-    let loaded = load(Sources { env, workspace, store, overrides: args.overrides() });
+    let (env, store) = (load::Environment::of_process(), args.global.store.clone());
+    let loaded = load::load(load::Sources { env, workspace, store, overrides: args.overrides() });
     if args.local() {
         return cli::run_local(args, &loaded).into();
     }
@@ -26,7 +26,7 @@ fn main() -> std::process::ExitCode {
     ran.unwrap_or_else(|failure| cli::fail(args, &failure)).into()
 }
 
-fn run(args: &Args, config: &Config) -> Result<u8, Failure> {
+fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
     let _ = telemetry::init(&config.paths.state_dir, config.settings.log.level.name());
     if repair::wanted(args) {
         return Ok(repair::run(args, &|| wiring::damaged(config, true), &|start| wiring::mend(config, start)));
@@ -35,6 +35,6 @@ fn run(args: &Args, config: &Config) -> Result<u8, Failure> {
         return Ok(cli::run(args, config, &engine.door(), &events, &FORMATS));
     }
     let (engine, events) = Engine::start(wiring::setup_or_ask(config, args.global.demo, &tui::ask_about)?);
-    let setup = tui::Setup::new(config, args.global.session.clone(), args.global.branch.clone(), args.global.demo);
-    tui::run(Box::new(engine.door()), events, setup).map(tui::Exit::code).map_err(|e| Failure::user(e.to_string()))
+    let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
+    Ok(tui::run(Box::new(engine.door()), events, tui::Setup::new(config, &args.global), commands)?.code())
 }

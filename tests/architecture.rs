@@ -63,6 +63,10 @@ const GUESTS: &[(&str, &str)] = &[
     ("tree_sitter_cpp", "code"),
     ("tree_sitter_java", "code"),
     ("pulp", "retrieval"),
+    ("clap", "config"),
+    ("clap", "cli"),
+    ("clap_complete", "config"),
+    ("clap_complete", "cli"),
     ("landlock", "tools"),
     ("seccompiler", "tools"),
     ("libc", "tools"),
@@ -126,7 +130,9 @@ fn may_know(from: &[String], to: &[String]) -> bool {
             match screen_kind(from) {
                 Some("model") => own(&["model"]) || wanted == "config",
                 Some("view") => own(&["view", "model", "theme", "text"]),
-                Some("update") => own(&["update", "model", "msg"]) || door,
+                Some("update") => {
+                    own(&["update", "model", "msg"]) || door || (wanted == "config" && part == "commands")
+                }
                 _ => wanted == "tui" || wanted == "config" || door,
             }
         }

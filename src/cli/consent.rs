@@ -6,68 +6,15 @@ use super::Run;
 use super::client::unexpected;
 use super::output::Io;
 use super::stop::Stop;
+use crate::config::commands::system::RulesCommand;
 use crate::domain::tool::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::OUTSIDE;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest};
-use clap::{Args, Subcommand};
 use serde_json::json;
 
 /// Lines around a change.
 const AROUND: usize = 3;
-
-/// `rules`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum RulesCommand {
-    /// The rules that hold, with where each stands (also without any word).
-    List,
-    /// Do it without asking.
-    Allow(RuleArgs),
-    /// Ask about it.
-    Ask(RuleArgs),
-    /// Refuse it without asking.
-    Deny(RuleArgs),
-    /// Take a rule off.
-    Remove {
-        /// Its verdict: allow, ask or deny.
-        #[arg(value_parser = verdict)]
-        verdict: Verdict,
-        /// The rule.
-        #[command(flatten)]
-        rule: RuleArgs,
-    },
-}
-
-/// A rule without its verdict.
-#[derive(Args, Clone, Debug)]
-pub struct RuleArgs {
-    /// The tool; * is any run of characters.
-    pub tool: String,
-    /// What it may act on, a path or a command line; anything where it is left out.
-    pub on: Option<String>,
-    /// In this folder and every session, instead of in this session.
-    #[arg(long)]
-    pub folder: bool,
-}
-
-impl RuleArgs {
-    fn scope(&self) -> RuleScope {
-        if self.folder { RuleScope::Folder } else { RuleScope::Session }
-    }
-
-    fn rule(&self, verdict: Verdict) -> Rule {
-        Rule { tool: self.tool.clone(), on: self.on.clone(), verdict }
-    }
-}
-
-fn verdict(text: &str) -> Result<Verdict, String> {
-    match text {
-        "allow" => Ok(Verdict::Allow),
-        "ask" => Ok(Verdict::Ask),
-        "deny" => Ok(Verdict::Deny),
-        other => Err(format!("{other:?} is none of allow, ask and deny")),
-    }
-}
 
 /// `TOOL` or `TOOL:ON`, as `--allow` takes it.
 #[must_use]

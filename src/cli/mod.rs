@@ -1,28 +1,31 @@
 //! The command line: requests through the engine's door, answers as words or JSON, exit codes.
 //! Not for: doing anything itself; that is the engine's.
 
-pub mod args;
 mod client;
-mod commands;
 mod consent;
 mod editor;
 mod input;
+mod inside;
 mod interrupt;
 pub mod output;
 mod pick;
 pub mod shape;
 pub mod stop;
 
+use crate::config::commands::args::{Args, Global};
+use crate::config::commands::command::Command;
+use crate::config::commands::read;
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::record::{Incoming, Transcript};
+use crate::domain::summary::draft::By;
 use crate::engine::api::{Answer, Door, Events, Request, SessionRequest, SessionView};
-use args::{Args, Command, Global, Items};
 use client::{Client, unexpected};
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
-use conversation::{aside, ask, files, messages, race, sessions};
+use conversation::{aside, ask, files, messages, race, sessions, settings};
+pub use inside::{Carrier, inside};
 use output::{Io, Outlet, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -150,9 +153,8 @@ fn told(failure: &Failure) -> String {
 /// # Errors
 /// The exit code, when there is nothing to run.
 pub fn parse() -> Result<Args, u8> {
-    use clap::Parser as _;
     interrupt::outlive_file_limit();
-    Args::try_parse().map_err(|error| {
+    read::parse(std::env::args_os()).map_err(|error| {
         if !error.use_stderr() {
             // Help and version are our own words.
             let printed = error.print().and_then(|()| std::io::stdout().flush());
@@ -175,6 +177,7 @@ impl Run<'_, '_> {
         }
     }
 
+    #[allow(clippy::too_many_lines, reason = "a table: a line or a few for each command")]
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
             None => self.without_command(args.plain),
@@ -205,23 +208,27 @@ impl Run<'_, '_> {
             Some(Command::Message(command)) => messages::message(self, command),
             Some(Command::Memory(command)) => memory::memory(self, command),
             Some(Command::Add { role, text }) => messages::add(self, *role, text),
-            Some(
-                command @ (Command::Pin { .. } | Command::Unpin(_) | Command::Exclude { .. } | Command::Include(_)),
-            ) => self.mark(command),
+            Some(Command::Mark(command)) => messages::mark(self, command),
+            Some(Command::Set(command)) => settings::setting(self, command),
             Some(Command::Pins { history }) => pins::pins(self, *history),
             Some(Command::Task(command)) => pins::task(self, command),
             Some(Command::Mcp { command }) => mcp::mcp(self, command.as_ref()),
-            Some(command @ (Command::Trust { .. } | Command::Rules { .. })) => trust::command(self, command),
-            Some(command @ (Command::Project { .. } | Command::Capsule { .. })) => project::command(self, command),
+            Some(Command::Trust { off, yes, config: true }) => trust::settings(self, *off, *yes),
+            Some(Command::Trust { off, yes, config: false }) => trust::trust(self, *off, *yes),
+            Some(Command::Rules { command }) => consent::rules(self, command.as_ref()),
+            Some(Command::Project { command }) => project::project(self, command.as_ref()),
+            Some(Command::Capsule { path, by_model, undo, redo }) => {
+                let by = if *by_model { By::Model } else { By::Extractive };
+                project::capsule(self, path.as_deref(), by, (*undo, *redo))
+            }
             Some(Command::Compress(wish)) => summaries::compress(self, wish),
             Some(Command::Capsules(command)) => summaries::capsules(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Traces(wish)) => traces::traces(self, wish),
             Some(Command::Undo) => messages::again(self, Request::Session(SessionRequest::Undo), "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Session(SessionRequest::Redo), "Done again."),
-            Some(Command::Mode { to }) => sessions::mode(self, *to),
-            Some(Command::Focus { names }) => sessions::focus(self, names),
-            Some(Command::Lane { name }) => sessions::lane(self, name.as_deref()),
+            Some(Command::Theme { name }) => program::choose_theme(self, name.as_deref()),
+            Some(Command::Skill { name }) => project::skill(self, name.as_deref()),
             Some(Command::State(command)) => sessions::state(self, command),
             Some(Command::Branch(command)) => sessions::branch(self, command),
             Some(Command::Session(command)) => sessions::session(self, command),
@@ -235,19 +242,6 @@ impl Run<'_, '_> {
             Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
                 program::local(args, &Ok(self.config.clone()), &mut self.io)
             }
-        }
-    }
-
-    fn mark(&mut self, command: &Command) -> Result<(), Stop> {
-        match command {
-            Command::Pin { items, turns, message, note } => {
-                let items = Items { items: items.clone(), message: *message };
-                conversation::messages::pin(self, &items, *turns, note.as_deref())
-            }
-            Command::Unpin(items) => conversation::messages::unpin(self, items),
-            Command::Exclude { items, once } => conversation::messages::exclude(self, items, *once),
-            Command::Include(items) => conversation::messages::include(self, items),
-            _ => Ok(()),
         }
     }
 

@@ -84,6 +84,11 @@ impl<W: Write> Write for Outlet<W> {
 }
 
 impl Io<'_> {
+    /// The same streams, for a command within a longer run.
+    pub fn again(&mut self) -> Io<'_> {
+        Io { out: &mut *self.out, err: &mut *self.err, input: &mut *self.input, ..*self }
+    }
+
     /// A line for people.
     pub fn say(&mut self, text: &str) {
         // What cannot be written is told once, at the end (see `Outlet`).

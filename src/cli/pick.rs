@@ -6,6 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::conversation::resolve;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::SessionView;
 
@@ -15,23 +16,26 @@ pub(super) fn tree(view: &SessionView) -> Tree {
     Tree::build(view.nodes.clone())
 }
 
-/// A message by its id, a unique prefix of it, or its external id.
+/// The message that a person names, on the open branch first.
 pub(super) fn message<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
-    let whole = |head: &&NodeHead| head.id.to_string() == text || head.external_id.as_deref() == Some(text);
-    if let Some(head) = view.nodes.iter().find(whole) {
-        return Ok(head);
-    }
-    let begins = |head: &&NodeHead| !text.is_empty() && head.id.to_string().starts_with(&text.to_lowercase());
-    let found: Vec<&NodeHead> = view.nodes.iter().filter(begins).collect();
-    match found.as_slice() {
-        [only] => Ok(only),
-        [] => Err(Failure::user(format!("There is no message {text:?} in this session."))
-            .todo("`pleach message list --all` shows them.")
-            .into()),
-        many => {
-            Err(Failure::user(format!("{} messages begin with {text:?}.", many.len())).todo("Say more of it.").into())
-        }
-    }
+    named(view, text, resolve::message)
+}
+
+/// The message after which a new branch starts.
+pub(super) fn end<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
+    named(view, text, resolve::end)
+}
+
+fn named<'a>(
+    view: &'a SessionView,
+    text: &str,
+    find: fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>,
+) -> Result<&'a NodeHead, Stop> {
+    let tree = tree(view);
+    let path = branch(view, None).map(|branch| path(&tree, branch)).unwrap_or_default();
+    let found = tree.head(find(&tree, &path, text)?).id;
+    let head = view.nodes.iter().find(|head| head.id == found);
+    head.ok_or_else(|| Failure::user("That message no longer exists.").into())
 }
 
 /// A branch by its id, a unique prefix of it, or its name; the current one when nothing was typed.

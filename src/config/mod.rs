@@ -1,6 +1,7 @@
 //! Settings, policies, the model table and the prompts: everything that a person can set, and where it is kept.
 //! Not for: acting on any of it.
 
+pub mod commands;
 pub mod editor;
 pub mod error;
 pub mod folder;

@@ -18,6 +18,7 @@ use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
 use model::{Facts, Key, Model, Pending};
 use msg::{Cmd, Msg};
+pub use shell::commands::RunCommand;
 use shell::configuration::Reading;
 pub use shell::start::ask_about;
 use shell::terminal::Screen;
@@ -101,7 +102,7 @@ pub enum TuiError {
 }
 
 /// Runs the workbench until the person quits or a signal ends it. The terminal is given back on every way out.
-pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, TuiError> {
+pub fn run(door: Box<dyn Door>, events: Events, setup: Setup, commands: RunCommand) -> Result<Exit, TuiError> {
     if !io::IsTerminal::is_terminal(&io::stdin()) || !io::IsTerminal::is_terminal(&io::stdout()) {
         return Err(TuiError::NoTerminal);
     }
@@ -113,12 +114,13 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup) -> Result<Exit, Tu
     let screen = Screen::enter(links.clone())?;
     shell::input::read(to.clone())?;
     let back = to.clone();
-    let mut bench = Bench::new(door, screen, &setup, (shell::highlight::begin(back.clone())?, back));
+    let (answers, commands) = shell::commands::begin(commands, back.clone())?;
+    let mut bench = Bench::new(door, screen, &setup, (shell::highlight::begin(back.clone())?, commands, back));
     bench.cache.links = links;
     if let Some(reading) = &bench.reading {
         shell::watch::watch(reading.folders(), to.clone());
     }
-    forward(events, to)?;
+    forward(events, to, answers)?;
     match bench.start(setup, &from).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
         // Drawing may fail before the signal comes through that says why.
         Err(TuiError::Terminal(_)) if shell::system::gone() => Ok(Exit::Signal(1)),
@@ -135,10 +137,12 @@ impl Drop for GiveBack {
     }
 }
 
-fn forward(events: Events, to: Sender<Msg>) -> io::Result<()> {
+fn forward(events: Events, to: Sender<Msg>, answers: Sender<Event>) -> io::Result<()> {
     thread::Builder::new().name("events".to_owned()).spawn(move || {
         for event in events {
-            if to.send(Msg::Engine(Box::new(event))).is_err() {
+            if shell::commands::is_answer(&event) {
+                drop(answers.send(event));
+            } else if to.send(Msg::Engine(Box::new(event))).is_err() {
                 return;
             }
         }
@@ -152,6 +156,8 @@ struct Bench {
     screen: Screen,
     /// Code to be coloured.
     colours: Sender<Job>,
+    /// Commands that the command line's own code carries out.
+    commands: Sender<shell::commands::Line>,
     /// What threads have to tell.
     back: Sender<Msg>,
     model: Model,
@@ -172,7 +178,12 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(door: Box<dyn Door>, screen: Screen, setup: &Setup, (colours, back): (Sender<Job>, Sender<Msg>)) -> Self {
+    fn new(
+        door: Box<dyn Door>,
+        screen: Screen,
+        setup: &Setup,
+        (colours, commands, back): shell::commands::Threads,
+    ) -> Self {
         let facts = Facts {
             offset: jiff::Zoned::now().offset().seconds(),
             first_start: setup.first_start,
@@ -195,6 +206,7 @@ impl Bench {
             door,
             screen,
             colours,
+            commands,
             back,
             theme: setup.themes.get(&model.theme).0,
             model,
@@ -357,6 +369,7 @@ impl Bench {
         for cmd in cmds {
             match cmd {
                 Cmd::Send(ticket, request) => self.door.send(ticket, request),
+                Cmd::Run(line, args) => drop(self.commands.send((line, args))),
                 Cmd::Copy(text) => self.copy(text)?,
                 Cmd::Redraw => {
                     self.model.bodies.retry();

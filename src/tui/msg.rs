@@ -1,6 +1,8 @@
 //! What reaches the workbench, and what it wants done.
 //! Not for: doing either.
 
+use crate::config::commands::Printed;
+use crate::config::commands::args::Args;
 use crate::config::keys::keymap::Chord;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket};
@@ -32,6 +34,8 @@ pub enum Msg {
     Reloaded(Result<Box<Fresh>, String>),
     /// A choice was written into the person's file, and where; or why not.
     Written(Result<String, String>),
+    /// A command that the command line's own code carried out: its line, and what it printed.
+    Ran(String, Printed),
     /// From the engine.
     Engine(Box<Event>),
     /// The engine's thread ended by itself: nothing works any more.
@@ -77,6 +81,8 @@ pub struct Fresh {
 pub enum Cmd {
     /// Hand a request to the engine.
     Send(Ticket, Request),
+    /// Carry a command out by the command line's own code; its line, and what it means.
+    Run(String, Box<Args>),
     /// Copy a text.
     Copy(String),
     /// Draw everything again.

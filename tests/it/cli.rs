@@ -391,6 +391,44 @@ fn undo_and_redo_on_the_command_line() {
 }
 
 #[test]
+fn a_turn_is_named_by_its_number() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "one"]);
+    home.ok(&["ask", "two"]);
+    let id = |at: usize| home.json(&["message", "list"])[at]["id"].as_str().unwrap().to_owned();
+    assert_eq!(str(&home.json(&["message", "show", "2"]), "id"), id(2), "the question of the second turn");
+    assert_eq!(str(&home.json(&["message", "show", "last"]), "id"), id(3));
+    home.ok(&["pin", "1"]);
+    assert_eq!(home.json(&["pins"])[0]["turn"], 1);
+    home.ok(&["unpin", "1"]);
+    assert!(home.ok(&["plans", "why", "1"]).contains("one"));
+    home.ok(&["branch", "fork", "early", "--at", "1"]);
+    assert_eq!(home.json(&["message", "list"]).as_array().unwrap().len(), 2);
+    home.ok(&["branch", "switch", "main"]);
+    home.ok(&["message", "remove", "2", "--yes"]);
+    assert!(!home.ok(&["message", "list", "--json"]).contains("\"two\""));
+    failed(&home.run(&["message", "show", "99"]), 1, &["There is no turn 99", "the last one is"]);
+}
+
+#[test]
+fn settings_of_a_branch_are_shown_and_changed() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "one"]);
+    home.ok(&["budget", "8,000"]);
+    home.ok(&["window", "3"]);
+    home.ok(&["lane", "login", "bug"]);
+    home.ok(&["personality", "Answer", "briefly."]);
+    let overrides = home.json(&["branch", "list"])[0]["overrides"].clone();
+    assert_eq!((overrides["budget"].as_u64(), overrides["window"].as_u64()), (Some(8_000), Some(3)));
+    assert_eq!((str(&overrides, "lane"), str(&overrides, "personality")), ("login bug", "Answer briefly."));
+    assert_eq!((&home.json(&["budget"])["budget"], str(&home.json(&["budget"]), "from")), (&8_000.into(), "branch"));
+    home.ok(&["budget", "0"]);
+    assert_eq!(str(&home.json(&["budget"]), "from"), "settings");
+    failed(&home.run(&["policy", "nobody"]), 2, &["There is no policy", "window"]);
+    failed(&home.run(&["layout", "zen"]), 2, &["full-screen program"]);
+}
+
+#[test]
 fn a_part_that_no_request_can_carry_is_a_row() {
     let server = server();
     let home = Home::asking(&server.base_url());

@@ -83,6 +83,7 @@ impl Stage {
                     self.answer(ticket, Answer::Bodies(found));
                 }
                 Cmd::Send(ticket, request) => self.sent.push((ticket, request)),
+                Cmd::Run(line, _) => self.kept.push(format!("run {line}")),
                 Cmd::Copy(text) => self.copied.push(text),
                 Cmd::Compose(text) => self.composed.push(text.to_string()),
                 Cmd::KeepTheme(name) => self.kept.push(format!("theme {name}")),

@@ -5,85 +5,10 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
+use crate::config::commands::conversation::{MemoryCommand, Within};
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
 use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
-use clap::{Args as ClapArgs, Subcommand};
 use serde_json::{Value, json};
-
-/// Where memories hold.
-#[derive(ClapArgs, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Within {
-    /// In all sessions.
-    #[arg(long)]
-    pub all: bool,
-    /// In this session.
-    #[arg(long, conflicts_with = "all")]
-    pub here: bool,
-}
-
-/// `memory`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum MemoryCommand {
-    /// The memories that hold in the session, oldest first.
-    List {
-        /// Only those that hold there.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Keep something, confirmed from the start. A preference holds in all sessions, anything else in this one, unless said.
-    Add {
-        /// fact, preference, outcome or event.
-        #[arg(value_parser = memory_kind)]
-        kind: MemoryKind,
-        /// What is to be known, at most 300 characters; `-` reads standard input.
-        #[arg(required = true)]
-        text: Vec<String>,
-        /// Where it holds.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Say it in other words, or let it hold elsewhere.
-    Edit {
-        /// Which: its id, or the short one that the list shows.
-        id: String,
-        /// The new words; `-` reads standard input.
-        text: Vec<String>,
-        /// Where it holds.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Say that it is right; only then is it ever sent.
-    Confirm {
-        /// Which.
-        id: String,
-        /// Where it holds; as it was suggested when nothing is said.
-        #[command(flatten)]
-        within: Within,
-    },
-    /// Turn it down: it is kept only so that it is not suggested again.
-    Dismiss {
-        /// Which.
-        id: String,
-    },
-    /// Delete it.
-    Delete {
-        /// Which.
-        id: String,
-    },
-    /// Those that fit some words, best first.
-    Search {
-        /// The words.
-        #[arg(required = true)]
-        words: Vec<String>,
-        /// Only those that hold there.
-        #[command(flatten)]
-        within: Within,
-    },
-}
-
-fn memory_kind(text: &str) -> Result<MemoryKind, String> {
-    MemoryKind::from_name(text).ok_or_else(|| "must be fact, preference, outcome or event".into())
-}
 
 /// `memory`.
 pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(), Stop> {

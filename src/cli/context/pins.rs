@@ -6,32 +6,14 @@ use crate::cli::client::unexpected;
 use crate::cli::output::{column, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
+use crate::config::commands::conversation::TaskCommand;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::Subject;
 use crate::domain::conversation::tree::{self, Tree};
 use crate::engine::api::{Answer, BranchRequest, Request, SessionView, TaskAct, Told};
-use clap::Subcommand;
 use serde_json::{Value, json};
-
-/// `task`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum TaskCommand {
-    /// Begin a task on the branch; one that is running ends.
-    Start {
-        /// Its name.
-        #[arg(required = true)]
-        name: Vec<String>,
-    },
-    /// End the task that is running.
-    Done {
-        /// What came of it; it is remembered in the session.
-        outcome: Vec<String>,
-    },
-    /// The tasks of the branch, oldest first.
-    List,
-}
 
 /// `pins [--history]`.
 pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {

@@ -3,12 +3,14 @@
 
 use super::diffs;
 use crate::cli::Run;
-use crate::cli::args::{ContextCommand, Plans};
 use crate::cli::client::unexpected;
 use crate::cli::conversation::ask;
+use crate::cli::conversation::settings;
 use crate::cli::output::{column, money, number, time};
+use crate::cli::shape;
 use crate::cli::stop::Stop;
-use crate::cli::{pick, shape};
+use crate::config::commands::calls::{ContextCommand, Plans};
+use crate::config::commands::setting::Setting;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::meter::{Calibration, PromptCost};
@@ -297,19 +299,7 @@ pub(crate) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop>
 pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result<(), Stop> {
     match command {
         ContextCommand::Show { text } => show_context(run, text),
-        ContextCommand::Window { turns } => {
-            let view = run.open(false)?;
-            let branch = pick::branch(&view, None)?;
-            let mut overrides = branch.overrides.clone();
-            overrides.window = Some(*turns);
-            let request = Request::Branch(BranchRequest::Override { branch: branch.id, overrides });
-            let said = if *turns == 0 {
-                format!("The window of {} is the full history.", branch.name)
-            } else {
-                format!("The window of {} is {turns} turns.", branch.name)
-            };
-            run.done(request, &said)
-        }
+        ContextCommand::Window { turns } => settings::change(run, &Setting::Window(*turns), false),
         ContextCommand::Rebuild => {
             let view = run.open(false)?;
             run.done(Request::Branch(BranchRequest::RebuildState(view.current)), "")

@@ -2,10 +2,10 @@
 //! Not for: making summaries (`engine`) or figures (`stats`).
 
 use crate::cli::Run;
-use crate::cli::args::{CapsulesCommand, Compress};
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, number};
 use crate::cli::stop::Stop;
+use crate::config::commands::calls::{CapsulesCommand, Compress};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::accepted::{Capsule, CapsuleKind};

@@ -2,11 +2,11 @@
 //! Not for: the formats; `main` hands them in.
 
 use crate::cli::Run;
-use crate::cli::args::Format;
 use crate::cli::client::unexpected;
 use crate::cli::input::to_import;
 use crate::cli::output::{escaped_lines, number};
 use crate::cli::stop::Stop;
+use crate::config::commands::command::Format;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Request, SessionRequest};
 use serde_json::json;

@@ -1,19 +1,19 @@
 //! `message`, `add`, and the acts on items: pin, unpin, exclude, include, undo, redo.
 //! Not for: asking a model (`ask`).
 
-use super::tags;
+use super::{plain_words, tags};
 use crate::cli::Run;
-use crate::cli::args::{Items, MessageCommand};
 use crate::cli::client::unexpected;
-use crate::cli::commands::WithBackups;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::cli::{pick, shape};
+use crate::config::commands::conversation::MessageCommand;
+use crate::config::commands::mark::MarkCommand;
+use crate::config::commands::system::WithBackups;
 use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Role};
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::engine::api::{Act, Answer, BranchRequest, Item, Request, SessionRequest, SessionView};
+use crate::engine::api::{Answer, BranchRequest, Item, Request, SessionRequest, marks};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -27,6 +27,7 @@ pub(crate) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result
     match command {
         MessageCommand::List { all } => list(run, *all),
         MessageCommand::Show { message } => show(run, message),
+        MessageCommand::Read { count } => read(run, *count),
         MessageCommand::Label { message, name } => tags::label(run, message, name),
         MessageCommand::Favourite { message, off } => tags::favourite(run, message, *off),
         MessageCommand::Labels { words, favourites } => tags::list(run, words, *favourites),
@@ -110,6 +111,28 @@ fn show(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     Ok(())
 }
 
+/// The last messages of the branch, each with who says it.
+fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let tree = pick::tree(&view);
+    let path = pick::path(&tree, pick::branch(&view, None)?);
+    let last = &path[path.len().saturating_sub(count)..];
+    let found = bodies(run, last.iter().map(|slot| tree.head(*slot).id).collect())?;
+    let nodes: Vec<&Node> = last.iter().filter_map(|slot| found.get(&tree.head(*slot).id)).map(AsRef::as_ref).collect();
+    if run.io.json {
+        let turns = turns(&tree);
+        let turn = |node: &Node| tree.slot(node.head.id).map_or(0, |slot| turns[slot as usize]);
+        return run
+            .io
+            .value(&nodes.iter().map(|node| shape::message(&node.head, Some(node), turn(node))).collect::<Vec<_>>());
+    }
+    run.io.say(&format!("{} of {} messages.", nodes.len(), path.len()));
+    for node in nodes {
+        run.io.say(&plain_words::message(node));
+    }
+    Ok(())
+}
+
 fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBackups>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let question = format!("Delete the turn of {item:?} in {:?} for good?", view.card.title);
@@ -146,37 +169,17 @@ pub(crate) fn add(run: &mut Run<'_, '_>, role: Role, words: &[String]) -> Result
     }
 }
 
-/// `pin ITEM…`, leased with `turns`, or a note of one's own.
-pub(crate) fn pin(run: &mut Run<'_, '_>, items: &Items, turns: Option<u32>, note: Option<&str>) -> Result<(), Stop> {
-    let kind = turns.map_or(MarkKind::Sticky, MarkKind::leased);
-    let mut named = named(items);
-    named.extend(note.map(|text| Item::Note(text.to_owned())));
-    marked(run, named, Act::Set { kind, toggle: false }, "Pinned.")
-}
-
-/// `unpin ITEM…`.
-pub(crate) fn unpin(run: &mut Run<'_, '_>, items: &Items) -> Result<(), Stop> {
-    marked(run, named(items), Act::Clear, "Unmarked.")
-}
-
-/// `exclude ITEM…`.
-pub(crate) fn exclude(run: &mut Run<'_, '_>, items: &Items, once: bool) -> Result<(), Stop> {
-    let kind = if once { MarkKind::ExcludeOnce } else { MarkKind::Exclude };
-    marked(run, named(items), Act::Set { kind, toggle: false }, "Excluded.")
-}
-
-/// `include ITEM…`.
-pub(crate) fn include(run: &mut Run<'_, '_>, items: &Items) -> Result<(), Stop> {
-    let act = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
-    marked(run, named(items), act, "Included in the next call.")
-}
-
-fn named(items: &Items) -> Vec<Item> {
-    items.items.iter().map(|text| Item::Named { text: text.clone(), message: items.message }).collect()
-}
-
-fn marked(run: &mut Run<'_, '_>, items: Vec<Item>, act: Act, said: &str) -> Result<(), Stop> {
-    let view: Arc<SessionView> = run.open(false)?;
+/// `pin`, `lease`, `unpin`, `exclude` and `include`.
+pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), Stop> {
+    let (items, act) = marks(command);
+    let said = match command {
+        MarkCommand::Pin { .. } => "Pinned.",
+        MarkCommand::Lease { .. } => "Leased.",
+        MarkCommand::Unpin(_) => "Unmarked.",
+        MarkCommand::Exclude { .. } => "Excluded.",
+        MarkCommand::Include(_) => "Included in the next call.",
+    };
+    let view = run.open(false)?;
     run.done(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), said)
 }
 

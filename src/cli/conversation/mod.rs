@@ -11,4 +11,5 @@ pub(super) mod plain_words;
 pub(super) mod race;
 pub(super) mod search;
 pub(super) mod sessions;
+pub(super) mod settings;
 pub(super) mod tags;

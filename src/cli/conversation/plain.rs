@@ -4,35 +4,25 @@
 
 use super::ask;
 use super::plain_words as words;
-use crate::cli::args::{Args, Global};
-use crate::cli::client::unexpected;
 use crate::cli::output::Io;
 use crate::cli::stop::Stop;
-use crate::cli::{Run, finish, pick};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::planning::plan::ContextPlan;
-use crate::engine::api::{
-    Act, Answer, BranchRequest, Draft, DraftKind, Item, Planned, ProgramRequest, Request, SessionRequest, SessionView,
-};
-use clap::Parser as _;
-use std::sync::Arc;
-
-/// Messages that `/read` reads when no number is given.
-const READ: usize = 4;
+use crate::cli::{Run, finish};
+use crate::config::commands::args::Global;
+use crate::config::commands::command::Command;
+use crate::config::commands::conversation::{BranchCommand, SessionCommand};
+use crate::config::commands::read::{self, Typed};
+use crate::config::keys::keymap::Action;
+use crate::engine::api::{Draft, Planned, ProgramRequest, Request, SessionView};
 
 /// Where the conversation stands.
 struct Desk {
     session: String,
     branch: String,
-    /// The items of the context as they were last numbered, from 1.
-    numbered: Vec<Atom>,
 }
 
 impl Desk {
     fn at(view: &SessionView) -> Self {
-        Self { session: view.card.id.to_string(), branch: view.current.to_string(), numbered: Vec::new() }
+        Self { session: view.card.id.to_string(), branch: view.current.to_string() }
     }
 }
 
@@ -60,7 +50,7 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         if now != pressed {
             run.io.say("Ctrl+C stops an answer that is coming. /quit, or the end of the input, leaves.");
         }
-        let place = Desk { session: desk.session.clone(), branch: desk.branch.clone(), numbered: Vec::new() };
+        let place = Desk { session: desk.session.clone(), branch: desk.branch.clone() };
         let result = within(run, &place, |inner| one(inner, &mut desk, &line));
         pressed = (run.io.interrupts)();
         match result {
@@ -91,18 +81,7 @@ fn within<T>(
         global: &global,
         config: run.config,
         client: run.client.again(),
-        io: Io {
-            out: &mut *run.io.out,
-            err: &mut *run.io.err,
-            input: &mut *run.io.input,
-            out_tty: run.io.out_tty,
-            err_tty: run.io.err_tty,
-            in_tty: run.io.in_tty,
-            joins: false,
-            json: false,
-            escape: run.io.escape,
-            interrupts: &since,
-        },
+        io: Io { joins: false, json: false, interrupts: &since, ..run.io.again() },
         formats: run.formats,
     };
     let result = work(&mut inner);
@@ -152,205 +131,85 @@ fn one(run: &mut Run<'_, '_>, desk: &mut Desk, line: &str) -> Result<Next, Stop>
         return Ok(Next::Goes);
     }
     match text.strip_prefix('/') {
-        Some(slashed) if slashed.starts_with('/') => say(run, slashed, DraftKind::Message)?,
-        Some(command) => return slash(run, desk, command),
-        None => say(run, line.trim_end(), DraftKind::Message)?,
+        Some(slashed) if slashed.starts_with('/') => say(run, slashed)?,
+        Some(_) => return slash(run, desk, text),
+        None => say(run, line.trim_end())?,
     }
     Ok(Next::Goes)
 }
 
 /// Asks, and says the answer as it comes.
-fn say(run: &mut Run<'_, '_>, text: &str, kind: DraftKind) -> Result<(), Stop> {
+fn say(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     let view = run.open(true)?;
     run.io.say("answer:");
-    ask::turn(run, &view, Draft { text: text.into(), kind, ..Draft::default() })
+    ask::turn(run, &view, Draft { text: text.into(), ..Draft::default() })
 }
 
-fn slash(run: &mut Run<'_, '_>, desk: &mut Desk, command: &str) -> Result<Next, Stop> {
-    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-    let rest = rest.trim();
-    match name {
-        "quit" | "exit" => return Ok(Next::Ends),
-        "help" => run.io.say(words::HELP),
-        "context" if !matches!(rest.split_whitespace().next(), Some("window" | "show" | "rebuild")) => {
-            context(run, desk, rest)?;
+/// Carries a command out, by the grammar of the command line.
+fn slash(run: &mut Run<'_, '_>, desk: &mut Desk, line: &str) -> Result<Next, Stop> {
+    match read::read(line).map_err(Stop::Usage)? {
+        Typed::Action(action) => named(run, action),
+        Typed::Help(text) => {
+            run.io.say(text.trim_end());
+            Ok(Next::Goes)
         }
-        "request" => {
-            let view = run.open(false)?;
-            solved(run, &view, rest)?;
-            let body = run.client.wire(&view, &mut run.io)?;
-            run.io.data(&body);
-            run.io.end_line(&body);
+        Typed::Command(args) => {
+            // What is carried out here is one command of the conversation: its place is that of the desk.
+            let global = Global {
+                session: run.global.session.clone(),
+                branch: run.global.branch.clone(),
+                ..args.global.clone()
+            };
+            run.io.json = global.json;
+            let mut inner = Run {
+                global: &global,
+                config: run.config,
+                client: run.client.again(),
+                io: run.io.again(),
+                formats: run.formats,
+            };
+            let result = inner.command(&args);
+            let reached = inner.client.reached();
+            run.client.go_on_from(reached);
+            result?;
+            if args.command.as_ref().is_some_and(moves) {
+                *desk = Desk::at(&*run.client.open(&None, &None, true, &mut run.io)?);
+            }
+            Ok(Next::Goes)
         }
-        "pin" | "lease" | "unpin" | "exclude" | "once" | "include" if words::numbers(rest).is_some() => {
-            marks(run, desk, name, &words::numbers(rest).unwrap_or_default())?;
+    }
+}
+
+/// What a key does in the full-screen program, as far as it means something here.
+fn named(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
+    match action {
+        Action::Quit | Action::QuitIfEmpty => return Ok(Next::Ends),
+        Action::Help => run.io.say(&words::help()),
+        Action::Context => context(run)?,
+        Action::Reload => run.done(Request::Program(ProgramRequest::Reload), "Read again; nothing of it changed.")?,
+        other => {
+            let name = other.name();
+            return Err(Stop::Usage(format!("/{name} is only for the full-screen program; /help lists the commands.")));
         }
-        "read" => read(run, rest)?,
-        "retry" => {
-            let view = run.open(false)?;
-            let kind = ask::regenerated(&view, None)?;
-            say(run, "", kind)?;
-        }
-        "fork" => fork(run, desk, rest)?,
-        "branch" if rest.is_empty() => generic(run, "branch list")?,
-        "branch" if pick::branch(&*run.open(false)?, Some(rest)).is_ok() => switch(run, desk, rest)?,
-        "open" if !rest.is_empty() => {
-            let request =
-                Request::Session(SessionRequest::Open { session: Some(rest.to_owned()), branch: None, create: false });
-            opened(run, desk, request)?;
-        }
-        "new" => opened(run, desk, Request::Session(SessionRequest::New { title: rest.to_owned() }))?,
-        "sessions" => generic(run, "session list")?,
-        "model" | "profile" | "policy" | "budget" => setting(run, name, rest)?,
-        "reload" => run.done(Request::Program(ProgramRequest::Reload), "Read again; nothing of it changed.")?,
-        "note" if !rest.is_empty() => mark(run, vec![Item::Note(rest.to_owned())], set(MarkKind::Sticky))?,
-        _ => generic(run, command)?,
     }
     Ok(Next::Goes)
 }
 
-/// Any command of the command line.
-fn generic(run: &mut Run<'_, '_>, command: &str) -> Result<(), Stop> {
-    let parts = words::split(command);
-    let args = Args::try_parse_from(std::iter::once("pleach".to_owned()).chain(parts)).map_err(|error| {
-        let name = command.split_whitespace().next().unwrap_or_default();
-        let known = Args::description().get_subcommands().any(|sub| sub.get_name() == name);
-        if known || !error.use_stderr() {
-            return Stop::Usage(error.render().to_string().trim_end().to_owned());
-        }
-        Stop::Usage(format!(
-            "There is no command /{name}; /help lists them. A message that begins with a slash is written with two: //{name}."
-        ))
-    })?;
-    if args.command.is_none() {
-        return Err(Stop::Usage("Say a command after the slash; /help lists them.".into()));
-    }
-    run.command(&args)
+/// Whether a command goes to another session or branch.
+fn moves(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Session(SessionCommand::New { .. } | SessionCommand::Switch { .. } | SessionCommand::Delete { .. })
+            | Command::Branch(BranchCommand::Fork { stay: false, .. } | BranchCommand::Switch { .. })
+    )
 }
 
-/// The plan of the next call, as the engine solves it.
-fn solved(run: &mut Run<'_, '_>, view: &SessionView, text: &str) -> Result<Arc<ContextPlan>, Stop> {
-    let draft = Draft { text: text.into(), ..Draft::default() };
-    match run.client.plan(view, draft, &mut run.io)? {
-        Planned::Plan { plan, .. } => Ok(plan),
-        Planned::Blocked(blocked) => Err(Stop::Blocked(blocked)),
-    }
-}
-
-/// What the next call holds, item by item, each with its number.
-fn context(run: &mut Run<'_, '_>, desk: &mut Desk, text: &str) -> Result<(), Stop> {
+/// What the next call holds, item by item, each with the name by which commands find it.
+fn context(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let plan = solved(run, &view, text)?;
-    desk.numbered = words::atoms(&plan);
-    run.io.say(&words::context(&plan));
-    Ok(())
-}
-
-fn set(kind: MarkKind) -> Act {
-    Act::Set { kind, toggle: false }
-}
-
-fn mark(run: &mut Run<'_, '_>, items: Vec<Item>, act: Act) -> Result<(), Stop> {
-    let branch = run.open(false)?.current;
-    run.done(Request::Branch(BranchRequest::Mark { branch, items, act }), "Done; /undo takes it back.")
-}
-
-/// Marks items by their numbers.
-fn marks(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str, numbers: &[usize]) -> Result<(), Stop> {
-    if desk.numbered.is_empty() {
-        let view = run.open(false)?;
-        desk.numbered = words::atoms(&*solved(run, &view, "")?);
-    }
-    let mut items = Vec::new();
-    for number in numbers {
-        let atom = number.checked_sub(1).and_then(|at| desk.numbered.get(at));
-        let none =
-            || Failure::user(format!("There is no item {number}.")).todo("/context lists them with their numbers.");
-        items.push(Item::Atom(*atom.ok_or_else(none)?));
-    }
-    let act = match name {
-        "pin" => set(MarkKind::Sticky),
-        "lease" => Act::Lease { toggle: false },
-        "exclude" => set(MarkKind::Exclude),
-        "once" => set(MarkKind::ExcludeOnce),
-        "include" => set(MarkKind::IncludeOnce),
-        _ => Act::Clear,
-    };
-    mark(run, items, act)
-}
-
-/// The last messages of the branch.
-fn read(run: &mut Run<'_, '_>, rest: &str) -> Result<(), Stop> {
-    let count = if rest.is_empty() { Some(READ) } else { rest.parse().ok() };
-    let Some(count) = count else { return Err(Stop::Usage("/read wants a number of messages, as in /read 6.".into())) };
-    let view = run.open(false)?;
-    let tree = pick::tree(&view);
-    let path = pick::path(&tree, pick::branch(&view, None)?);
-    let nodes: Vec<NodeId> = path.iter().rev().take(count).rev().map(|slot| tree.head(*slot).id).collect();
-    let bodies =
-        match run.client.call(Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }), &mut run.io)? {
-            Answer::Bodies(bodies) => bodies,
-            other => return Err(unexpected(&other)),
-        };
-    run.io.say(&format!("{} of {} messages.", nodes.len(), path.len()));
-    for node in bodies {
-        run.io.say(&words::message(&node));
+    match run.client.plan(&view, Draft::default(), &mut run.io)? {
+        Planned::Plan { plan, .. } => run.io.say(&words::context(&plan)),
+        Planned::Blocked(blocked) => return Err(Stop::Blocked(blocked)),
     }
     Ok(())
-}
-
-fn fork(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str) -> Result<(), Stop> {
-    let branch = run.open(false)?.current;
-    let name = (!name.is_empty()).then(|| name.to_owned());
-    match run.client.call(Request::Branch(BranchRequest::Fork { branch, at: None, name, switch: true }), &mut run.io)? {
-        Answer::Branch(made) => {
-            stand(desk, made.id);
-            run.io.say(&format!("Forked; you stand on {}.", made.name));
-            Ok(())
-        }
-        other => Err(unexpected(&other)),
-    }
-}
-
-fn switch(run: &mut Run<'_, '_>, desk: &mut Desk, name: &str) -> Result<(), Stop> {
-    let view = run.open(false)?;
-    let branch = pick::branch(&view, Some(name))?.id;
-    match run.client.call(Request::Branch(BranchRequest::Switch { branch }), &mut run.io)? {
-        Answer::Branch(_) => stand(desk, branch),
-        other => return Err(unexpected(&other)),
-    }
-    Ok(())
-}
-
-fn stand(desk: &mut Desk, branch: BranchId) {
-    desk.branch = branch.to_string();
-    desk.numbered.clear();
-}
-
-fn opened(run: &mut Run<'_, '_>, desk: &mut Desk, request: Request) -> Result<(), Stop> {
-    match run.client.call(request, &mut run.io)? {
-        Answer::Opened(view) => *desk = Desk::at(&view),
-        other => return Err(unexpected(&other)),
-    }
-    Ok(())
-}
-
-/// A setting of the branch; without a value it goes back to the configuration's.
-fn setting(run: &mut Run<'_, '_>, name: &str, value: &str) -> Result<(), Stop> {
-    let view = run.open(false)?;
-    let branch = pick::branch(&view, None)?;
-    let mut overrides = branch.overrides.clone();
-    let given = (!value.is_empty()).then(|| value.to_owned());
-    match name {
-        "model" => overrides.model = given,
-        "profile" => (overrides.profile, overrides.model) = (given, None),
-        "policy" => overrides.policy = given,
-        _ => {
-            let digits: String = value.chars().filter(char::is_ascii_digit).collect();
-            let cap =
-                digits.parse::<u32>().map_err(|_| Stop::Usage("/budget wants a number, as in /budget 8000.".into()))?;
-            overrides.budget = (cap > 0).then_some(cap);
-        }
-    }
-    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), "Done; /undo takes it back.")
 }

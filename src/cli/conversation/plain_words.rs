@@ -3,33 +3,38 @@
 
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
-use crate::domain::conversation::mark::Atom;
+use crate::config::commands::table;
 use crate::domain::conversation::message::{Node, Role};
 use crate::domain::conversation::state;
-use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
+use crate::domain::planning::plan::{ContextPlan, Row, RowKind, Verdict};
 use crate::engine::api::{Planned, SessionView};
 use std::fmt::Write as _;
+
+/// Characters of an id that name an item.
+const NAME: usize = 8;
 
 /// Said once at the start.
 pub(crate) const GREETING: &str = "pleach, plain mode. Write a message and press Enter. /help lists the commands.";
 
-/// The commands.
-pub(crate) const HELP: &str = "\
+/// All commands, each with its arguments and its sentence.
+pub(crate) fn help() -> String {
+    let mut text = String::new();
+    for row in table::rows() {
+        let _ = writeln!(text, "{}  {}", row.usage(), row.sentence);
+    }
+    for alias in table::ALIASES {
+        let _ = writeln!(text, "/{}  is /{}", alias.name, alias.means);
+    }
+    text.push_str(
+        "\
+/context  what the next call holds, item by item with names and reasons, and what it leaves out
+/reload  read the settings again
+/quit  leave, as the end of the input does
 Write a message and press Enter; a backslash at the end of a line continues it. Ctrl+C stops an answer.
-/context [MESSAGE]  what the next call holds, item by item with numbers and reasons, and what it leaves out
-/request [MESSAGE]  the exact request, byte for byte
-/pin N …  keep items in every call; /lease N … for some turns; /unpin N … takes any mark off
-/exclude N …  leave items out until taken back; /once N … out of the next call only; /include N … into the next call
-/note TEXT  pin a note of your own
-/read [N]  the last messages
-/retry  another answer to the last message
-/fork [NAME]  a new branch from here; /branch [NAME] lists branches, or goes to one
-/sessions  all sessions; /open NAME goes to one; /new [TITLE] makes one
-/mode [off|light|heavy]  how much is gathered by itself; /model NAME, /profile NAME, /policy NAME, /budget N
-/models  models that can be asked; /undo and /redo; /reload reads the settings again
-/quit  leaves, as the end of the input does
-Every other command of `pleach --help` works after a slash too: /plans list, /compress, /memory list, /race, /export …
-A message that begins with a slash is written with two.";
+A message that begins with a slash is written with two. /COMMAND --help says more of a command.",
+    );
+    text
+}
 
 /// Session, branch, mode, model and meter, in sentences.
 pub(crate) fn stands(view: &SessionView, plan: Result<Planned, Stop>) -> String {
@@ -67,12 +72,15 @@ fn rows(plan: &ContextPlan) -> impl Iterator<Item = &Row> {
     goes.chain(plan.suggested()).chain(plan.excluded())
 }
 
-/// The items of a plan, by their numbers from 1.
-pub(crate) fn atoms(plan: &ContextPlan) -> Vec<Atom> {
-    rows(plan).map(|row| row.atom).collect()
+/// The name by which commands find an item: the number of its turn, else the beginning of its id.
+fn name(row: &Row) -> String {
+    match (row.kind, row.source.turn) {
+        (RowKind::Turn, Some(turn)) => turn.to_string(),
+        _ => row.atom.key().to_string().chars().take(NAME).collect(),
+    }
 }
 
-/// What the next call holds, and what it leaves out, each item with its number, tokens and reason.
+/// What the next call holds, and what it leaves out, each item with its name, tokens and reason.
 pub(crate) fn context(plan: &ContextPlan) -> String {
     let label = plan.certainty.label();
     let mut text = format!(
@@ -84,7 +92,7 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
         plan.model
     );
     let mut heading = String::new();
-    for (at, row) in rows(plan).enumerate() {
+    for row in rows(plan) {
         let over = match (&row.verdict, row.section()) {
             (Verdict::Suggested, _) => "Suggested pins:".to_owned(),
             (_, Some(section)) => format!("Goes, {}:", section.title()),
@@ -94,11 +102,11 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
             let _ = writeln!(text, "{over}");
             heading = over;
         }
-        let turn = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
-        let tokens = number(row.tokens);
-        let _ = writeln!(text, "{}. {turn}{} ({tokens} tokens). {}", at + 1, row.title, row.reason.sentence());
+        let (name, tokens) = (name(row), number(row.tokens));
+        let turn = if row.kind == RowKind::Turn { "turn " } else { "" };
+        let _ = writeln!(text, "{turn}{name}: {} ({tokens} tokens). {}", row.title, row.reason.sentence());
         if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
-            let _ = writeln!(text, "   /{} {}: {}", command(&remedy.action), at + 1, remedy.sentence(&remedy.action));
+            let _ = writeln!(text, "   /{} {name}: {}", command(&remedy.action), remedy.sentence(&remedy.action));
         }
     }
     for warning in &plan.warnings {
@@ -130,54 +138,4 @@ pub(crate) fn message(node: &Node) -> String {
         text.trim_end(),
         if calls.is_empty() { String::new() } else { format!(" {}", calls.join(" ")) }
     )
-}
-
-/// Numbers, and nothing else.
-pub(crate) fn numbers(text: &str) -> Option<Vec<usize>> {
-    let all: Result<Vec<usize>, _> = text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::parse).collect();
-    all.ok().filter(|all| !all.is_empty())
-}
-
-/// The words of a command; quotes hold some together.
-pub(crate) fn split(line: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let (mut word, mut begun, mut quote) = (String::new(), false, None);
-    for c in line.chars() {
-        match (quote, c) {
-            (Some(end), c) if c == end => quote = None,
-            (None, '"' | '\'') => (quote, begun) = (Some(c), true),
-            (None, c) if c.is_whitespace() => {
-                if begun {
-                    found.push(std::mem::take(&mut word));
-                }
-                begun = false;
-            }
-            (_, c) => {
-                word.push(c);
-                begun = true;
-            }
-        }
-    }
-    if begun {
-        found.push(word);
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_split_as_in_a_shell() {
-        assert_eq!(split("branch rename \"a b\" c"), ["branch", "rename", "a b", "c"]);
-        assert_eq!(split("  add user 'it is' \"\" "), ["add", "user", "it is", ""]);
-        assert_eq!(split(""), Vec::<String>::new());
-    }
-
-    #[test]
-    fn numbers_are_numbers_alone() {
-        assert_eq!(numbers("1 2,3"), Some(vec![1, 2, 3]));
-        assert_eq!((numbers(""), numbers("1 x"), numbers("019a")), (None, None, None));
-    }
 }

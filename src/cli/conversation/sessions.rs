@@ -1,17 +1,14 @@
-//! `session`, `branch`, `mode` and `state`.
-//! Not for: messages (`messages`) or calls (`ask`, `plan`).
+//! `session`, `branch` and `state`.
+//! Not for: messages (`messages`), settings of a branch (`settings`) or calls (`ask`, `plan`).
 
 use super::{branches, search};
 use crate::cli::Run;
-use crate::cli::args::{BranchCommand, SessionCommand, StateCommand};
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::cli::{editor, pick, shape};
-use crate::domain::code::settings;
+use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
 use crate::domain::conversation::branch::{SessionCard, StateVersion};
-use crate::domain::conversation::lane::Lane;
-use crate::domain::planning::mode::Mode;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Named, Request, SessionRequest};
 use serde_json::{Value, json};
 
@@ -33,6 +30,11 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
                 }
                 other => Err(unexpected(&other)),
             }
+        }
+        SessionCommand::Switch { session } => {
+            let view = run.client.open(&Some(session.clone()), &None, false, &mut run.io)?;
+            let value = json!({ "id": view.card.id, "title": view.card.title, "branch": view.current });
+            run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
         }
         SessionCommand::Rename { names } => {
             let (session, title) = two(run.global.session.clone(), names);
@@ -96,6 +98,14 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
     match command {
         BranchCommand::List => list(run),
         BranchCommand::Fork { name, at, stay } => fork(run, name.clone(), at.as_deref(), *stay),
+        BranchCommand::Switch { branch } => {
+            let view = run.open(false)?;
+            let branch = pick::branch(&view, Some(branch))?;
+            run.done(
+                Request::Branch(BranchRequest::Switch { branch: branch.id }),
+                &format!("You are on {}.", branch.name),
+            )
+        }
         BranchCommand::Rename { names } => {
             let view = run.open(false)?;
             let (which, name) = two(None, names);
@@ -144,7 +154,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 
 fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let at = at.map(|text| pick::message(&view, text).map(|head| head.id)).transpose()?;
+    let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
     let request = Request::Branch(BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
     match run.client.call(request, &mut run.io)? {
         Answer::Branch(branch) => {
@@ -154,62 +164,6 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
         }
         other => Err(unexpected(&other)),
     }
-}
-
-/// `mode`.
-pub(crate) fn mode(run: &mut Run<'_, '_>, to: Option<Mode>) -> Result<(), Stop> {
-    let view = run.open(to.is_some())?;
-    let branch = pick::branch(&view, None)?;
-    let Some(mode) = to else {
-        let (mode, from) = match branch.overrides.mode {
-            Some(mode) => (mode, "branch"),
-            None => (run.config.settings.mode, "settings"),
-        };
-        let value = json!({ "mode": mode, "from": from, "branch": branch.id });
-        return run.io.either(&value, &format!("{} ({from})", mode.title()));
-    };
-    let mut overrides = branch.overrides.clone();
-    overrides.mode = Some(mode);
-    let said = format!("{} is in mode {}.", branch.name, mode.title());
-    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
-}
-
-/// `lane`.
-pub(crate) fn lane(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop> {
-    let view = run.open(name.is_some())?;
-    let branch = pick::branch(&view, None)?;
-    let Some(name) = name else {
-        let tree = pick::tree(&view);
-        let stands = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.clone());
-        let from = if branch.overrides.lane.is_some() { "branch" } else { "path" };
-        let lane = Lane::read(&branch.overrides.lane.clone().or(stands).unwrap_or_default());
-        let value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
-        return run.io.either(&value, &lane.title());
-    };
-    let lane = Lane::read(name);
-    let mut overrides = branch.overrides.clone();
-    overrides.lane = Some(lane.text());
-    let said = format!("The next messages of {} go into the lane {}.", branch.name, lane.title());
-    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
-}
-
-/// `focus`.
-pub(crate) fn focus(run: &mut Run<'_, '_>, names: &[String]) -> Result<(), Stop> {
-    let view = run.open(!names.is_empty())?;
-    let branch = pick::branch(&view, None)?;
-    if names.is_empty() {
-        let focus = &branch.overrides.focus;
-        let said = if focus.is_empty() { "nothing".to_owned() } else { focus.join(" ") };
-        return run.io.either(&json!({ "focus": focus, "branch": branch.id }), &said);
-    }
-    let words = names.join(" ");
-    let mut overrides = branch.overrides.clone();
-    overrides.focus = if words == "none" { Vec::new() } else { settings::focus(&words) };
-    let said = match overrides.focus.as_slice() {
-        [] => format!("Looking at code keeps to nothing on {}.", branch.name),
-        focus => format!("Looking at code keeps to {} on {}.", focus.join(", "), branch.name),
-    };
-    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
 }
 
 /// The state that counts, and the one that waits for a yes.

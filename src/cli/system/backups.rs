@@ -3,8 +3,8 @@
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
-use crate::cli::commands::WithBackups;
 use crate::cli::stop::Stop;
+use crate::config::commands::system::WithBackups;
 use crate::domain::base::damage::BackupFate;
 use crate::domain::base::damage::{BackupAct, Holding};
 use crate::engine::api::{Answer, ProgramRequest, Request};

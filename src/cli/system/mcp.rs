@@ -5,47 +5,12 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, in_commands, number};
 use crate::cli::stop::Stop;
+use crate::config::commands::system::McpCommand;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, Toolbox};
 use crate::domain::tool::mcp::{Origin, ServerState};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
-use clap::Subcommand;
-
-/// `mcp`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum McpCommand {
-    /// Tools and servers with their state and cost (also without any word).
-    List,
-    /// Start a server and list what it offers.
-    Test {
-        /// Which.
-        server: String,
-    },
-    /// Switch a tool on, on the branch: its key as the list shows it, as `server/tool`, or `server/*`.
-    On {
-        /// Which.
-        keys: Vec<String>,
-    },
-    /// Switch a tool off, on the branch.
-    Off {
-        /// Which.
-        keys: Vec<String>,
-    },
-    /// Take a server's tools as they are described now.
-    Approve {
-        /// Whose.
-        server: String,
-        /// Only this tool.
-        tool: Option<String>,
-    },
-    /// Show what the folder's own .mcp.json names, and use it once told so.
-    Use {
-        /// Use it without asking: you have read it.
-        #[arg(long)]
-        yes: bool,
-    },
-}
 
 /// `mcp`.
 pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result<(), Stop> {

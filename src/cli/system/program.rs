@@ -2,12 +2,15 @@
 //! Not for: conversations.
 
 use crate::cli::Run;
-use crate::cli::args::{Args, Command, ConfigCommand, Forget};
 use crate::cli::client::unexpected;
 use crate::cli::output::{Io, column, in_commands, number};
 use crate::cli::stop::Stop;
+use crate::config::commands::args::Args;
+use crate::config::commands::command::Command;
+use crate::config::commands::system::{ConfigCommand, Forget};
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
+use crate::config::settings::AUTO;
 use crate::config::themes;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::meter::{Calibration, Learned};
@@ -120,6 +123,18 @@ fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
     run.done(Request::Program(ProgramRequest::ForgetQuirks { profile, model, quirk }), "")
 }
 
+/// `theme`: lists the themes, or keeps one for the full-screen program.
+pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop> {
+    let Some(name) = name else { return theme(run.config, None, &mut run.io) };
+    let (all, _) = themes::load(&run.config.paths.themes_dir());
+    if name != AUTO && !all.iter().any(|theme| theme.name == name) {
+        return Err(no_theme(name, &all));
+    }
+    run.config.clone().save_theme(name).map_err(|error| error.failure())?;
+    let said = format!("Theme {name}, written into {}.", run.config.paths.user_file().display());
+    run.io.either(&json!({ "done": true, "message": said }), &said)
+}
+
 /// The commands that need no engine.
 pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut Io<'_>) -> Result<(), Stop> {
     match &args.command {
@@ -183,6 +198,13 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
     }
 }
 
+fn no_theme(name: &str, all: &[themes::ThemeText]) -> Stop {
+    let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
+    Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
+        .todo(format!("Known are: {}.", known.join(", ")))
+        .into()
+}
+
 /// Lists themes, or prints one: `pleach config theme dark > ~/.config/pleach/themes/mine.toml`.
 fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Stop> {
     let (all, problems) = themes::load(&config.paths.themes_dir());
@@ -203,12 +225,7 @@ fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Sto
         }
         return Ok(());
     };
-    let Some(theme) = all.iter().find(|theme| theme.name == name) else {
-        let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
-        return Err(Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
-            .todo(format!("Known are: {}.", known.join(", ")))
-            .into());
-    };
+    let theme = all.iter().find(|theme| theme.name == name).ok_or_else(|| no_theme(name, &all))?;
     if io.json {
         return io.value(&json!({ "name": theme.name, "own": theme.own, "toml": theme.text }));
     }

@@ -2,56 +2,19 @@
 //! Not for: rules about tools (`consent`).
 
 use crate::cli::Run;
-use crate::cli::args::Command;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, number};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
+use crate::config::commands::system::ProjectCommand;
 use crate::domain::base::failure::Failure;
 use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList};
 use crate::domain::summary::draft::By;
 use crate::domain::summary::module::Staleness;
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
-use clap::Subcommand;
 
 /// `project`.
-#[derive(Subcommand, Clone, Debug)]
-pub enum ProjectCommand {
-    /// All rules and skills, with how each stands.
-    List,
-    /// Print the text of one, as it stands in its file.
-    Show {
-        /// Its path as it is listed, or a skill's name.
-        path: String,
-    },
-    /// Leave one out of the branch's calls until taken back; `skills` is the list of skills.
-    Exclude {
-        /// Its path as it is listed.
-        path: String,
-        /// For the next call only.
-        #[arg(long)]
-        once: bool,
-    },
-    /// Take it back in; what the settings switch off goes with the next call.
-    Include {
-        /// Its path as it is listed.
-        path: String,
-    },
-}
-
-/// `project` and `capsule`.
-pub(crate) fn command(run: &mut Run<'_, '_>, command: &Command) -> Result<(), Stop> {
-    match command {
-        Command::Project { command } => project(run, command.as_ref()),
-        Command::Capsule { path, by_model, undo, redo } => {
-            let by = if *by_model { By::Model } else { By::Extractive };
-            capsule(run, path.as_deref(), by, (*undo, *redo))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
+pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
     let set = |path: &str, on: bool, once: bool| {
@@ -85,7 +48,19 @@ fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<()
     Ok(())
 }
 
-fn capsule(run: &mut Run<'_, '_>, path: Option<&str>, by: By, (undo, redo): (bool, bool)) -> Result<(), Stop> {
+/// `skill`.
+pub(crate) fn skill(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop> {
+    let command = name.map_or(ProjectCommand::List, |path| ProjectCommand::Show { path: path.to_owned() });
+    project(run, Some(&command))
+}
+
+/// `capsule`.
+pub(crate) fn capsule(
+    run: &mut Run<'_, '_>,
+    path: Option<&str>,
+    by: By,
+    (undo, redo): (bool, bool),
+) -> Result<(), Stop> {
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
     let ask = |act: ModuleAct| Request::Tool(ToolRequest::Project(ProjectAct::Module(act)));

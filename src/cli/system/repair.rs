@@ -1,10 +1,11 @@
 //! `doctor --repair`: moving a damaged store aside, once the person agreed.
 //! Not for: how that is done; the ways to it are handed in, so that this room need not know the store.
 
-use crate::cli::args::{Args, Command};
 use crate::cli::output::sentence;
 use crate::cli::stop::Stop;
 use crate::cli::{finish, on_process};
+use crate::config::commands::args::Args;
+use crate::config::commands::command::Command;
 use crate::domain::base::damage::{Damage, Mended, StartWith};
 use crate::domain::base::failure::Failure;
 use serde_json::json;

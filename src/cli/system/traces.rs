@@ -5,6 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, number};
 use crate::cli::stop::Stop;
+use crate::config::commands::system::{Traces, TracesCommand};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::tool::consent::FileChange;
@@ -12,7 +13,6 @@ use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution::{self, Link, Sieve};
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Answer, Event, Request, SessionView, ToolRequest, TraceAct, TraceWhole};
-use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -22,45 +22,6 @@ const MOST: usize = 20_000;
 const AROUND: usize = 3;
 /// Columns of what a call was asked.
 const ASKED: usize = 60;
-
-/// `traces`.
-#[derive(Args, Clone, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct Traces {
-    /// One call.
-    #[command(subcommand)]
-    pub command: Option<TracesCommand>,
-    /// Only those that failed.
-    #[arg(long)]
-    pub failed: bool,
-    /// Only calls of this tool.
-    #[arg(long, value_name = "TOOL")]
-    pub tool: Option<String>,
-    /// Only what fits: words, tool:, state: (failed, refused, unfixed …), file:.
-    #[arg(long, value_name = "WORDS")]
-    pub filter: Option<String>,
-    /// Failures by tool and kind of error, the most frequent first.
-    #[arg(long)]
-    pub grouped: bool,
-    /// Of the whole session instead of this branch.
-    #[arg(long)]
-    pub whole_session: bool,
-}
-
-/// What is done with one call.
-#[derive(Subcommand, Clone, Debug)]
-pub enum TracesCommand {
-    /// All of it: arguments, result, what is kept beyond that, files as a difference.
-    Show {
-        /// Its id, or the beginning of it.
-        id: String,
-    },
-    /// Run it again, beside the conversation; prints what differs from the result of then. What may act asks first.
-    Again {
-        /// Its id, or the beginning of it.
-        id: String,
-    },
-}
 
 /// `traces`.
 pub(crate) fn traces(run: &mut Run<'_, '_>, wish: &Traces) -> Result<(), Stop> {

@@ -3,7 +3,6 @@
 //! Not for: rules about single calls (`consent`) or servers of the folder's own file (`mcp`).
 
 use crate::cli::Run;
-use crate::cli::args::Command;
 use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
@@ -17,17 +16,8 @@ const MEANS: &str = "The model may then read, list and search the files in it, a
                      settings name are started. Each change of a file and each command asks first, unless a rule of yours \
                      allows it.";
 
-/// `trust` and `rules`.
-pub(crate) fn command(run: &mut Run<'_, '_>, command: &Command) -> Result<(), Stop> {
-    match command {
-        Command::Trust { off, yes, config: true } => settings(run, *off, *yes),
-        Command::Trust { off, yes, config: false } => trust(run, *off, *yes),
-        Command::Rules { command } => crate::cli::consent::rules(run, command.as_ref()),
-        _ => Ok(()),
-    }
-}
-
-fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
+/// `trust`.
+pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
     let folder = run.config.workspace.display().to_string();
     let trusted = run.config.is_trusted(&run.config.workspace);
     if trusted != off {
@@ -51,7 +41,7 @@ fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
 }
 
 /// Shows what the folder's own settings change, and asks whether they are used.
-fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
+pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
     let card = match run.client.call(Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)), &mut run.io)? {
         Answer::FolderSettings(card) => card,
         other => return Err(unexpected(&other)),

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod message;
 pub mod operation;
 pub mod record;
+pub mod resolve;
 pub mod search;
 pub mod state;
 pub mod state_suggestions;

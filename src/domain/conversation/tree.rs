@@ -231,7 +231,7 @@ pub fn episodes(tree: &Tree, path: &[Slot], nodes: Range<usize>) -> Vec<Range<us
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::domain::conversation::message::{End, node_key};
     use uuid::Uuid;

@@ -10,6 +10,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
+impl Ticket {
+    /// The first ticket of commands that are carried out beside the screen; the screen's own stay below.
+    pub const COMMANDS: Self = Self(1 << 48);
+}
+
 /// What the next call is to answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum DraftKind {

@@ -7,6 +7,7 @@
 mod acts;
 mod draft;
 mod event;
+mod marks;
 mod project;
 mod request;
 mod servers;
@@ -19,6 +20,7 @@ pub use acts::{
 };
 pub use draft::{Draft, DraftKind, Item, Named, Ticket};
 pub use event::{Door, Event, Events};
+pub use marks::marks;
 pub use project::{ModuleAct, ProjectAct};
 pub use request::{
     BranchRequest, CallRequest, MemoryRequest, PlanRequest, ProgramRequest, Request, SessionRequest, ToolRequest,

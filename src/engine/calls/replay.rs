@@ -257,6 +257,10 @@ fn named(rows: &[Row], item: &Item) -> Result<Row, Failure> {
         Item::Named { text, .. } => text.trim().to_owned(),
         Item::Note(_) | Item::Span { .. } => return Err(gone()),
     };
+    let turn: Option<u32> = text.parse().ok();
+    if let Some(row) = rows.iter().find(|row| row.included() && turn.is_some() && row.source.turn == turn) {
+        return Ok(row.clone());
+    }
     let starts = |id: String| !text.is_empty() && id.starts_with(&text);
     let fits = |row: &&Row| {
         let node = row.source.message.is_some_and(|node| starts(node.to_string()));

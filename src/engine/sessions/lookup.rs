@@ -7,6 +7,7 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::memory::Memory;
+use crate::domain::conversation::resolve;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
@@ -17,36 +18,8 @@ const SHORTEST: usize = 4;
 
 /// The node that a text names: on the branch's path first, then anywhere in the session.
 pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slot, Failure> {
-    let wanted = text.trim().to_lowercase();
-    let exact = |slot: Slot| {
-        let head = session.tree.head(slot);
-        head.external_id.as_deref() == Some(text.trim())
-            || head.id.to_string() == wanted
-            || head.key.to_string() == wanted
-    };
-    let close = |slot: Slot| {
-        let head = session.tree.head(slot);
-        wanted.len() >= SHORTEST
-            && (head.id.to_string().starts_with(&wanted) || head.key.to_string().starts_with(&wanted))
-    };
     let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-    let all = || (0..u32::try_from(session.tree.len()).unwrap_or(u32::MAX)).collect::<Vec<Slot>>();
-    for (slots, rule) in
-        [(path.clone(), &exact as &dyn Fn(Slot) -> bool), (all(), &exact), (path, &close), (all(), &close)]
-    {
-        let found: Vec<Slot> = slots.into_iter().filter(|slot| rule(*slot)).collect();
-        match found.as_slice() {
-            [] => {}
-            [one] => return Ok(*one),
-            more => {
-                return Err(
-                    Failure::user(format!("{text:?} names {} messages.", more.len())).todo("Type more of the id.")
-                );
-            }
-        }
-    }
-    Err(Failure::user(format!("There is no message {text:?} in this session."))
-        .todo("pleach message list shows the ids."))
+    resolve::message(&session.tree, &path, text)
 }
 
 impl Core {

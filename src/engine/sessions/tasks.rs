@@ -39,7 +39,7 @@ impl Core {
             }
             TaskAct::Done(words) => {
                 let Some(name) = ended else {
-                    return Err(Failure::user("No task is running here.").todo("/task NAME begins one."));
+                    return Err(Failure::user("No task is running here.").todo("/task start NAME begins one."));
                 };
                 let outcome = words.as_deref().map(|words| fit(&format!("{name}: {words}"))).transpose()?;
                 if let Some(last) = tasks.last_mut() {

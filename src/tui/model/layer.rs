@@ -86,6 +86,8 @@ pub enum Act {
     Close,
     /// Runs an action.
     Run(Action),
+    /// Runs a line that begins with a slash.
+    Command(String),
     /// Forks the branch and sends the draft there.
     ForkAndSend(BranchId, Draft),
     /// Sends the draft when the open turn has ended.

@@ -3,6 +3,7 @@
 
 pub(super) mod background;
 pub(super) mod clipboard;
+pub mod commands;
 pub(super) mod configuration;
 pub(super) mod editor;
 pub mod highlight;

@@ -3,18 +3,21 @@
 //! Not for: anything that changes while it runs.
 
 use super::{configuration, links};
+use crate::config::commands::args::Global;
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
 use crate::config::settings::LinksWish;
 use crate::domain::base::damage::{Damage, StartWith};
+use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
-use crate::tui::Setup;
+use crate::tui::{Setup, TuiError};
 use std::io::{self, IsTerminal as _, Write as _};
 
 impl Setup {
     /// The setup for a configuration and the command line's choices.
     #[must_use]
-    pub fn new(config: &Config, session: Option<String>, branch: Option<String>, demo: bool) -> Self {
+    pub fn new(config: &Config, chosen: &Global) -> Self {
+        let (session, branch, demo) = (chosen.session.clone(), chosen.branch.clone(), chosen.demo);
         let light = configuration::ground_by_env(config);
         let (keymap, themes, problems) = configuration::look(config, light);
         Self {
@@ -36,6 +39,12 @@ impl Setup {
             notices: config.notes.iter().cloned().chain(problems).collect(),
             config: Some(config.clone()),
         }
+    }
+}
+
+impl From<TuiError> for Failure {
+    fn from(error: TuiError) -> Self {
+        Self::user(error.to_string())
     }
 }
 

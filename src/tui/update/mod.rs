@@ -38,6 +38,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Touched => out.push(Cmd::Reload(false)),
         Msg::Reloaded(result) => comfort::reloaded(model, result, &mut out),
         Msg::Written(result) => comfort::written(model, result),
+        Msg::Ran(line, printed) => super::chat::update::printed::came(model, &line, printed),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
         // Taken in by the view and its cache.

@@ -360,6 +360,7 @@ pub(super) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     match act {
         Act::Close => {}
         Act::Run(action) => super::actions::run(model, action, None, out),
+        Act::Command(line) => crate::tui::chat::update::commands::typed(model, &line, out),
         Act::ForkAndSend(branch, draft) => {
             let request = Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true });
             send(model, request, Pending::Fork(Some(draft)), out);

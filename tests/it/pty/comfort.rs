@@ -220,7 +220,7 @@ fn plain(home: &Home, input: &str) -> (String, String, i32) {
 #[test]
 fn plain_over_a_pipe() {
     let home = Home::offline();
-    let script = "How do bees dance?\n/context\n/pin 3\n/context\n/unpin 3\n/fork alt\nAnd wasps?\n/branch main\n/branch\n/mode heavy\n\
+    let script = "How do bees dance?\n/context\n/pin 1\n/context\n/unpin 1\n/fork alt\nAnd wasps?\n/branch switch main\n/branch\n/mode heavy\n\
                   /undo\n/read 2\n/pins\n/nonsense\n/pin 99\n//slash\none \\\ntwo\n/stats\n/quit\nnever read\n";
     let (out, err, code) = plain(&home, script);
     assert_eq!(code, 0, "{out}\n{err}");
@@ -232,8 +232,9 @@ fn plain_over_a_pipe() {
         "answer:\n",
         "I am the offline model",
         "Goes, ",
-        "1. ",
-        "Forked; you stand on alt.",
+        "turn 1: ",
+        "Pinned.",
+        "Pin taken off.",
         "Branch alt.",
         "Mode Heavy.",
         "2 of 2 messages.",
@@ -241,12 +242,34 @@ fn plain_over_a_pipe() {
     ] {
         assert!(out.contains(wanted), "{wanted:?} in:\n{out}");
     }
-    assert!(err.contains("There is no command /nonsense") && err.contains("There is no item 99"), "{err}");
+    assert!(err.contains("There is no command /nonsense") && err.contains("There is no turn 99"), "{err}");
     assert!(!out.contains("never read"));
     let main = home.json(&["message", "list", "-b", "main"]);
     let said: Vec<&str> = main.as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
     assert!(said.contains(&"/slash") && said.contains(&"one \ntwo"), "{said:?}");
     assert!(!said.contains(&"And wasps?"), "that was said on the fork");
+}
+
+#[test]
+fn what_a_command_prints_opens_on_the_screen() {
+    let home = Home::offline();
+    let pty = Start::new(&home).run();
+    pty.see("CTX: Light");
+    pty.keys("How do bees dance?\r");
+    pty.see("I am the offline model");
+    pty.see("Nothing before it shares its words.");
+    pty.keys("/pin 1\r");
+    pty.see("◆");
+    pty.keys("/message read 1\r");
+    let text = pty.until("what it printed", |screen| screen.contains("┌ /message read 1"));
+    assert!(text.contains("1 of ") && text.contains(" messages."), "{text}");
+    pty.keys("\x1b");
+    pty.until("the text is closed", |screen| !screen.contains("┌ /message read 1"));
+    pty.keys("/plans why 99\r");
+    pty.see("There is no turn 99");
+    pty.see("/plans why 99");
+    pty.keys("\x03");
+    end(pty);
 }
 
 #[test]

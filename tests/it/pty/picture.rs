@@ -17,11 +17,11 @@ fn the_picture_of_the_readme() {
     pty.keys("\t");
     pty.see("p pin");
     pty.keys("kkkp");
-    pty.see("Pins 1");
+    pty.see("◆ Both pass now");
     pty.keys("\x1b");
     pty.see("^P actions");
     pty.keys("And how do we roll back if the flag misbehaves?");
-    pty.until("the plan of the draft", |screen| screen.contains("misbehaves?") && screen.contains("Pins 1"));
+    pty.until("the plan of the draft", |screen| screen.contains("misbehaves?") && screen.contains("◆ Both pass now"));
     let picture = svg(&pty.raw(), SIZE, ("#d3d7de", "#12151a"));
     assert!(picture.len() < 200_000 && picture.contains("Next request"), "{} bytes", picture.len());
     if let Some(file) = std::env::var_os("PLEACH_PICTURE") {

@@ -165,7 +165,7 @@ fn replay_without_an_item(tour: &mut Tour) {
     tour.keys("\x1b");
     tour.pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
     tour.keys("\tG");
-    tour.stands("the newest answer is selected", &["p pin", "R again"]);
+    tour.stands("the newest answer is selected", &["p pin", "R regenerate"]);
     tour.keys("Z");
     tour.stands("replay: a stored call, made again", &["Make this call again?", "without one item of it"]);
     tour.keys("w");

@@ -2,12 +2,14 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, node_id, run_id};
+use pleach::config::commands::Printed;
 use pleach::config::keys::keymap::{Action, Keymap};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::RunId;
 use pleach::domain::call::meter::PromptCost;
 use pleach::domain::call::tokens::Certainty;
+use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::facts::Task;
@@ -16,7 +18,7 @@ use pleach::domain::planning::mode::SearchWish;
 use pleach::domain::planning::plan::{ContextPlan, Warning};
 use pleach::domain::planning::tuning::Milli;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Draft, DraftKind, Event, Item, PlanRequest, Planned, Request, SessionRequest,
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, Item, PlanRequest, Planned, Request, SessionRequest, TaskAct,
     TurnRequest,
 };
 use pleach::tui::msg::Msg;
@@ -342,6 +344,72 @@ fn commands_with_words() {
     assert!(stage.screen(120, 30).contains("no command /nonsense"));
     stage.press("ctrl-c").type_text("//etc is a folder").press("enter");
     assert_eq!(&*ask(&stage).0.text, "/etc is a folder");
+}
+
+/// The overrides that were sent last.
+fn overridden(stage: &Stage) -> Option<&Overrides> {
+    stage.sent.iter().rev().find_map(|(_, request)| match request {
+        Request::Branch(BranchRequest::Override { overrides, .. }) => Some(overrides),
+        _ => None,
+    })
+}
+
+#[test]
+fn commands_mean_what_they_mean_on_the_command_line() {
+    let mut stage = fixture::opened();
+    stage.type_text("/context window 3").press("enter");
+    assert_eq!(overridden(&stage).unwrap().window, Some(3));
+    stage.type_text("/mode heavy").press("enter");
+    assert_eq!(overridden(&stage).unwrap().mode, Some(Mode::Heavy));
+    stage.type_text("/task start fix the login").press("enter");
+    let task = |r: &Request| matches!(r, Request::Branch(BranchRequest::Task { act: TaskAct::Start(name), .. }) if name == "fix the login");
+    assert!(stage.sent.iter().any(|(_, r)| task(r)));
+    stage.type_text("/exclude 2 --once").press("enter");
+    let item = Item::Named { text: "2".into(), message: false };
+    let act = Act::Set { kind: MarkKind::ExcludeOnce, toggle: false };
+    let wanted = Request::Branch(BranchRequest::Mark { branch: MAIN, items: vec![item], act });
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
+    stage.type_text("/fork early --at 1").press("enter");
+    let fork = |r: &Request| matches!(r, Request::Branch(BranchRequest::Fork { at: Some(_), name: Some(n), .. }) if n == "early");
+    assert!(stage.sent.iter().any(|(_, r)| fork(r)), "a turn is named by its number");
+}
+
+#[test]
+fn a_command_that_is_refused_stays_where_it_was_typed() {
+    let mut stage = fixture::opened();
+    for line in [
+        "/context window 3 4",
+        "/context windw 3",
+        "/mode loud",
+        "/fork x --at 99",
+        "/plan hi --store /x",
+        "/state edit -",
+    ] {
+        let sent = stage.sent.len();
+        stage.type_text(line).press("enter");
+        assert_eq!(stage.model.composer.first_line(), line);
+        assert_eq!((stage.sent.len(), stage.kept.len()), (sent, 0), "{line}");
+        assert!(stage.model.status.shown().is_some(), "{line} says why");
+        stage.press("ctrl-c");
+    }
+}
+
+#[test]
+fn what_a_command_prints_is_shown() {
+    let mut stage = fixture::opened();
+    stage.type_text("/plans why 1").press("enter");
+    assert_eq!(stage.kept, ["run /plans why 1"]);
+    let printed = |code: u8, out: &str, err: &str| Printed { code, out: out.into(), err: err.into() };
+    stage.msg(Msg::Ran("/plans why 1".into(), printed(0, "one line\nanother line\n", "")));
+    assert!(stage.screen(120, 30).contains("another line"));
+    stage.press("esc").msg(Msg::Ran("/task list".into(), printed(0, "", "no task is running\n")));
+    assert!(stage.model.layers.is_empty() && stage.screen(120, 30).contains("no task is running"));
+    stage.msg(Msg::Ran("/plans why 99".into(), printed(1, "", "There is no turn 99.\n")));
+    assert_eq!(stage.model.composer.first_line(), "/plans why 99");
+    stage.press("ctrl-c").type_text("/message remove 2").press("enter");
+    assert_eq!(stage.kept.len(), 1, "it asks first");
+    stage.press("y");
+    assert_eq!(stage.kept[1], "run /message remove 2 --yes");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What looking at code keeps to on a branch: typed behind `/focus` or into a line, shown, taken off.
+//! What looking at code keeps to on a branch: typed into a line, shown, taken off.
 //! Not for: finding what is meant (`engine`).
 
 use super::branches;
@@ -15,12 +15,8 @@ pub(crate) fn prompt(model: &mut Model) {
     model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::Focus }));
 }
 
-/// `/focus` with or without words.
-pub(crate) fn typed(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
-    if !words.is_empty() {
-        let words = if matches!(words, "none" | "off") { "" } else { words };
-        return set(model, words, out);
-    }
+/// Tells what it is.
+pub(crate) fn show(model: &mut Model) {
     let Some(focus) = model.branch().map(|branch| branch.overrides.focus.join(", ")) else { return };
     let text = if focus.is_empty() {
         "Looking at code keeps to nothing; /focus PATH or SYMBOL … narrows it.".to_owned()

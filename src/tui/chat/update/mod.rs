@@ -4,11 +4,13 @@
 pub(crate) mod acts;
 pub(crate) mod ask;
 pub(crate) mod branches;
+pub(crate) mod commands;
 pub(crate) mod completing;
 pub(crate) mod composing;
 pub(crate) mod copying;
 pub(crate) mod focus;
 pub(crate) mod folder;
+pub(crate) mod printed;
 pub(crate) mod queueing;
 pub(crate) mod quit;
 pub(crate) mod tags;

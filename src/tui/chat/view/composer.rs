@@ -201,8 +201,14 @@ fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
     })
 }
 
+/// The rows that a command may become, or the one whose arguments are being typed.
 fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
-    let list = slash::completions(look.model.composer.first_line());
+    let line = look.model.composer.first_line();
+    let mut list = slash::completions(line);
+    // A refusal stands where the row would: it says the usage itself.
+    let quiet = list.is_empty() && look.model.status.shown().is_none();
+    let told = if quiet { slash::hint(line) } else { None };
+    list.extend(told);
     let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
     if rows == 0 {
         return;
@@ -211,16 +217,14 @@ fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let cursor = look.model.composer.choice;
     let from = (cursor + 1).saturating_sub(usize::from(rows));
-    for ((at, command), place) in list.iter().enumerate().skip(from).zip(area.rows()) {
-        let line = Line::of(Ink::Accent, &format!("/{} ", command.name)).with(Ink::Text, command.words);
-        let value = paint::cut(
-            look.theme,
-            Ink::Dim,
-            command.sentence,
-            usize::from(place.width).saturating_sub(line.width() + 2),
-        );
+    for ((at, row), place) in list.iter().enumerate().skip(from).zip(area.rows()) {
+        let (name, width) = (format!("/{} ", row.name), usize::from(place.width));
+        let room = (width / 2).saturating_sub(text::width(&name));
+        let words = text::fit(&row.words, room, look.theme.glyphs.ellipsis);
+        let line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
+        let value = paint::cut(look.theme, Ink::Dim, &row.sentence, width.saturating_sub(line.width() + 2));
         paint::pair(look.theme, &line, &value, place, buf);
-        if at == cursor {
+        if at == cursor && told.is_none() {
             paint::select(look.theme, place, buf);
         }
     }

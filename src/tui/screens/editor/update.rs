@@ -4,6 +4,7 @@
 use super::model::{Tried, Workshop};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
+use crate::domain::summary::draft::By;
 use crate::domain::summary::versions::{Editing, Fault, Thing, ThingKind};
 use crate::engine::api::{
     Answer, BranchRequest, Condense, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request, SessionRequest,
@@ -288,9 +289,9 @@ pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
     let shop = top(model).filter(|shop| shop.kind == ThingKind::Modules);
     let Some(thing) = shop.and_then(Workshop::selected) else { return };
     // As the one that stands was made.
-    let by = if thing.note.contains("by the model") { " by model" } else { "" };
-    let words = format!("{}{by}", thing.id);
-    crate::tui::screens::summaries::update_modules::make(model, &words, out);
+    let by = if thing.note.contains("by the model") { By::Model } else { By::Extractive };
+    let path = thing.id.clone();
+    crate::tui::screens::summaries::update_modules::make(model, &path, by, out);
 }
 
 /// Puts a skill into the message.

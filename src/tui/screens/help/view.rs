@@ -1,6 +1,7 @@
 //! All keys, made from the key table.
 //! Not for: the hints of one pane (`composer`).
 
+use crate::tui::chat::model::slash;
 use crate::tui::model::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
@@ -58,9 +59,14 @@ fn rows(look: &Look<'_>, width: usize) -> Vec<Line> {
         put(&mut rows, &format!("/{}", action.name()), action.sentence());
     }
     rows.push(Line::new());
-    rows.push(Line::of(Ink::Heading, "commands with words"));
-    for command in crate::tui::chat::model::slash::WORDED {
-        put(&mut rows, &format!("/{} {}", command.name, command.words), command.sentence);
+    rows.push(Line::of(Ink::Heading, "commands, as on the command line"));
+    for row in slash::commands() {
+        put(&mut rows, &row.usage(), &row.sentence);
+    }
+    rows.push(Line::new());
+    rows.push(Line::of(Ink::Heading, "short names of commands"));
+    for (name, means) in slash::short_names() {
+        put(&mut rows, &format!("/{name}"), &format!("/{means}"));
     }
     rows
 }

@@ -89,13 +89,14 @@ pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
 pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     let named = text.split_once(':').and_then(|(kind, rest)| Some((MemoryKind::from_name(kind)?, rest.trim())));
     let (kind, text) = named.unwrap_or((MemoryKind::Fact, text.trim()));
-    let scope = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
-    send(
-        model,
-        Request::Memory(MemoryRequest::Remember { kind, text: text.to_owned(), scope }),
-        Pending::MemoryAct,
-        out,
-    );
+    keep(model, kind, text.to_owned(), None, out);
+}
+
+/// Keeps a memory. A preference holds in all sessions, anything else in this one, unless said.
+pub(crate) fn keep(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
+    let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
+    let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(usual) };
+    send(model, Request::Memory(request), Pending::MemoryAct, out);
 }
 
 /// New, edit, dismiss and delete in the list.

@@ -130,35 +130,9 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
     model.refresh();
 }
 
-/// `/race mode:off model:NAME WORDS`: settings first, one word for each branch, then what is asked.
-pub(crate) fn race(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+/// Makes a branch for each of several settings; the text is then asked on all of them.
+pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let (mut arms, mut limits) = (Vec::new(), Limits::default());
-    let mut rest = words.trim_start();
-    while let Some((word, after)) = rest.split_once(char::is_whitespace).or((!rest.is_empty()).then_some((rest, ""))) {
-        match limits.take(word) {
-            Ok(true) => {
-                rest = after.trim_start();
-                continue;
-            }
-            Ok(false) => {}
-            Err(wrong) => return model.status.say(Weight::Trouble, format!("{wrong}."), model.now),
-        }
-        match variant::read(word) {
-            Ok(arm) => arms.push(arm),
-            Err(variant::ArmError::Value { .. }) => {
-                let text = variant::read(word).err().map_or_else(String::new, |error| format!("{error}."));
-                return model.status.say(Weight::Trouble, text, model.now);
-            }
-            Err(_) => break,
-        }
-        rest = after.trim_start();
-    }
-    if arms.len() < 2 || rest.trim().is_empty() {
-        let text = "/race wants two settings or more, then the message: /race mode:off mode:heavy Why does it fail?";
-        return model.status.say(Weight::Trouble, text, model.now);
-    }
-    let text = rest.trim().to_owned();
     let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
     send(model, request, Pending::Trial(Trial::Race(arms, text)), out);
 }

@@ -29,27 +29,13 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     } else if model.drafts.making.contains_key(&branch) {
         model.layers.push(Layer::Draft(Box::new(Desk::new(branch, None))));
     } else {
-        compress(model, "", out);
+        compress(model, CapsuleKind::Lane, None, By::Extractive, out);
     }
 }
 
-/// `/compress [TURN] [model] [session]`
-pub(crate) fn compress(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+/// Has a summary of the older turns drafted, up to a turn or up to the newest ten messages.
+pub(crate) fn compress(model: &mut Model, kind: CapsuleKind, up_to: Option<u32>, by: By, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let (mut kind, mut up_to, mut by) = (CapsuleKind::Lane, None, By::Extractive);
-    for word in words.split_whitespace() {
-        match (word, word.parse::<u32>()) {
-            ("model", _) => by = By::Model,
-            ("extractive", _) => by = By::Extractive,
-            ("session", _) => kind = CapsuleKind::Session,
-            (_, Ok(turn)) => up_to = Some(turn),
-            (_, Err(_)) => {
-                let text =
-                    "/compress wants the last turn to sum up, as in /compress 12; model has it written by the model.";
-                return model.status.say(Weight::Trouble, text, model.now);
-            }
-        }
-    }
     make(model, branch, Condense::Draft { kind, up_to, by }, out);
 }
 

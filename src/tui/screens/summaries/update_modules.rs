@@ -11,9 +11,8 @@ use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::send;
 
-/// `/capsule PATH [by model]`
-pub(crate) fn make(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
-    let (path, by) = words.strip_suffix(" by model").map_or((words, By::Extractive), |path| (path, By::Model));
+/// Has a summary of a folder or file made.
+pub(crate) fn make(model: &mut Model, path: &str, by: By, out: &mut Vec<Cmd>) {
     let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let act = ModuleAct::Make { branch, path: path.clone(), by };

@@ -1,0 +1,82 @@
+//! `mode`, `model`, `budget` and the other settings of a branch: showing one, changing one.
+//! Not for: what the words mean (`config::commands::setting`), or settings of the program (`system::program`).
+
+use crate::cli::Run;
+use crate::cli::pick;
+use crate::cli::stop::Stop;
+use crate::config::commands::setting::{Setting, SettingCommand};
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::lane::Lane;
+use crate::engine::api::{BranchRequest, Request, SessionView};
+use serde_json::{Value, json};
+
+/// Shows a setting of the branch, or changes it.
+pub(crate) fn setting(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
+    match command.change().map_err(Stop::Usage)? {
+        Some(setting) => change(run, &setting, true),
+        None => show(run, command),
+    }
+}
+
+/// Changes a setting of the branch; `create` makes a session where there is none.
+pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> Result<(), Stop> {
+    if let Setting::Policy(Some(name)) = setting
+        && !run.config.policies.contains_key(name)
+    {
+        let known: Vec<&str> = run.config.policies.keys().map(String::as_str).collect();
+        return Err(Stop::Usage(format!("There is no policy {name:?}; there are {}.", known.join(", "))));
+    }
+    let view = run.open(create)?;
+    let branch = pick::branch(&view, None)?;
+    let mut overrides = branch.overrides.clone();
+    setting.apply(&mut overrides);
+    let said = setting.sentence(&branch.name);
+    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
+}
+
+fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let branch = pick::branch(&view, None)?;
+    let (own, settings) = (&branch.overrides, &run.config.settings);
+    let named =
+        |own: &Option<String>, other: &str| own.clone().map_or_else(|| (json!(other), false), |own| (json!(own), true));
+    let (name, (value, is_own)) = match command {
+        SettingCommand::Mode { .. } => ("mode", (json!(own.mode.unwrap_or(settings.mode)), own.mode.is_some())),
+        SettingCommand::Model { .. } => ("model", named(&own.model, &settings.model)),
+        SettingCommand::Profile { .. } => ("profile", named(&own.profile, &settings.profile)),
+        SettingCommand::Policy { .. } => ("policy", named(&own.policy, &settings.policy)),
+        SettingCommand::Budget { .. } => {
+            ("budget", (json!(own.budget.unwrap_or(settings.budget)), own.budget.is_some()))
+        }
+        SettingCommand::Layout { .. } => ("layout", named(&own.layout, settings.layout.name())),
+        SettingCommand::Personality { .. } => ("personality", named(&own.personality, &settings.personality)),
+        SettingCommand::Compaction { .. } => {
+            let known = own.compaction.map_or_else(|| json!(settings.compaction), |own| json!(own));
+            ("compaction", (known, own.compaction.is_some()))
+        }
+        SettingCommand::Lane { .. } => return show_lane(run, &view, branch),
+        SettingCommand::Focus { .. } => {
+            let said = if own.focus.is_empty() { "nothing".to_owned() } else { own.focus.join(" ") };
+            return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &said);
+        }
+    };
+    let from = if is_own { "branch" } else { "settings" };
+    let said = match (&value, own.mode.unwrap_or(settings.mode)) {
+        (_, mode) if name == "mode" => mode.title().to_owned(),
+        (Value::String(text), _) if text.is_empty() => "none".to_owned(),
+        (Value::String(text), _) => text.clone(),
+        (value, _) => value.to_string(),
+    };
+    let mut shape = json!({ "from": from, "branch": branch.id });
+    shape[name] = value;
+    run.io.either(&shape, &format!("{said} ({from})"))
+}
+
+fn show_lane(run: &mut Run<'_, '_>, view: &SessionView, branch: &Branch) -> Result<(), Stop> {
+    let tree = pick::tree(view);
+    let stands = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.clone());
+    let from = if branch.overrides.lane.is_some() { "branch" } else { "path" };
+    let lane = Lane::read(&branch.overrides.lane.clone().or(stands).unwrap_or_default());
+    let value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
+    run.io.either(&value, &lane.title())
+}

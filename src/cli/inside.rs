@@ -1,0 +1,46 @@
+//! Commands that the full-screen program hands to the command line's own code: what they print is given back as text.
+//! Not for: which commands those are (`tui`), or commands of a process of their own (`run`).
+
+use super::client::Client;
+use super::output::Io;
+use super::{Formats, Run, finish};
+use crate::config::commands::Printed;
+use crate::config::commands::args::Args;
+use crate::config::load::Config;
+use crate::engine::api::{Door, Events, Ticket};
+
+/// Carries a command out, and gives what it printed; the answers to its requests come as events.
+pub type Carrier = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
+
+/// Carries commands out behind a door that the full-screen program uses too. Their tickets begin at [`Ticket::COMMANDS`], and
+/// the answers to them are all that the events bring.
+#[must_use]
+pub fn inside(config: Config, door: Box<dyn Door>, formats: Formats) -> Carrier {
+    let mut next = Ticket::COMMANDS.0;
+    Box::new(move |args, events| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut client = Client::new(&*door, events, Vec::new());
+        client.go_on_from(next);
+        let io = Io {
+            out: &mut out,
+            err: &mut err,
+            input: &mut std::io::empty(),
+            // It is shown on a terminal, and nobody can answer a question there.
+            out_tty: true,
+            err_tty: false,
+            in_tty: false,
+            joins: false,
+            json: args.global.json,
+            escape: args.global.escape,
+            interrupts: &|| 0,
+        };
+        let mut run = Run { global: &args.global, config: &config, client, io, formats: &formats };
+        let result = run.command(args);
+        let code = finish(result, &mut run.io);
+        next = run.client.reached();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let err =
+            text(err).lines().map(|line| line.strip_prefix("pleach: ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        Printed { code, out: text(out), err }
+    })
+}

@@ -1,0 +1,320 @@
+//! A command with the flags that every command takes. The help texts are the documentation of every command.
+//! Not for: the commands themselves (`command`), or doing what they say (`cli`, `tui`).
+
+use super::command::Command;
+use crate::config::settings::CallOverrides;
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::policy::Layout;
+use clap::{Args as ClapArgs, CommandFactory, Parser};
+use std::path::PathBuf;
+
+const AFTER: &str = "\
+Without a command the workbench opens; with --plain a conversation line by line.
+
+-s and -b take an id, a unique prefix of one, or a name; without them the last used.
+MESSAGE and ITEM take the number of a turn, a message's id, a unique prefix of one, the id it had where it was imported
+from, or `last`.
+TEXT may be `-` for standard input.
+--json prints one JSON value (an array for lists), with hidden characters escaped.
+
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 6 another program is asking
+on the branch (see --wait), 130 interrupted.
+Environment: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, NO_COLOR, NO_MOTION.";
+
+/// A terminal workbench for branching conversations with language models, in which you see and decide what goes into
+/// every call.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "pleach", version, after_help = AFTER, max_term_width = 100)]
+pub struct Args {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// Talk line by line: for screen readers, pipes and terminals that can do little.
+    #[arg(long)]
+    pub plain: bool,
+    /// What to do; nothing opens the workbench.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Flags that every command takes.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub struct Global {
+    /// The store's file.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub store: Option<PathBuf>,
+    /// The session: id, unique prefix, or name.
+    #[arg(short, long, global = true, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// The branch: id, unique prefix, or name.
+    #[arg(short, long, global = true, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// Context mode for this call: off, light or heavy.
+    #[arg(long, global = true, value_name = "MODE", value_parser = mode)]
+    pub mode: Option<Mode>,
+    /// Policy for this call.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Order of the sections for this call: classic or `cache_friendly`.
+    #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
+    pub layout: Option<Layout>,
+    /// Cap on the whole prompt for this call, in tokens.
+    #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: Option<u32>,
+    /// Model for this call.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Profile for this call.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Let a tool act without asking in this call: its name, or with what it may act on, as `run:cargo test*`.
+    #[arg(long, global = true, value_name = "TOOL[:ON]")]
+    pub allow: Vec<String>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Into a file or a pipe too, write characters that nobody sees, and controls, as ⟨U+200B⟩; in JSON as \\u200b.
+    #[arg(long, global = true)]
+    pub escape: bool,
+    /// An offline tour on a bundled conversation; nothing is saved.
+    #[arg(long, global = true)]
+    pub demo: bool,
+}
+
+impl Args {
+    /// The choices that stand above a branch's own for this call.
+    #[must_use]
+    pub fn overrides(&self) -> CallOverrides {
+        CallOverrides {
+            mode: self.global.mode,
+            policy: self.global.policy.clone(),
+            budget: self.global.budget,
+            model: self.global.model.clone(),
+            profile: self.global.profile.clone(),
+            layout: self.global.layout,
+        }
+    }
+
+    /// Whether the command needs no engine: settings, completions, manual page.
+    #[must_use]
+    pub fn local(&self) -> bool {
+        matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man))
+    }
+
+    /// clap's own description, for completions and the manual page.
+    #[must_use]
+    pub fn description() -> clap::Command {
+        Self::command()
+    }
+}
+
+pub(super) fn mode(text: &str) -> Result<Mode, String> {
+    Mode::from_name(text).ok_or_else(|| "must be off, light or heavy".into())
+}
+
+fn layout(text: &str) -> Result<Layout, String> {
+    Layout::from_name(text).ok_or_else(|| "must be classic or cache_friendly".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from(std::iter::once("pleach").chain(line.split_whitespace()))
+    }
+
+    #[test]
+    fn clap_finds_no_fault() {
+        Args::description().debug_assert();
+    }
+
+    const CONTRACT: &[&str] = &[
+        "",
+        "--demo",
+        "--plain",
+        "--plain -s S --demo",
+        "ask hello",
+        "ask -s S -b B hello",
+        "ask -",
+        "plan",
+        "plan hello",
+        "plan --request hello",
+        "plan - --json",
+        "plans list",
+        "plans list --json",
+        "plans show abc",
+        "plans diff abc def --json",
+        "plans diff abc",
+        "plans why abc --message --json",
+        "backups",
+        "backups --rewrite",
+        "backups --delete -y",
+        "message remove M -y --backups rewrite",
+        "traces --failed --tool run --json",
+        "traces --filter state:unfixed --grouped --whole-session",
+        "traces show abc --json",
+        "traces again abc",
+        "replay RUN --dry-run",
+        "add user hello",
+        "add assistant -",
+        "build",
+        "context window 0",
+        "context show",
+        "context rebuild",
+        "message list",
+        "message list --all --json",
+        "message show M",
+        "message remove M --yes",
+        "message label M a name",
+        "message label M",
+        "message favourite M --off",
+        "message labels label:x fav --json",
+        "message labels --favourites",
+        "aside what is that --keep",
+        "race hi --arm mode=off --arm mode=heavy --max-tokens 9 --max-cost 0.01 --max-seconds 3",
+        "branch keep race-1",
+        "branch pick A..B --onto main",
+        "memory list --json",
+        "memory list --here",
+        "memory add fact a b --all",
+        "memory edit M words",
+        "memory edit M --all",
+        "memory confirm M",
+        "memory dismiss M",
+        "memory delete M",
+        "memory search a b --all",
+        "pin I",
+        "pin I J --turns 3",
+        "pin --note x",
+        "unpin I",
+        "pins",
+        "pins --history --json",
+        "task start fix the login",
+        "task done",
+        "task done it works",
+        "task list --json",
+        "project",
+        "project list --json",
+        "project show AGENTS.md",
+        "project exclude AGENTS.md --once",
+        "project include src/AGENTS.md",
+        "capsule",
+        "capsule src/engine --json",
+        "capsule src --undo",
+        "capsule src --by-model",
+        "rules",
+        "rules list --json",
+        "trust",
+        "trust --yes",
+        "trust --off",
+        "rules allow run cargo-test --folder",
+        "rules remove deny run",
+        "ask hi --allow run:make",
+        "exclude I --once",
+        "exclude I --message",
+        "include I",
+        "compress",
+        "compress --extractive --dry-run",
+        "compress --by-model --keep 1 3 --accept",
+        "compress --keep all --up-to 12 --json",
+        "capsules list",
+        "capsules show",
+        "capsules show abc --json",
+        "capsules undo",
+        "capsules undo --whole-session",
+        "compress --whole-session -s S --model m",
+        "stats --json",
+        "undo",
+        "redo",
+        "edit M new words",
+        "regenerate M",
+        "regenerate",
+        "mode",
+        "mode Heavy",
+        "state show",
+        "state edit",
+        "state edit text",
+        "branch list",
+        "branch fork",
+        "branch fork alt --at M",
+        "branch rename new",
+        "branch rename old new",
+        "branch archive",
+        "branch compare a b --json",
+        "branch compare a",
+        "branch pick I J --onto b --together",
+        "branch pick I --message --onto b",
+        "branch return a",
+        "branch return a --onto b",
+        "branch archive alt --back",
+        "session list",
+        "session new",
+        "session new a b",
+        "session rename t",
+        "session rename s t",
+        "session retitle",
+        "session retitle s",
+        "session delete s --yes",
+        "session search a b",
+        "import f.json",
+        "import -",
+        "export",
+        "export --format jsonl --all",
+        "export --format markdown --mask",
+        "export --format md",
+        "models",
+        "doctor",
+        "doctor --repair",
+        "doctor --repair --yes --empty",
+        "config path",
+        "config show",
+        "config check",
+        "config theme",
+        "config theme dark --json",
+        "completions bash",
+        "man",
+        "--store /x --session a --branch b --mode off --policy window --budget 100 --model m --profile p --json ask x",
+        "ask x --store /x --session a --branch b --mode off --policy window --budget 100 --model m --profile p",
+    ];
+
+    #[test]
+    fn every_command_of_the_contract() {
+        for line in CONTRACT {
+            assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
+        }
+    }
+
+    #[test]
+    fn what_is_no_command() {
+        for line in [
+            "replay",
+            "ask --mode loud x",
+            "plan --budget 0",
+            "add nobody x",
+            "context window -1",
+            "pin",
+            "exclude",
+            "memory add rumour x",
+            "memory list --all --here",
+            "session delete",
+            "import",
+            "frobnicate",
+            "doctor --yes",
+            "export --format pdf",
+            "branch rename a b c",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_become_overrides() {
+        let args =
+            parse("plan x --mode HEAVY --policy window --budget 900 --model m --profile p --layout cache_friendly");
+        let overrides = args.unwrap().overrides();
+        assert_eq!((overrides.mode, overrides.budget), (Some(Mode::Heavy), Some(900)));
+        assert_eq!((overrides.policy.as_deref(), overrides.model.as_deref()), (Some("window"), Some("m")));
+        assert_eq!((overrides.profile.as_deref(), overrides.layout), (Some("p"), Some(Layout::CacheFriendly)));
+    }
+}

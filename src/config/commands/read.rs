@@ -1,0 +1,281 @@
+//! Reads commands: the words of a command line, and a line typed after a slash, by one grammar. What is refused is refused
+//! with the usage and the example of the command that was meant.
+//! Not for: doing what was typed (`cli`, `tui`).
+
+use super::args::{Args, Global};
+use super::command::Command;
+use super::table::{self, ALIASES, ALONE, Alias, Row};
+use crate::config::keys::actions::Action;
+use crate::domain::conversation::memory::MemoryKind;
+use crate::domain::planning::variant::{self, ArmError};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
+use std::ffi::OsString;
+
+/// What a line after a slash means.
+#[derive(Clone, Debug)]
+pub enum Typed {
+    /// A command.
+    Command(Box<Args>),
+    /// What a key can do, by its name.
+    Action(Action),
+    /// The help of a command.
+    Help(String),
+}
+
+/// Reads the words of a command line, the program's own name first.
+///
+/// # Errors
+/// clap's own report, which may be the help that was asked for.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    let mut words = words.into_iter();
+    let program = words.next().unwrap_or_else(|| "pleach".into());
+    Args::try_parse_from(std::iter::once(program).chain(expand(&words.collect::<Vec<_>>())))
+}
+
+/// Reads a line that begins with a slash.
+///
+/// # Errors
+/// A sentence that says what is wrong, with the usage and the example.
+pub fn read(line: &str) -> Result<Typed, String> {
+    let typed = split(line.strip_prefix('/').unwrap_or(line));
+    let alone = |name: &str| ALONE.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
+    let typed = match typed.as_slice() {
+        [] => return Err("Type a command after the slash; /help lists the commands.".to_owned()),
+        [name] => alone(name).unwrap_or(typed),
+        _ => typed,
+    };
+    let words = expand(&typed.iter().map(OsString::from).collect::<Vec<_>>());
+    let only = Some(&words).filter(|words| words.len() == 1).and_then(|words| words[0].to_str());
+    let only = only.filter(|name| table::rows().iter().all(|row| row.name != *name));
+    if let Some(action) = only.and_then(Action::from_name) {
+        return Ok(Typed::Action(action));
+    }
+    match Args::try_parse_from(std::iter::once("pleach".into()).chain(words.iter().cloned())) {
+        Ok(args) if args.command.is_none() => Err(refusal(&typed, &words, None)),
+        Ok(args) => inside(&args).map(|()| Typed::Command(Box::new(args))),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Typed::Help(error.render().to_string())),
+        Err(error) => {
+            let alone = typed.first().filter(|_| typed.len() == 1);
+            let action = alone.and_then(|name| Action::from_name(name));
+            action.map(Typed::Action).ok_or_else(|| refusal(&typed, &words, Some(&error)))
+        }
+    }
+}
+
+/// The words of a line, as in a shell: quotes at the beginning of a word hold several together. An apostrophe inside a word
+/// is part of it.
+#[must_use]
+pub fn split(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = line.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let quoted = Some(first).filter(|c| matches!(c, '"' | '\'')).and_then(|quote| held(&rest[1..], quote));
+        let (word, after) = quoted.unwrap_or_else(|| {
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            rest.split_at(end)
+        });
+        found.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    found
+}
+
+/// What stands before a quote that ends a word, and what follows the quote.
+fn held(text: &str, quote: char) -> Option<(&str, &str)> {
+    text.match_indices(quote).find_map(|(at, _)| {
+        let after = &text[at + 1..];
+        (after.is_empty() || after.starts_with(char::is_whitespace)).then(|| (&text[..at], after))
+    })
+}
+
+/// Puts what short names and short forms mean in their place.
+fn expand(words: &[OsString]) -> Vec<OsString> {
+    let start = start(words);
+    let named = |alias: &&Alias| {
+        let mut name = alias.name.split(' ');
+        let mut typed = words[start..].iter();
+        name.all(|part| typed.next().is_some_and(|word| word == part))
+    };
+    let (mut before, mut rest) = (words[..start].to_vec(), words[start..].to_vec());
+    if let Some(alias) = ALIASES.iter().find(named) {
+        let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
+        let means = alias.means.split(' ').map(OsString::from);
+        rest = means.chain(if alias.joins { join(own) } else { own }).collect();
+        if alias.name == "remember" {
+            remembered(&mut rest);
+        }
+    }
+    short_forms(&mut rest);
+    before.append(&mut rest);
+    before
+}
+
+/// Where the command stands: behind the flags that every command takes.
+fn start(words: &[OsString]) -> usize {
+    let mut at = 0;
+    while let Some(word) = words.get(at).and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) {
+        at += if takes_value(word) { 2 } else { 1 };
+    }
+    at.min(words.len())
+}
+
+fn takes_value(flag: &str) -> bool {
+    Args::command().get_arguments().filter(|arg| arg.get_action().takes_values()).any(|arg| {
+        let short = arg.get_short().is_some_and(|short| flag == format!("-{short}"));
+        short || arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long))
+    })
+}
+
+/// All words up to the first flag as one.
+fn join(words: Vec<OsString>) -> Vec<OsString> {
+    let flag = words.iter().position(|word| word.to_string_lossy().starts_with("--")).unwrap_or(words.len());
+    if flag < 2 {
+        return words;
+    }
+    let one = words[..flag].join(std::ffi::OsStr::new(" "));
+    std::iter::once(one).chain(words[flag..].iter().cloned()).collect()
+}
+
+/// `[KIND:] TEXT` behind `memory add`.
+fn remembered(words: &mut Vec<OsString>) {
+    let kind = words
+        .get(2)
+        .and_then(|word| word.to_str()?.strip_suffix(':'))
+        .filter(|kind| MemoryKind::from_name(kind).is_some());
+    match kind.map(OsString::from) {
+        Some(kind) => words[2] = kind,
+        None => words.insert(2, "fact".into()),
+    }
+}
+
+/// The short forms of three commands: `compress [TURN] [model] [session]`, `capsule PATH by model`, and `race` with settings
+/// and limits before its text, as `mode:off` and `tokens:400`.
+fn short_forms(words: &mut Vec<OsString>) {
+    let name = words.first().and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+    match name.as_str() {
+        "compress" => replace(words, |word| match word {
+            "model" => Some(vec!["--by-model".into()]),
+            "session" => Some(vec!["--whole-session".into()]),
+            "extractive" => Some(vec!["--extractive".into()]),
+            turn => turn.parse::<u32>().ok().map(|_| vec!["--up-to".into(), turn.into()]),
+        }),
+        "capsule" if words.len() > 3 && words.ends_with(&["by".into(), "model".into()]) => {
+            words.truncate(words.len() - 2);
+            words.push("--by-model".into());
+        }
+        "race" => replace(words, |word| {
+            let (setting, value) = word.split_once([':', '='])?;
+            let limit = match setting {
+                "tokens" => Some("--max-tokens"),
+                "cost" => Some("--max-cost"),
+                "time" => Some("--max-seconds"),
+                _ => None,
+            };
+            if let Some(limit) = limit {
+                return Some(vec![limit.into(), value.into()]);
+            }
+            matches!(variant::read(word), Ok(_) | Err(ArmError::Value { .. }))
+                .then(|| vec!["--arm".into(), word.into()])
+        }),
+        _ => {}
+    }
+}
+
+/// Replaces words behind the first, up to one that stays as it is.
+fn replace(words: &mut Vec<OsString>, means: impl Fn(&str) -> Option<Vec<OsString>>) {
+    let mut at = 1;
+    while let Some(new) = words.get(at).and_then(|word| means(word.to_str()?)) {
+        let count = new.len();
+        drop(words.splice(at..=at, new));
+        at += count;
+    }
+}
+
+/// Refuses what has no meaning where the program runs already.
+fn inside(args: &Args) -> Result<(), String> {
+    let Global {
+        store,
+        session,
+        branch,
+        mode,
+        policy,
+        layout,
+        budget,
+        model,
+        profile,
+        allow,
+        json: _,
+        escape: _,
+        demo,
+    } = &args.global;
+    let command = args.command.as_ref();
+    let once = matches!(
+        command,
+        Some(
+            Command::Retrieve { .. }
+                | Command::Index { .. }
+                | Command::Replay(_)
+                | Command::Doctor { .. }
+                | Command::Models
+        )
+    );
+    let only = |what: &str, instead: &str| Err(format!("{what} is only for the command line of a shell{instead}."));
+    if store.is_some() || *demo || args.plain {
+        return only("A flag that chooses what the program starts with", "");
+    }
+    if session.is_some() {
+        return only("--session", "; /session switch NAME goes to a session");
+    }
+    if branch.is_some() {
+        return only("--branch", "; /branch switch NAME goes to a branch");
+    }
+    if !allow.is_empty() {
+        return only("--allow", "; /rules allow TOOL lets a tool act without asking");
+    }
+    let call = budget.is_some() || model.is_some() || profile.is_some();
+    if mode.is_some() || policy.is_some() || layout.is_some() || (call && !once) {
+        return only(
+            "A setting for one call",
+            "; /mode, /policy, /layout, /budget, /model and /profile set the branch's",
+        );
+    }
+    if matches!(command, Some(Command::Completions { .. } | Command::Man)) {
+        return only("This command", "");
+    }
+    if matches!(command, Some(Command::Doctor { repair: true, .. })) {
+        return only("--repair", ", while no pleach has the store open");
+    }
+    Ok(())
+}
+
+/// What is wrong, and how it goes.
+fn refusal(typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
+    let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let name = typed.first().map(String::as_str).unwrap_or_default();
+    let row = table::row_of(&typed.join(" ")).or_else(|| table::row_of(&line));
+    if let Some(row) = row.filter(|row| !row.example.is_empty()) {
+        let reason = error.map(reason).unwrap_or_default();
+        return format!("{reason} Usage: {}. Example: /{}", row.usage(), row.example).trim_start().to_owned();
+    }
+    let group = words.first().map(|word| format!("{} ", word.to_string_lossy())).unwrap_or_default();
+    let members: Vec<&Row> = table::rows().iter().filter(|row| row.name.starts_with(&group)).collect();
+    let Some(first) = members.first() else {
+        return format!(
+            "There is no command /{name}; /help lists the commands. A message that begins with a slash is written with two: \
+             //{name}."
+        );
+    };
+    let usages: Vec<String> = members.iter().map(|row| row.usage()).collect();
+    format!("There is no command /{line}. Usage: {}. Example: /{}", usages.join(", "), first.example)
+}
+
+/// clap's reason, without its usage and its tips.
+fn reason(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line).trim_end_matches('.');
+    let mut chars = line.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
+}

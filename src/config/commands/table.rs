@@ -1,0 +1,216 @@
+//! The rows of the table of commands, made from the commands themselves: name, arguments, sentence and example of each.
+//! Beside them stand the short names that lead to a command, and the actions of the full-screen program, which are named in
+//! the same way.
+//! Not for: reading what was typed (`read`).
+
+use super::EXAMPLE;
+use super::args::Args;
+use crate::config::keys::actions::Action;
+use clap::{Arg, Command};
+use std::sync::LazyLock;
+
+/// A row of the table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Its name, without a slash: `context window`.
+    pub name: String,
+    /// Its arguments: `TURNS`, `[MESSAGE]`, `ITEM… [--once]`.
+    pub words: String,
+    /// What it does, in one sentence.
+    pub sentence: String,
+    /// A line that means it: `context window 3`; empty for an action, whose name is all there is to type.
+    pub example: String,
+}
+
+impl Row {
+    /// The name and the arguments.
+    #[must_use]
+    pub fn usage(&self) -> String {
+        format!("/{} {}", self.name, self.words).trim_end().to_owned()
+    }
+}
+
+/// A short name of a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alias {
+    /// What is typed.
+    pub name: &'static str,
+    /// What that means.
+    pub means: &'static str,
+    /// All words behind it, up to the first flag, are one argument: a title, a note.
+    pub joins: bool,
+}
+
+const fn alias(name: &'static str, means: &'static str) -> Alias {
+    Alias { name, means, joins: false }
+}
+
+const fn joined(name: &'static str, means: &'static str) -> Alias {
+    Alias { name, means, joins: true }
+}
+
+/// The short names.
+pub const ALIASES: &[Alias] = &[
+    alias("window", "context window"),
+    joined("fork", "branch fork"),
+    joined("switch", "branch switch"),
+    joined("compare", "branch compare"),
+    joined("rename", "branch rename"),
+    alias("new", "session new"),
+    joined("open", "session switch"),
+    alias("sessions", "session list"),
+    joined("title", "session rename"),
+    alias("retitle", "session retitle"),
+    alias("search", "session search"),
+    joined("note", "pin --note"),
+    alias("once", "exclude --once"),
+    alias("remember", "memory add"),
+    alias("label", "message label last"),
+    alias("read", "message read"),
+    alias("history", "message list"),
+    alias("show", "message show"),
+    alias("remove", "message remove"),
+    alias("retry", "regenerate"),
+    alias("request", "plan --request"),
+    alias("why", "plans why"),
+    alias("summarize", "compress"),
+    alias("summary make", "compress"),
+    alias("summary", "capsules"),
+    alias("state set", "state edit"),
+    alias("state rebuild", "context rebuild"),
+    alias("forget", "doctor --forget"),
+    alias("exit", "quit"),
+];
+
+/// What a name means inside the program when nothing is typed behind it, where the name alone is no command.
+pub const ALONE: &[(&str, &str)] = &[
+    ("branch", "branch list"),
+    ("session", "session list"),
+    ("message", "message list"),
+    ("memory", "memory list"),
+    ("remember", "memory list"),
+    ("task", "task list"),
+    ("plans", "plans list"),
+    ("capsules", "capsules list"),
+    ("summary", "capsules list"),
+    ("state", "state show"),
+    ("config", "config show"),
+    ("rename", "rename"),
+    ("title", "rename-session"),
+    ("search", "find"),
+];
+
+/// Rows that a newcomer may want stand first.
+const FIRST: &[&str] =
+    &["mode", "model", "budget", "policy", "context window", "branch fork", "session new", "session search"];
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let mut rows = Vec::new();
+    collect(&Args::description(), "", &mut rows);
+    rows.sort_by_key(|row| FIRST.iter().position(|name| *name == row.name).unwrap_or(FIRST.len()));
+    rows
+});
+
+static ALL: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let mut all = ROWS.clone();
+    all.extend(ALIASES.iter().filter_map(short));
+    let known = |action: &Action| all.iter().all(|row| row.name != action.name());
+    let actions: Vec<Row> = Action::ALL.iter().copied().filter(known).map(of_action).collect();
+    all.extend(actions);
+    all
+});
+
+/// Every command, once.
+#[must_use]
+pub fn rows() -> &'static [Row] {
+    &ROWS
+}
+
+/// Every command, every short name and every action.
+#[must_use]
+pub fn all() -> &'static [Row] {
+    &ALL
+}
+
+/// The row of the command that a line begins with: the one with the longest name.
+#[must_use]
+pub fn row_of(line: &str) -> Option<&'static Row> {
+    longest(all(), line)
+}
+
+fn longest<'a>(rows: &'a [Row], line: &str) -> Option<&'a Row> {
+    let begins = |row: &&Row| {
+        line.strip_prefix(row.name.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    };
+    rows.iter().filter(begins).max_by_key(|row| row.name.len())
+}
+
+fn collect(command: &Command, path: &str, rows: &mut Vec<Row>) {
+    for sub in command.get_subcommands() {
+        let name = format!("{path} {}", sub.get_name()).trim_start().to_owned();
+        if !sub.is_subcommand_required_set() {
+            rows.push(row(&name, sub));
+        }
+        collect(sub, &name, rows);
+    }
+}
+
+fn row(name: &str, command: &Command) -> Row {
+    let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string).unwrap_or_default();
+    let (positionals, flags): (Vec<&Arg>, Vec<&Arg>) = command.get_arguments().partition(|arg| arg.is_positional());
+    let words: Vec<String> = positionals.into_iter().chain(flags).map(shape).collect();
+    let example = text(command.get_after_help());
+    Row {
+        name: name.to_owned(),
+        words: words.join(" "),
+        sentence: format!("{}.", text(command.get_about()).trim_end_matches('.')),
+        example: example.strip_prefix(EXAMPLE).unwrap_or_default().to_owned(),
+    }
+}
+
+/// An argument as a usage shows it.
+fn shape(arg: &Arg) -> String {
+    let names: Vec<String> = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
+    let many = arg.get_num_args().is_some_and(|count| count.max_values() > names.len().max(1));
+    let more = if many { "…" } else { "" };
+    let words = match (arg.get_long(), names.as_slice()) {
+        (None, [first @ .., last]) if !first.is_empty() => return format!("[{}] {last}", first.join(" ")),
+        (None, names) => format!("{}{more}", names.join(" ")),
+        (Some(long), names) if arg.get_action().takes_values() => format!("--{long} {}{more}", names.join(" ")),
+        (Some(long), _) => format!("--{long}"),
+    };
+    if arg.is_required_set() { words } else { format!("[{words}]") }
+}
+
+fn short(alias: &Alias) -> Option<Row> {
+    let target = longest(&ROWS, alias.means)?;
+    let (_, fixed) = alias.means.split_at(target.name.len());
+    let mut words = target.words.clone();
+    for word in fixed.split_whitespace() {
+        words = match word.strip_prefix("--") {
+            Some(flag) => only_value(&words, flag),
+            None => words.split_once(' ').map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
+        };
+    }
+    let example = target.example.strip_prefix(alias.means).map(|rest| format!("{}{rest}", alias.name));
+    Some(Row {
+        name: alias.name.to_owned(),
+        words,
+        sentence: target.sentence.clone(),
+        example: example.unwrap_or_else(|| target.example.clone()),
+    })
+}
+
+/// The words of a command whose flag was given already: the flag's value comes first.
+fn only_value(words: &str, flag: &str) -> String {
+    let place = format!("[--{flag}");
+    let Some((before, rest)) = words.split_once(&place) else { return words.to_owned() };
+    let (value, after) = rest.split_once(']').unwrap_or((rest, ""));
+    if value.trim().is_empty() { format!("{}{after}", before.trim_end()) } else { value.trim().to_owned() }
+}
+
+fn of_action(action: Action) -> Row {
+    let (name, sentence) = (action.name().to_owned(), action.sentence().to_owned());
+    Row { name, words: String::new(), sentence, example: String::new() }
+}

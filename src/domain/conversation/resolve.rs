@@ -1,0 +1,129 @@
+//! Finds the message that a person names: by its id, the beginning of its id, the id that it was imported with, or the
+//! number of its turn. Every command that takes a message or an item finds it here.
+//! Not for: sessions, branches, and items that are no messages (`engine::sessions::lookup`).
+
+use super::message::Role;
+use super::tree::{Slot, Tree};
+use crate::domain::base::failure::Failure;
+
+/// A shorter number is always the number of a turn, never the beginning of an id.
+const SHORTEST_ID: usize = 4;
+
+/// The word for the last message of the branch.
+pub const LAST: &str = "last";
+
+/// The message that `text` names, on the branch's `path` first and then anywhere in the session: a whole id, key or external
+/// id; `last`; the number of a turn of the path, counted from 1, which is the question of that turn; or the beginning of an
+/// id or key that only one message has.
+///
+/// # Errors
+/// A sentence that says that no message or several messages have this name.
+pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
+    let text = text.trim();
+    let wanted = text.to_lowercase();
+    let exact = |slot: &Slot| {
+        let head = tree.head(*slot);
+        head.external_id.as_deref() == Some(text) || head.id.to_string() == wanted || head.key.to_string() == wanted
+    };
+    let begins = |slot: &Slot| {
+        let head = tree.head(*slot);
+        head.id.to_string().starts_with(&wanted) || head.key.to_string().starts_with(&wanted)
+    };
+    let all: Vec<Slot> = (0..u32::try_from(tree.len()).unwrap_or(u32::MAX)).collect();
+    for slots in [path, &all] {
+        if let Some(slot) = only(slots.iter().copied().filter(&exact), text)? {
+            return Ok(slot);
+        }
+    }
+    if let Some(slot) = path.last().filter(|_| wanted == LAST) {
+        return Ok(*slot);
+    }
+    let number = wanted.parse::<usize>().ok().filter(|_| wanted.bytes().all(|byte| byte.is_ascii_digit()));
+    if let Some(slot) = number.and_then(|number| asked(tree, path, number)) {
+        return Ok(slot);
+    }
+    if let Some(number) = number.filter(|_| wanted.len() < SHORTEST_ID) {
+        let turns = path.iter().filter(|slot| tree.head(**slot).role == Role::User).count();
+        return Err(Failure::user(format!("There is no turn {number} on this branch; the last one is {turns}."))
+            .todo("`pleach message list` shows the turns and ids."));
+    }
+    for slots in [path, &all] {
+        if let Some(slot) = only(slots.iter().copied().filter(|slot| !wanted.is_empty() && begins(slot)), text)? {
+            return Ok(slot);
+        }
+    }
+    Err(Failure::user(format!("There is no message {text:?} in this session."))
+        .todo("`pleach message list` shows the turns and ids."))
+}
+
+/// As [`message`], but the number of a turn means the last message of that turn: where a branch starts after the turn.
+///
+/// # Errors
+/// As [`message`].
+pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
+    let found = message(tree, path, text)?;
+    let number = text.trim().parse().ok().filter(|number| asked(tree, path, *number) == Some(found));
+    let Some(at) = number.and_then(|_| path.iter().position(|slot| *slot == found)) else { return Ok(found) };
+    let rest = path[at + 1..].iter().take_while(|slot| tree.head(**slot).role != Role::User);
+    Ok(rest.last().copied().unwrap_or(found))
+}
+
+/// The question of a turn, by its number from 1.
+#[must_use]
+pub fn asked(tree: &Tree, path: &[Slot], number: usize) -> Option<Slot> {
+    let mut questions = path.iter().copied().filter(|slot| tree.head(*slot).role == Role::User);
+    questions.nth(number.checked_sub(1)?)
+}
+
+fn only(mut found: impl Iterator<Item = Slot>, text: &str) -> Result<Option<Slot>, Failure> {
+    let first = found.next();
+    match found.count() {
+        0 => Ok(first),
+        more => Err(Failure::user(format!("{text:?} names {} messages.", more + 1)).todo("Type more of the id.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::message::NodeHead;
+    use crate::domain::conversation::tree::tests::head;
+
+    /// Three turns of a question and an answer; the second question was imported as `12`.
+    fn talk() -> (Tree, Vec<Slot>) {
+        let role = |n: u128| if n % 2 == 1 { Role::User } else { Role::Assistant };
+        let mut heads: Vec<NodeHead> = (1..=6).map(|n| head(n, (n > 1).then(|| n - 1), role(n))).collect();
+        heads[2].external_id = Some("12".to_owned());
+        let tree = Tree::build(heads);
+        let path = tree.path(5);
+        (tree, path)
+    }
+
+    #[test]
+    fn a_message_is_named_by_turn_id_and_external_id() {
+        let (tree, path) = talk();
+        let found = |text: &str| message(&tree, &path, text).unwrap();
+        let id = tree.head(3).id.to_string();
+        assert_eq!((found("1"), found("2"), found("3"), found(" 3 ")), (0, 2, 4, 4), "the question of the turn");
+        assert_eq!((found("last"), found("12"), found(&id), found(&id.to_uppercase())), (5, 2, 3, 3));
+        assert_eq!(
+            (end(&tree, &path, "2").unwrap(), end(&tree, &path, &id).unwrap()),
+            (3, 3),
+            "the turn's last message"
+        );
+        assert_eq!(end(&tree, &path, &tree.head(2).id.to_string()).unwrap(), 2);
+        let key = tree.head(4).key.to_string();
+        assert_eq!((found(&key), found(&key[..12])), (4, 4));
+    }
+
+    #[test]
+    fn what_names_no_message_is_refused() {
+        let (tree, path) = talk();
+        let refused = |text: &str| message(&tree, &path, text).unwrap_err().what;
+        assert_eq!(refused("4"), "There is no turn 4 on this branch; the last one is 3.");
+        assert_eq!(refused("0"), "There is no turn 0 on this branch; the last one is 3.");
+        assert!(refused("0000").contains("names 6 messages"));
+        assert!(refused("nobody").contains("no message") && refused("").contains("no message"));
+        assert!(message(&tree, &[], "last").is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! What a command about marks asks of the engine: the same on every way in.
+//! Not for: what a mark means (`domain::conversation::mark`).
+
+use super::acts::Act;
+use super::draft::Item;
+use crate::config::commands::mark::{Items, MarkCommand};
+use crate::domain::conversation::mark::MarkKind;
+
+/// The items that a command names, and what becomes of them.
+#[must_use]
+pub fn marks(command: &MarkCommand) -> (Vec<Item>, Act) {
+    let set = |kind| Act::Set { kind, toggle: false };
+    match command {
+        MarkCommand::Pin { items, turns, message, note } => {
+            let mut named = named(items, *message);
+            named.extend(note.clone().map(Item::Note));
+            (named, set(turns.map_or(MarkKind::Sticky, MarkKind::leased)))
+        }
+        MarkCommand::Lease { items, turns } => {
+            (all(items), turns.map_or(Act::Lease { toggle: false }, |turns| set(MarkKind::leased(turns))))
+        }
+        MarkCommand::Unpin(items) => (all(items), Act::Clear),
+        MarkCommand::Exclude { items, once: true } => (all(items), set(MarkKind::ExcludeOnce)),
+        MarkCommand::Exclude { items, once: false } => (all(items), set(MarkKind::Exclude)),
+        MarkCommand::Include(items) => (all(items), set(MarkKind::IncludeOnce)),
+    }
+}
+
+fn all(items: &Items) -> Vec<Item> {
+    named(&items.items, items.message)
+}
+
+fn named(items: &[String], message: bool) -> Vec<Item> {
+    items.iter().map(|text| Item::Named { text: text.clone(), message }).collect()
+}

@@ -1,0 +1,464 @@
+//! Commands typed after a slash: each becomes the request or the screen that the command line's words mean. What the command
+//! line would only print is printed by the command line's own code and shown as a text.
+//! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), keys (`update::actions`).
+
+use super::{ask, branches, focus, printed, queueing, tags};
+use crate::config::commands::args::Args;
+use crate::config::commands::calls::{CapsulesCommand, Compress, ContextCommand, Plans, Replay};
+use crate::config::commands::command::Command;
+use crate::config::commands::conversation::{
+    BranchCommand, MemoryCommand, MessageCommand, SessionCommand, StateCommand, TaskCommand, Within,
+};
+use crate::config::commands::mark::MarkCommand;
+use crate::config::commands::read::{self, Typed};
+use crate::config::commands::setting::{Setting, SettingCommand};
+use crate::config::commands::system::{Traces, TracesCommand};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::NodeId;
+use crate::domain::call::race::Limits;
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::resolve;
+use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::planning::variant;
+use crate::domain::summary::accepted::CapsuleKind;
+use crate::domain::summary::draft::By;
+use crate::engine::api::{BranchRequest, CallRequest, Item, MemoryScope, Request, SessionRequest, TaskAct, marks};
+use crate::tui::chat::model::composer::{Draft, DraftKind};
+use crate::tui::model::layer::{Act, Layer, Question, Reader};
+use crate::tui::model::panes::Shape;
+use crate::tui::model::session::Session;
+use crate::tui::model::status::Weight;
+use crate::tui::model::{Action, Model, Pending, Trial};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::{self, race};
+use crate::tui::update::{actions, comfort, open, panes, send};
+
+/// A way to find the message that is named.
+type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
+
+/// How a command is carried out.
+enum Way {
+    /// It is done, or under way.
+    Done,
+    /// By an action.
+    Run(Action),
+    /// By the command line's own code, which prints a text.
+    Print,
+    /// After a person has agreed to this.
+    Confirm(String),
+    /// Not at all, and why.
+    Refused(String),
+}
+
+fn refused(text: &str) -> Way {
+    Way::Refused(text.to_owned())
+}
+
+/// Enter on a line that begins with a slash. A line that is refused stays where it was typed.
+pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
+    let typed = match read::read(line) {
+        Ok(typed) => typed,
+        Err(text) => return model.status.say(Weight::Trouble, text, model.now),
+    };
+    let troubles = model.status.troubles();
+    model.composer.clear();
+    match typed {
+        Typed::Action(action) => actions::run(model, action, None, out),
+        Typed::Help(text) => model.layers.push(Layer::Reader(Reader::new(line, text, true))),
+        Typed::Command(args) => command(model, line, &args, out),
+    }
+    if model.status.troubles() > troubles && model.composer.is_empty() {
+        model.composer.set(line, DraftKind::Message);
+    }
+}
+
+fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
+    let Some(command) = &args.command else { return };
+    match way(model, command, args, out) {
+        Way::Done => {}
+        Way::Run(action) => actions::run(model, action, None, out),
+        Way::Print => printed::print(model, line, args.clone(), out),
+        Way::Refused(text) => model.status.say(Weight::Trouble, text, model.now),
+        Way::Confirm(title) => model.layers.push(Layer::Question(Question {
+            title,
+            words: vec!["This cannot be undone.".to_owned()],
+            choices: vec![
+                ('n', "no, keep it".to_owned(), Act::Close),
+                ('y', "yes, delete it for good".to_owned(), Act::Command(format!("{line} --yes"))),
+            ],
+            cursor: 0,
+        })),
+    }
+}
+
+#[allow(clippy::too_many_lines, reason = "a table: one line or a few for each command")]
+fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) -> Way {
+    match command {
+        Command::Ask { request: Some(_), .. } => {
+            refused("--request is only for the command line; /edit-request edits it here.")
+        }
+        Command::Ask { text, request: None, wait: _ } => asked(model, text, DraftKind::Message, out),
+        Command::Edit { message, text, wait: _ } => edited(model, message, text, out),
+        Command::Regenerate { message, wait: _ } => {
+            regenerated(model, message.as_deref().unwrap_or(resolve::LAST), out)
+        }
+        Command::Aside { keep: true, .. } => refused("--keep is only for the command line; /keep-aside keeps it here."),
+        Command::Aside { text, keep: false } => {
+            screens::aside::update::ask(model, &text.join(" "), out);
+            Way::Done
+        }
+        Command::Race { text, arm, limits } => race_of(model, text, arm, (*limits).into(), out),
+        Command::Replay(Replay { dry_run: true, .. }) => Way::Print,
+        Command::Replay(Replay { run, without, .. }) => {
+            let without = without.clone().map(|text| Item::Named { text, message: false });
+            let (profile, name) = (args.global.profile.clone(), args.global.model.clone());
+            let request = CallRequest::Replay { run: run.clone(), profile, model: name, without };
+            send(model, Request::Call(request), Pending::Trial(Trial::Replay), out);
+            Way::Done
+        }
+        Command::Plan { text, what_if: true, arm, edit: None, regenerate: None, .. }
+            if text.is_empty() && arm.is_empty() =>
+        {
+            Way::Run(Action::WhatIf)
+        }
+        Command::Mark(command) => mark(model, command, out),
+        Command::Set(command) => setting(model, command, out),
+        Command::Context(command) => context(model, command, out),
+        Command::Message(command) => message(model, command, out),
+        Command::Memory(command) => memory(model, command, out),
+        Command::Task(command) => task(model, command, out),
+        Command::State(command) => state(model, command),
+        Command::Branch(command) => branch(model, command, out),
+        Command::Session(command) => session(model, command, out),
+        Command::Compress(wish) => compress(model, wish, out),
+        Command::Capsules(CapsulesCommand::List) => Way::Run(Action::Capsules),
+        Command::Plans(Plans::List) => Way::Run(Action::Calls),
+        Command::Traces(Traces { command: Some(TracesCommand::Again { .. }), .. }) => {
+            refused("A call is run again in the list of tool calls, which /traces opens.")
+        }
+        Command::Traces(Traces {
+            command: None,
+            failed: false,
+            tool: None,
+            filter: None,
+            grouped: false,
+            whole_session: false,
+        }) => Way::Run(Action::Traces),
+        Command::Stats { whole_session: false } => Way::Run(Action::Stats),
+        Command::Undo => Way::Run(Action::Undo),
+        Command::Redo => Way::Run(Action::Redo),
+        Command::Models if args.global.profile.is_none() => Way::Run(Action::Models),
+        Command::Theme { name } => theme(model, name.as_deref(), out),
+        Command::Capsule { path: None, .. } => Way::Run(Action::Modules),
+        Command::Capsule { path: Some(path), by_model, undo: false, redo: false } => {
+            let by = if *by_model { By::Model } else { By::Extractive };
+            screens::summaries::update_modules::make(model, path, by, out);
+            Way::Done
+        }
+        Command::Mcp { command: None } => Way::Run(Action::Mcp),
+        Command::Rules { command: None } => Way::Run(Action::Rules),
+        Command::Project { command: None } => Way::Run(Action::Project),
+        Command::Trust { off: false, yes: false, config: false } => Way::Run(Action::Trust),
+        Command::Trust { off: false, yes: false, config: true } => Way::Run(Action::FolderSettings),
+        Command::Skill { name: None } => Way::Run(Action::Skills),
+        Command::Skill { name: Some(name) } => {
+            screens::editor::update::use_skill(model, name, out);
+            Way::Done
+        }
+        Command::Plan { .. }
+        | Command::Plans(_)
+        | Command::Retrieve { .. }
+        | Command::Index { .. }
+        | Command::Add { .. }
+        | Command::Build { .. }
+        | Command::Pins { .. }
+        | Command::Mcp { .. }
+        | Command::Trust { .. }
+        | Command::Rules { .. }
+        | Command::Project { .. }
+        | Command::Capsule { .. }
+        | Command::Capsules(_)
+        | Command::Stats { .. }
+        | Command::Traces(_)
+        | Command::Import { .. }
+        | Command::Export { .. }
+        | Command::Models
+        | Command::Doctor { .. }
+        | Command::Backups { .. }
+        | Command::Config(_)
+        | Command::Completions { .. }
+        | Command::Man => Way::Print,
+    }
+}
+
+/// Sends a message at once.
+fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>) -> Way {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
+    let text = text.join(" ");
+    if text.trim().is_empty() {
+        return refused("Type the message behind the command.");
+    }
+    let draft = Draft { text: text.into(), kind, ..Draft::default() };
+    if !queueing::put(model, branch, &draft) {
+        model.conversation.follow();
+        ask::ask(model, branch, draft, None, out);
+    }
+    Way::Done
+}
+
+/// The message that is named, on the branch on the screen first.
+fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
+    let Some(session) = &model.session else { return Err(Way::Done) };
+    let tip = model.branch().and_then(|branch| branch.head).and_then(|id| session.tree.slot(id));
+    let path = tip.map(|tip| session.tree.path(tip)).unwrap_or_default();
+    let found =
+        find(&session.tree, &path, text).map_err(|failure| Way::Refused(printed::slashed(&failure.to_string())))?;
+    Ok(session.tree.head(found).id)
+}
+
+fn edited(model: &mut Model, message: &str, text: &[String], out: &mut Vec<Cmd>) -> Way {
+    match named(model, message, resolve::message) {
+        Ok(node) => asked(model, text, DraftKind::Edit(node), out),
+        Err(way) => way,
+    }
+}
+
+fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
+    let node = match named(model, message, resolve::message) {
+        Ok(node) => node,
+        Err(way) => return way,
+    };
+    let Some(session) = &model.session else { return Way::Done };
+    let mut at = session.tree.slot(node);
+    while let Some(slot) = at.filter(|slot| session.tree.head(*slot).role != Role::User) {
+        at = session.tree.parent(slot);
+    }
+    match at.map(|slot| session.tree.head(slot).id) {
+        Some(question) => {
+            ask::ask_kind(model, DraftKind::Regenerate(question), out);
+            Way::Done
+        }
+        None => refused("No message of yours stands at or above that one, so there is nothing to answer again."),
+    }
+}
+
+fn race_of(model: &mut Model, text: &[String], arms: &[String], limits: Limits, out: &mut Vec<Cmd>) -> Way {
+    let arms: Vec<Overrides> = match arms.iter().map(|words| variant::read(words)).collect() {
+        Ok(arms) => arms,
+        Err(error) => return Way::Refused(format!("{error}.")),
+    };
+    if arms.len() < 2 || text.is_empty() {
+        return refused(
+            "/race wants two settings or more, then the message: /race mode:off mode:heavy Why does it fail?",
+        );
+    }
+    race::update::race(model, arms, limits, text.join(" "), out);
+    Way::Done
+}
+
+fn mark(model: &mut Model, command: &MarkCommand, out: &mut Vec<Cmd>) -> Way {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
+    let (items, act) = marks(command);
+    send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
+    model.plan.touch(model.now);
+    Way::Done
+}
+
+fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> Way {
+    if let SettingCommand::Layout { name: Some(name) } = command
+        && let Some(shape) = Shape::from_name(name)
+    {
+        panes::shape(model, shape, out);
+        return Way::Done;
+    }
+    match command.change() {
+        Err(text) => return Way::Refused(text),
+        Ok(Some(setting)) => return set(model, &setting, out),
+        Ok(None) => {}
+    }
+    match command {
+        SettingCommand::Model { .. } => screens::picker::update::models(model, out),
+        SettingCommand::Policy { .. } => return Way::Run(Action::Policies),
+        SettingCommand::Layout { .. } => panes::next_shape(model, out),
+        SettingCommand::Focus { .. } => focus::show(model),
+        SettingCommand::Lane { .. } => {
+            let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
+            let text = format!("Your next message goes into the lane {}.", lane.title());
+            model.status.say(Weight::Notice, text, model.now);
+        }
+        SettingCommand::Mode { .. }
+        | SettingCommand::Profile { .. }
+        | SettingCommand::Budget { .. }
+        | SettingCommand::Personality { .. }
+        | SettingCommand::Compaction { .. } => return Way::Print,
+    }
+    Way::Done
+}
+
+/// Changes a setting of the branch on the screen.
+fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
+    let policies = &model.facts.policies;
+    if let Setting::Policy(Some(name)) = setting
+        && !policies.is_empty()
+        && !policies.contains(name)
+    {
+        return Way::Refused(format!("There is no policy {name:?}; there are {}.", policies.join(", ")));
+    }
+    if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
+        setting.apply(&mut overrides);
+        branches::set_overrides(model, overrides, out);
+    }
+    Way::Done
+}
+
+fn context(model: &mut Model, command: &ContextCommand, out: &mut Vec<Cmd>) -> Way {
+    match command {
+        ContextCommand::Window { turns } => set(model, &Setting::Window(*turns), out),
+        ContextCommand::Show { .. } => Way::Print,
+        ContextCommand::Rebuild => Way::Run(Action::RebuildState),
+    }
+}
+
+fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> Way {
+    match command {
+        MessageCommand::Label { message, name } if message == resolve::LAST => {
+            tags::named(model, &name.join(" "), out);
+            Way::Done
+        }
+        MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
+        MessageCommand::Remove { item, yes: false, .. } => Way::Confirm(format!("Delete the turn of {item} for good?")),
+        MessageCommand::List { .. }
+        | MessageCommand::Show { .. }
+        | MessageCommand::Read { .. }
+        | MessageCommand::Label { .. }
+        | MessageCommand::Favourite { .. }
+        | MessageCommand::Labels { .. }
+        | MessageCommand::Remove { .. } => Way::Print,
+    }
+}
+
+fn memory(model: &mut Model, command: &MemoryCommand, out: &mut Vec<Cmd>) -> Way {
+    match command {
+        MemoryCommand::List { within: Within { all: false, here: false } } => Way::Run(Action::Memories),
+        MemoryCommand::Add { kind, text, within } => {
+            let scope = match (within.all, within.here) {
+                (false, true) => Some(MemoryScope::Session),
+                (true, _) => Some(MemoryScope::All),
+                (false, false) => None,
+            };
+            screens::memories::update::keep(model, *kind, text.join(" "), scope, out);
+            Way::Done
+        }
+        MemoryCommand::List { .. }
+        | MemoryCommand::Edit { .. }
+        | MemoryCommand::Confirm { .. }
+        | MemoryCommand::Dismiss { .. }
+        | MemoryCommand::Delete { .. }
+        | MemoryCommand::Search { .. } => Way::Print,
+    }
+}
+
+fn task(model: &mut Model, command: &TaskCommand, out: &mut Vec<Cmd>) -> Way {
+    let act = match command {
+        TaskCommand::List => return Way::Print,
+        TaskCommand::Start { name } => TaskAct::Start(name.join(" ")),
+        TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
+    };
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        send(model, Request::Branch(BranchRequest::Task { branch, act }), Pending::Act, out);
+        model.plan.touch(model.now);
+    }
+    Way::Done
+}
+
+fn state(model: &mut Model, command: &StateCommand) -> Way {
+    match command {
+        StateCommand::Adopt => return Way::Run(Action::AdoptState),
+        StateCommand::Edit { text } if !text.is_empty() => return Way::Print,
+        StateCommand::Show | StateCommand::Edit { .. } => open::state(model),
+    }
+    Way::Done
+}
+
+fn branch(model: &mut Model, command: &BranchCommand, out: &mut Vec<Cmd>) -> Way {
+    match command {
+        BranchCommand::List => Way::Run(Action::Branches),
+        BranchCommand::Fork { name, at, stay: false } => fork(model, name.clone(), at.as_deref(), out),
+        BranchCommand::Switch { branch } => switch(model, branch, out),
+        BranchCommand::Compare { a, b: None } => {
+            screens::compare::update::named(model, a, out);
+            Way::Done
+        }
+        BranchCommand::Fork { .. }
+        | BranchCommand::Rename { .. }
+        | BranchCommand::Compare { .. }
+        | BranchCommand::Pick { .. }
+        | BranchCommand::Return { .. }
+        | BranchCommand::Keep { .. }
+        | BranchCommand::Archive { .. } => Way::Print,
+    }
+}
+
+fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec<Cmd>) -> Way {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
+    let at = match at.map(|text| named(model, text, resolve::end)).transpose() {
+        Ok(at) => at,
+        Err(way) => return way,
+    };
+    let request = BranchRequest::Fork { branch, at, name, switch: true };
+    send(model, Request::Branch(request), Pending::Fork(None), out);
+    Way::Done
+}
+
+fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Way {
+    let Some(session) = &model.session else { return Way::Done };
+    let named = session.branches.iter().find(|branch| branch.name == text);
+    let mut begins = session.branches.iter().filter(|branch| branch.id.to_string().starts_with(text));
+    match named.or_else(|| begins.next().filter(|_| begins.next().is_none())).map(|branch| branch.id) {
+        Some(id) => branches::switch(model, id, out),
+        None => return Way::Refused(format!("There is no branch {text:?} in this session; /branch list shows them.")),
+    }
+    Way::Done
+}
+
+fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> Way {
+    let request = match command {
+        SessionCommand::List => return Way::Run(Action::Sessions),
+        SessionCommand::New { title } => SessionRequest::New { title: title.join(" ") },
+        SessionCommand::Switch { session } => {
+            SessionRequest::Open { session: Some(session.clone()), branch: None, create: false }
+        }
+        SessionCommand::Search { words, limit: _ } => {
+            screens::search::update::open(model, words.join(" "), out);
+            return Way::Done;
+        }
+        SessionCommand::Delete { session, yes: false, .. } => {
+            return Way::Confirm(format!("Delete the session {session} with all its messages for good?"));
+        }
+        SessionCommand::Delete { .. } | SessionCommand::Rename { .. } | SessionCommand::Retitle { .. } => {
+            return Way::Print;
+        }
+    };
+    send(model, Request::Session(request), Pending::Open, out);
+    Way::Done
+}
+
+fn compress(model: &mut Model, wish: &Compress, out: &mut Vec<Cmd>) -> Way {
+    if wish.accept || wish.dry_run || !wish.keep.is_empty() {
+        return Way::Print;
+    }
+    let kind = if wish.whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
+    let by = if wish.by_model { By::Model } else { By::Extractive };
+    screens::summaries::update::compress(model, kind, wish.up_to, by, out);
+    Way::Done
+}
+
+fn theme(model: &mut Model, name: Option<&str>, out: &mut Vec<Cmd>) -> Way {
+    match name {
+        Some(name) => comfort::keep_theme(model, name, out),
+        None => comfort::themes(model),
+    }
+    Way::Done
+}

@@ -1,0 +1,56 @@
+//! Commands that the command line's own code carries out: handing one over, and showing what it printed.
+//! Not for: which commands those are (`commands`).
+
+use crate::config::commands::Printed;
+use crate::config::commands::args::Args;
+use crate::config::commands::read;
+use crate::tui::chat::model::composer::DraftKind;
+use crate::tui::model::Model;
+use crate::tui::model::layer::{Layer, Reader};
+use crate::tui::model::status::Weight;
+use crate::tui::msg::Cmd;
+
+/// Characters of an answer that still fit into a notice.
+const NOTICE: usize = 200;
+
+/// Has the command line's own code carry a command out, on the session and branch on the screen.
+pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
+    if read::split(line).iter().any(|word| word == "-") {
+        let text = "A single - stands for standard input, which only the command line has.";
+        return model.status.say(Weight::Trouble, text, model.now);
+    }
+    if let Some(session) = &model.session {
+        args.global.session = Some(session.card.id.to_string());
+        args.global.branch = Some(session.current.to_string());
+    }
+    out.push(Cmd::Run(line.to_owned(), Box::new(args)));
+}
+
+/// A text in which commands of the command line are named as they are typed here.
+pub(crate) fn slashed(text: &str) -> String {
+    text.replace("`pleach ", "`/")
+}
+
+/// What a command printed: a sentence is a notice, anything longer a text to read.
+pub(crate) fn came(model: &mut Model, line: &str, printed: Printed) {
+    let Printed { code, out, err } = printed;
+    let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));
+    if code == 0 {
+        let whole = if err.is_empty() { out } else { format!("{err}\n{out}") };
+        let whole = whole.trim().to_owned();
+        if whole.lines().count() > 1 || whole.chars().count() > NOTICE {
+            model.layers.push(Layer::Reader(Reader::new(line, whole, true)));
+        } else {
+            let text = if whole.is_empty() { "Done.".to_owned() } else { whole };
+            model.status.say(Weight::Notice, text, model.now);
+        }
+    } else {
+        let text = if err.is_empty() { out } else { err };
+        model.status.say(Weight::Trouble, text.lines().collect::<Vec<_>>().join(" "), model.now);
+        if model.composer.is_empty() {
+            model.composer.set(line, DraftKind::Message);
+        }
+    }
+    // The command may have planned a draft of its own.
+    model.plan.hurry(model.now);
+}

@@ -1,0 +1,41 @@
+//! The thread on which the command line's own code carries out commands that were typed after a slash, one after another.
+//! Not for: what the commands mean (`config::commands`), or which of them come here (`chat::update::commands`).
+
+use crate::config::commands::Printed;
+use crate::config::commands::args::Args;
+use crate::engine::api::{Event, Events, Ticket};
+use crate::tui::msg::Msg;
+use crate::tui::text::code::Job;
+use std::io;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+/// Carries a command out by the command line's own code, which reads the answers to its requests from there.
+pub type RunCommand = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
+
+/// Ways to the threads beside the screen, and back.
+pub(crate) type Threads = (Sender<Job>, Sender<Line>, Sender<Msg>);
+
+/// A line and what it means.
+pub(crate) type Line = (String, Box<Args>);
+
+/// Begins; gives the ways for the answers to its requests and for lines.
+pub(crate) fn begin(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<Event>, Sender<Line>)> {
+    let (answers, events) = channel();
+    let (lines, typed) = channel::<Line>();
+    let work = move || {
+        for (line, args) in typed {
+            let printed = run(&args, &events);
+            if to.send(Msg::Ran(line, printed)).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("commands".to_owned()).spawn(work)?;
+    Ok((answers, lines))
+}
+
+/// Whether an event answers a request of a command.
+pub(crate) fn is_answer(event: &Event) -> bool {
+    matches!(event, Event::Answer { ticket, .. } if *ticket >= Ticket::COMMANDS)
+}
