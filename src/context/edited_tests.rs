@@ -51,7 +51,13 @@ fn planned() -> (ContextPlan, Vec<Value>, Vec<Stretch>) {
 
 /// The edited plan's rows that go, and those that the edit took away.
 fn made(messages: &[Value]) -> (Vec<Row>, Vec<Row>) {
-    let (plan, before, outline) = planned();
+    made_beside(messages, 0)
+}
+
+/// The same, where the instructions went with a label of so many tokens more.
+fn made_beside(messages: &[Value], label: u32) -> (Vec<Row>, Vec<Row>) {
+    let (mut plan, before, outline) = planned();
+    plan.rows[0].tokens += label;
     let before = body(&before);
     let now = body(messages);
     let (plan, outline) = edited(Base { plan: &plan, body: &before, outline: &outline }, &now, &Letters).unwrap();
@@ -79,6 +85,15 @@ fn what_goes_as_it_was_planned_keeps_its_rows() {
     let (plan, messages, _) = planned();
     let (rows, away) = made(&messages);
     assert_eq!((rows, away), (plan.included().cloned().collect(), Vec::new()));
+}
+
+#[test]
+fn a_label_that_was_lost_is_taken_from_the_last_row_that_has_as_many_tokens() {
+    let (_, messages, _) = planned();
+    for (label, tokens) in [(0, [5, 7, 4]), (3, [8, 7, 1]), (4, [9, 7, 0]), (6, [11, 1, 4])] {
+        let (rows, _) = made_beside(&messages, label);
+        assert_eq!(rows.iter().map(|row| row.tokens).collect::<Vec<_>>(), tokens, "{label}");
+    }
 }
 
 #[test]

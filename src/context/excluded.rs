@@ -313,3 +313,23 @@ fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {
         scores: Scores::default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_one_reason_are_one_pile() {
+        use Reason::{OtherLane, OutsideWindow};
+        let key = |n: u32| Hash::of(&n.to_le_bytes());
+        let (mut pile, mut rows) = (None, Vec::new());
+        for (n, reason) in [(5, OutsideWindow), (4, OutsideWindow), (3, OtherLane), (2, OutsideWindow)] {
+            add(range((key(n), key(n)), 1, n, Some(n), reason), &mut pile, &mut rows);
+        }
+        rows.extend(pile);
+        let told: Vec<_> = rows.iter().map(|row| (row.turns, row.tokens, row.source.turn, row.reason.name())).collect();
+        let (outside, other) = (OutsideWindow.name(), OtherLane.name());
+        assert_eq!(told, [(2, 9, Some(4), outside), (1, 3, Some(3), other), (1, 2, Some(2), outside)]);
+        assert_eq!(rows[0].atom, Atom::Range { first: key(4), last: key(5) });
+    }
+}

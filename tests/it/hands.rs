@@ -147,6 +147,8 @@ fn a_command_says_how_it_ended_and_what_it_said() {
     );
     assert_eq!(inner.output.body, "[exit 0]\nsrc\nno terminal\n");
     assert_eq!(place.line("yes | head -n 2; echo \"${PIPESTATUS[0]}\"").output.body, "[exit 0]\ny\ny\n141\n");
+    let limits = place.line("ulimit -c; [ \"$(ulimit -f)\" = unlimited ] || echo bounded");
+    assert_eq!(limits.output.body, "[exit 0]\n0\nbounded\n");
     assert!(place.line("true > made; printf 'caf\\351'").output.body.ends_with("caf\u{fffd}"));
     assert!(place.inside("made").exists());
 }

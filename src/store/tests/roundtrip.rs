@@ -249,15 +249,15 @@ fn what_a_turn_touched_is_written_once() {
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let (session, node) = (scene.session, scene.nodes[1].head.key);
-    let touched = |name: &[u8]| Touch { item: Hash::of(name), user: true, ..Touch::default() };
+    let one = |name: &[u8]| Touch { item: Hash::of(name), user: true, ..Touch::default() };
     let put = |name: &[u8]| {
-        let touches = Touches { cluster: None, touched: vec![touched(name)] };
+        let touches = Touches { cluster: None, touched: vec![one(name)] };
         store.write(vec![Write::PutTouches { session, node, touches }]).unwrap();
         store.touches(session, &[node, scene.nodes[2].head.key]).unwrap()
     };
     assert!(store.touches(session, &[node]).unwrap().is_empty());
     let first = put(b"x");
-    assert_eq!((first.len(), first[&node].touched.as_slice()), (1, [touched(b"x")].as_slice()));
+    assert_eq!((first.len(), first[&node].touched.as_slice()), (1, [one(b"x")].as_slice()));
     assert_eq!(put(b"y"), first, "what is known is passed over");
 }
 
