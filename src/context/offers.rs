@@ -142,15 +142,21 @@ impl Decided<'_> {
                 continue;
             }
             let mates = self.mates[first].clone();
-            mates.iter().for_each(|at| self.out[*at] = None);
+            self.set(&mates, None);
             let cost = self.cost(&|_| false);
             if cost <= most {
                 taken = cost;
             } else {
-                mates.iter().for_each(|at| self.out[*at] = Some(why()));
+                self.set(&mates, Some(&why()));
             }
         }
         taken
+    }
+
+    fn set(&mut self, all: &[usize], out: Option<&Reason>) {
+        for at in all {
+            self.out[*at] = out.cloned();
+        }
     }
 
     /// Whether a candidate stays out because the turns that say the same go: its own, and those of what it belongs to.

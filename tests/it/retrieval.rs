@@ -102,7 +102,8 @@ fn what_is_not_spent_on_cards_goes_to_turns() {
             0 => ("user", format!("u{turn}"), turn.checked_sub(1).map(|turn| format!("a{turn}"))),
             _ => ("assistant", format!("a{turn}"), Some(format!("u{turn}"))),
         };
-        let points: String = (0..30).map(|point| format!(" point{point} was raised and settled")).collect();
+        let points: Vec<String> = (0..30).map(|point| format!(" point{point} was raised and settled")).collect();
+        let points = points.concat();
         let content = match (turn, n % 2) {
             (4, 0) => "Where does the staging proxy listen for the callers from outside of the house?".to_owned(),
             (4, _) => "The staging proxy listens on port 48213 behind haproxy.".to_owned(),

@@ -301,6 +301,7 @@ impl Reason {
 
     /// Its word in JSON.
     #[must_use]
+    #[allow(clippy::too_many_lines, reason = "one line for each reason")]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Instructions => "instructions",

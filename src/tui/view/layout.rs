@@ -129,9 +129,8 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
     let wished = u16::try_from(calls.max(2)).unwrap_or(10) + 2;
     let own = model.arrangement().tools;
     let tools = match (tools, side.height) {
-        (false, _) => 0,
         (true, height) if !branches && !context => height,
-        (true, ..12) => 0,
+        (false, _) | (true, ..12) => 0,
         (true, height) if own > 0 => own.clamp(LEAST_TOOLS, height / 2),
         (true, height) => (height / 3).min(wished),
     };

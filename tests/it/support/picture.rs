@@ -37,14 +37,16 @@ pub(crate) fn svg(raw: &[u8], (columns, rows): (u16, u16), (text, ground): (&str
                 _ => runs.push((column, words.to_owned(), look)),
             }
         }
-        runs.iter().for_each(|run| put(&mut out, row, run));
+        for run in &runs {
+            put(&mut out, row, run);
+        }
     }
     out + "</svg>\n"
 }
 
 fn put(out: &mut String, row: u16, (column, words, (ink, behind, bold, italic, under)): &(u16, String, Look)) {
     let (x, y) = (EDGE + f64::from(*column) * CELL.0, EDGE + f64::from(row) * CELL.1);
-    let wide = words.chars().count() as f64 * CELL.0;
+    let wide = f64::from(u32::try_from(words.chars().count()).unwrap()) * CELL.0;
     if let Some(behind) = behind {
         let _ = writeln!(
             out,

@@ -21,6 +21,20 @@ pub(crate) fn opening(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     paint::lines(look.theme, &rows, area, buf);
 }
 
+/// What to do while no model can be asked.
+const NOT_SET_UP: [(Action, &str); 3] = [
+    (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
+    (Action::Models, "choose among the models that were found"),
+    (Action::Help, "show all keys"),
+];
+/// What to do first.
+const FIRST_STEPS: [(Action, &str); 4] = [
+    (Action::Models, "choose a model"),
+    (Action::Context, "see each item of the next request, and why it goes"),
+    (Action::CycleMode, "set how much context is added: Off, Light, Heavy"),
+    (Action::Help, "show all keys"),
+];
+
 pub(crate) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
     let mut rows = Vec::new();
@@ -28,52 +42,29 @@ pub(crate) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
     say("pleach shows every request before it is sent, and lets you change it.", Ink::Heading);
     say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
     say("", Ink::Text);
-    match session.settings().map(|settings| settings.ready.clone()) {
-        Some(Err(failure)) => {
-            say(&failure.what, Ink::Warn);
-            for words in [&failure.kept, &failure.todo].into_iter().filter(|words| !words.is_empty()) {
-                say(words, Ink::Text);
-            }
-            say("", Ink::Text);
-            rows.extend(steps(
-                look,
-                &[
-                    (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
-                    (Action::Models, "choose among the models that were found"),
-                    (Action::Help, "show all keys"),
-                ],
-                width,
-            ));
+    if let Some(Err(failure)) = session.settings().map(|settings| settings.ready.clone()) {
+        say(&failure.what, Ink::Warn);
+        for words in [&failure.kept, &failure.todo].into_iter().filter(|words| !words.is_empty()) {
+            say(words, Ink::Text);
+        }
+        say("", Ink::Text);
+        rows.extend(steps(look, &NOT_SET_UP, width));
+        rows.push(Line::new());
+        rows.extend(found(look, width));
+    } else {
+        if session.settings().is_some_and(|settings| settings.profile == "offline") {
+            say("Type a message: the built-in offline model answers by quoting its context.", Ink::Text);
+        } else {
+            say("Type a message; Enter sends exactly what the next request shows.", Ink::Text);
+        }
+        rows.extend(steps(look, &FIRST_STEPS, width));
+        if !session.workspace.1 {
+            let words = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
+            rows.extend(Flow::plain(words, width, Ink::Dim));
+        }
+        if look.model.facts.first_start {
             rows.push(Line::new());
             rows.extend(found(look, width));
-        }
-        Some(Ok(_)) | None => {
-            if session.settings().is_some_and(|settings| settings.profile == "offline") {
-                say("Type a message: the built-in offline model answers by quoting its context.", Ink::Text);
-            } else {
-                say("Type a message; Enter sends exactly what the next request shows.", Ink::Text);
-            }
-            rows.extend(steps(
-                look,
-                &[
-                    (Action::Models, "choose a model"),
-                    (Action::Context, "see each item of the next request, and why it goes"),
-                    (Action::CycleMode, "set how much context is added: Off, Light, Heavy"),
-                    (Action::Help, "show all keys"),
-                ],
-                width,
-            ));
-            if !session.workspace.1 {
-                rows.extend(Flow::plain(
-                    "This folder is not trusted: no tools, no code. /trust-folder changes that.",
-                    width,
-                    Ink::Dim,
-                ));
-            }
-            if look.model.facts.first_start {
-                rows.push(Line::new());
-                rows.extend(found(look, width));
-            }
         }
     }
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);

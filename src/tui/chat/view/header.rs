@@ -31,14 +31,14 @@ fn place(look: &Look<'_>, room: usize) -> Line {
         line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
         line.push(Ink::Heading, &text::fit(&branch.name, (room / 2).max(8), glyphs.ellipsis));
     }
-    let lane = Some(session.lane()).filter(|lane| *lane != Lane::Root).map(|lane| ("lane", lane.title()));
+    let topic = Some(session.lane()).filter(|lane| *lane != Lane::Root).map(|lane| ("lane", lane.title()));
     let task = session.task().map(|task| ("task", task.to_owned()));
     let focus = session.branch().map(|branch| branch.overrides.focus.as_slice()).unwrap_or_default();
     let focus = focus.split_first().map(|(first, more)| match more.len() {
         0 => ("focus", first.clone()),
         more => ("focus", format!("{first} +{more}")),
     });
-    for (name, words) in [lane, task, focus].into_iter().flatten() {
+    for (name, words) in [topic, task, focus].into_iter().flatten() {
         let words = text::fit(&words, (room / 4).max(8), glyphs.ellipsis);
         if line.width() + name.len() + text::width(&words) + 4 > room {
             break;

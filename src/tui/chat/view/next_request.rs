@@ -4,7 +4,7 @@
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict};
+use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
 use crate::tui::chat::model::plan::Solved;
 use crate::tui::model::{Action, Focus};
@@ -184,7 +184,7 @@ fn tail(look: &Look<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
     }
     rows.extend(cached(look));
-    let warnings = plan.warnings.iter().map(|warning| warning.sentence()).chain(unmet(look));
+    let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(look));
     for words in warnings {
         rows.extend(Flow::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
