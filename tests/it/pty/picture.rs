@@ -14,12 +14,10 @@ fn the_picture_of_the_readme() {
     let pty = Start::new(&home).args(&["--demo"]).size(SIZE.0, SIZE.1).run();
     pty.see("demo, nothing is saved");
     // A pin on the last turn but one, and a draft.
-    pty.keys("\t");
-    pty.see("p pin");
-    pty.keys("kkkp");
+    pty.keys("/pin 6");
+    pty.see("/pin 6");
+    pty.keys("\r");
     pty.see("◆ Both pass now");
-    pty.keys("\x1b");
-    pty.see("^P actions");
     pty.keys("And how do we roll back if the flag misbehaves?");
     pty.until("the plan of the draft", |screen| screen.contains("misbehaves?") && screen.contains("◆ Both pass now"));
     let picture = svg(&pty.raw(), SIZE, ("#d3d7de", "#12151a"));

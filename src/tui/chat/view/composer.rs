@@ -47,9 +47,8 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
         return;
     }
     let lead = if inside.width > 4 { 2 } else { 0 };
-    let sign = if look.model.composer.commanding() { "/" } else { ">" };
     if lead > 0 {
-        paint::line(look.theme, &Line::of(if focus { Ink::Accent } else { Ink::Dim }, sign), inside, buf);
+        paint::line(look.theme, &Line::of(if focus { Ink::Accent } else { Ink::Dim }, ">"), inside, buf);
     }
     let room = Rect { x: inside.x + lead, width: inside.width - lead, ..inside };
     look.model.composer.area().render(room, buf);
