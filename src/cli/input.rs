@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Most bytes of one message; what is made of it takes about twelve times as much memory.
-pub(super) const MESSAGE: u64 = 12 << 20;
+/// Most bytes of one message; what is made of it takes about twenty times as much memory: 198 MB for this many.
+pub(super) const MESSAGE: u64 = 10 << 20;
 
 /// Most bytes of a request's body, or of a batch of questions.
 pub(super) const BODY: u64 = 32 << 20;

@@ -41,9 +41,16 @@ fn hostile() -> String {
     PAYLOADS.iter().enumerate().map(|(at, payload)| format!("<{at}{payload}{at}>")).collect::<Vec<_>>().join(" ")
 }
 
+/// What was written up to the end of the last frame; the next one may just be coming.
+fn whole(raw: &[u8]) -> &[u8] {
+    const END: &[u8] = b"\x1b[?2026l";
+    let last = raw.windows(END.len()).rposition(|part| part == END);
+    last.map_or(raw, |at| &raw[..at + END.len()])
+}
+
 #[track_caller]
 fn nothing_foreign(raw: &[u8]) {
-    let found = foreign(raw);
+    let found = foreign(whole(raw));
     let first: Vec<&Token> = found.iter().take(5).collect();
     assert!(found.is_empty(), "{} pieces reached the terminal, first {first:?}", found.len());
 }
@@ -99,7 +106,7 @@ fn from_stored_conversations() {
     pty.see("Sessions");
     pty.keys("\x1bOS");
     pty.see("offline");
-    assert!(foreign(&pty.raw()).len() == 1, "only the copy");
+    assert!(foreign(whole(&pty.raw())).len() == 1, "only the copy");
 }
 
 /// The answer, its reasoning, calls of tools, the words of a failure, the names of models.
@@ -129,7 +136,7 @@ fn from_a_server() {
     pty.until("the answer, with marks", |screen| screen.contains("Heard") && screen.contains("⟨U+E0041⟩"));
     pty.until("the turn is over", |screen| screen.contains("^P actions"));
     pty.keys("Second\r");
-    pty.until("the end of the second", |screen| screen.contains("Second") && screen.contains("^P actions"));
+    pty.until("the end of the second", |screen| screen.contains("Refused") && screen.contains("^P actions"));
     pty.keys("\x1bOS");
     pty.see("model-");
     pty.keys("\x1b");
