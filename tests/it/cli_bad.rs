@@ -260,7 +260,7 @@ fn give_away(path: &std::path::Path) {
 fn ten_megabytes() -> String {
     let mut text = String::with_capacity(10 << 20);
     let mut number = 0_u64;
-    while text.len() < 10 << 20 {
+    while text.len() < 10_000_000 {
         let _ = writeln!(text, "line {number}: the quick brown fox, naïve 日本");
         number += 1;
     }
