@@ -165,7 +165,8 @@ fn short_forms(words: &mut Vec<OsString>) {
             words.push("--by-model".into());
         }
         "race" => replace(words, |word| {
-            let (setting, value) = word.split_once([':', '='])?;
+            // A message in quotes is one word of the command line, and no setting, whatever it begins with.
+            let (setting, value) = word.split_once([':', '=']).filter(|_| !word.contains(char::is_whitespace))?;
             let limit = match setting {
                 "tokens" => Some("--max-tokens"),
                 "cost" => Some("--max-cost"),

@@ -158,3 +158,11 @@ fn lines_are_split_as_in_a_shell() {
     assert_eq!(split("'tis late"), ["'tis", "late"]);
     assert_eq!(split(""), Vec::<String>::new());
 }
+
+#[test]
+fn a_message_in_quotes_is_no_setting() {
+    let words = ["pleach", "race", "cost: what is it?", "--arm", "mode:off", "--arm", "mode:heavy"];
+    let args = super::read::parse(words.map(std::ffi::OsString::from)).unwrap();
+    let Some(super::command::Command::Race { text, arm, .. }) = args.command else { panic!("it is a race") };
+    assert_eq!((text, arm.len()), (vec!["cost: what is it?".to_owned()], 2));
+}
