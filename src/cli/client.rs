@@ -77,11 +77,10 @@ impl<'a> Client<'a> {
     pub(super) fn call(&mut self, request: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
         let ticket = self.send(request);
         loop {
-            match self.next(io)? {
-                Some(Event::Answer { ticket: whose, result }) if whose == ticket => {
-                    return result.map_err(|failure| self.refused(failure));
-                }
-                _ => {}
+            if let Some(Event::Answer { ticket: whose, result }) = self.next(io)?
+                && whose == ticket
+            {
+                return result.map_err(|failure| self.refused(failure));
             }
         }
     }
@@ -99,14 +98,13 @@ impl<'a> Client<'a> {
                     None => {}
                 }
             }
-            match self.next(io)? {
-                Some(Event::Answer { ticket: whose, result }) if whose == ticket => {
-                    return match (result, stop) {
-                        (Err(failure), None) => Err(Stop::Stopped(failure)),
-                        (result, _) => result.map_err(|failure| self.refused(failure)),
-                    };
-                }
-                _ => {}
+            if let Some(Event::Answer { ticket: whose, result }) = self.next(io)?
+                && whose == ticket
+            {
+                return match (result, stop) {
+                    (Err(failure), None) => Err(Stop::Stopped(failure)),
+                    (result, _) => result.map_err(|failure| self.refused(failure)),
+                };
             }
         }
     }
@@ -123,7 +121,13 @@ impl<'a> Client<'a> {
                     .into());
             }
         };
-        match &event {
+        self.hear(&event, io);
+        Ok(Some(event))
+    }
+
+    #[deny(clippy::wildcard_enum_match_arm)]
+    fn hear(&mut self, event: &Event, io: &mut Io<'_>) {
+        match event {
             Event::Notice(text) if self.line_open => self.waiting.push(in_commands(text)),
             Event::Notice(text) => io.note(&in_commands(text)),
             Event::Embedding { made, total } => io.progress(&format!("embedding {made} of {total}")),
@@ -160,9 +164,29 @@ impl<'a> Client<'a> {
                 }
             }
             Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
-            _ => {}
+            // The command that waits takes these itself.
+            Event::Answer { .. }
+            | Event::Planned { .. }
+            | Event::Nodes { .. }
+            | Event::Branch(_)
+            | Event::Tags { .. }
+            | Event::BranchRun(_)
+            | Event::Aside(_)
+            | Event::Card(_)
+            | Event::Run(_)
+            | Event::TurnOpened { .. }
+            | Event::Stream { .. }
+            | Event::Trace(_)
+            | Event::ToolSaid { .. }
+            | Event::Asks { .. }
+            | Event::TurnClosed { .. }
+            | Event::State { .. }
+            | Event::Settings { .. }
+            | Event::Condensing { .. }
+            | Event::Draft { .. }
+            | Event::Indexing { .. }
+            | Event::Servers => {}
         }
-        Ok(Some(event))
     }
 
     /// A refusal for want of room says its choices, where they came as an event.

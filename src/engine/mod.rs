@@ -126,7 +126,7 @@ fn tell_of_room(before: &mut Option<String>, now: Option<String>, events: &Sende
             drop(events.send(Event::Room(Some(said))));
         }
         (Some(_), None) => drop(events.send(Event::Room(None))),
-        _ => {}
+        (None, None) | (Some(_), Some(_)) => {}
     }
     *before = now;
 }

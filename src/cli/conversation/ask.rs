@@ -45,14 +45,13 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
             let left = Failure::user("You left the line.").kept("Your message was not saved and nothing was sent.");
             return Err(Stop::Stopped(left));
         }
-        match run.client.next(&mut run.io)? {
-            Some(Event::Answer { ticket: whose, result }) if whose == ticket => {
-                result.map_err(|failure| run.client.refused(failure))?;
-                // What was asked meanwhile belongs to the conversation now.
-                let (session, branch) = (view.card.id.to_string(), view.current.to_string());
-                return run.client.open(&Some(session), &Some(branch), false, &mut run.io);
-            }
-            _ => {}
+        if let Some(Event::Answer { ticket: whose, result }) = run.client.next(&mut run.io)?
+            && whose == ticket
+        {
+            result.map_err(|failure| run.client.refused(failure))?;
+            // What was asked meanwhile belongs to the conversation now.
+            let (session, branch) = (view.card.id.to_string(), view.current.to_string());
+            return run.client.open(&Some(session), &Some(branch), false, &mut run.io);
         }
     }
 }
@@ -170,6 +169,7 @@ impl Turn {
     }
 
     /// Takes an event in.
+    #[deny(clippy::wildcard_enum_match_arm)]
     fn take(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Step, Stop> {
         match event {
             Event::Answer { ticket, result } if ticket == self.ticket => match result {
@@ -191,7 +191,36 @@ impl Turn {
             Event::TurnClosed { branch, draft, failure } if branch == self.branch => {
                 return Ok(Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some()))));
             }
-            _ => {}
+            // Of other branches, or told by the client.
+            Event::Answer { .. }
+            | Event::Planned { .. }
+            | Event::Nodes { .. }
+            | Event::Branch(_)
+            | Event::Tags { .. }
+            | Event::BranchRun(_)
+            | Event::Aside(_)
+            | Event::Again(_)
+            | Event::Card(_)
+            | Event::Run(_)
+            | Event::TurnOpened { .. }
+            | Event::Stream { .. }
+            | Event::Retrying { .. }
+            | Event::Trace(_)
+            | Event::ToolSaid { .. }
+            | Event::Asks { .. }
+            | Event::TurnClosed { .. }
+            | Event::State { .. }
+            | Event::Settings { .. }
+            | Event::Condensing { .. }
+            | Event::Moduling { .. }
+            | Event::Draft { .. }
+            | Event::Embedding { .. }
+            | Event::Coding { .. }
+            | Event::Indexing { .. }
+            | Event::Servers
+            | Event::Notice(_)
+            | Event::Room(_)
+            | Event::Alarm(_) => {}
         }
         Ok(Step::Goes)
     }

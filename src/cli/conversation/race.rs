@@ -37,6 +37,7 @@ impl Lap {
         Self { branch: branch.id, title, ticket: None, cards, text, failure: None, record: None, over: false }
     }
 
+    #[deny(clippy::wildcard_enum_match_arm)]
     fn take(&mut self, event: &Event) {
         match event {
             Event::Answer { ticket, result: Err(failure) } if Some(*ticket) == self.ticket => {
@@ -55,7 +56,36 @@ impl Lap {
             Event::TurnClosed { branch, failure, .. } if *branch == self.branch => {
                 (self.failure, self.over) = (failure.clone(), true);
             }
-            _ => {}
+            // Of other branches, or told by the client.
+            Event::Answer { .. }
+            | Event::Planned { .. }
+            | Event::Nodes { .. }
+            | Event::Branch(_)
+            | Event::Tags { .. }
+            | Event::BranchRun(_)
+            | Event::Aside(_)
+            | Event::Again(_)
+            | Event::Card(_)
+            | Event::Run(_)
+            | Event::TurnOpened { .. }
+            | Event::Stream { .. }
+            | Event::Retrying { .. }
+            | Event::Trace(_)
+            | Event::ToolSaid { .. }
+            | Event::Asks { .. }
+            | Event::TurnClosed { .. }
+            | Event::State { .. }
+            | Event::Settings { .. }
+            | Event::Condensing { .. }
+            | Event::Moduling { .. }
+            | Event::Draft { .. }
+            | Event::Embedding { .. }
+            | Event::Coding { .. }
+            | Event::Indexing { .. }
+            | Event::Servers
+            | Event::Notice(_)
+            | Event::Room(_)
+            | Event::Alarm(_) => {}
         }
     }
 

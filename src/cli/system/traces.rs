@@ -243,12 +243,15 @@ fn again(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop
             stopped = true;
             run.client.send(Request::Tool(ToolRequest::Traces(TraceAct::Stop)));
         }
-        match run.client.next(&mut run.io)? {
-            Some(Event::Answer { ticket: whose, result: Err(failure) }) if whose == ticket => {
+        let event = run.client.next(&mut run.io)?;
+        if let Some(Event::Answer { ticket: whose, result: Err(failure) }) = event {
+            if whose == ticket {
                 return Err(failure.into());
             }
-            Some(Event::Again(view)) if view.state == AgainState::Ended => return ended(run, &view),
-            _ => {}
+        } else if let Some(Event::Again(view)) = event
+            && view.state == AgainState::Ended
+        {
+            return ended(run, &view);
         }
     }
 }

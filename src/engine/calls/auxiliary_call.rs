@@ -138,7 +138,12 @@ impl Errand {
                         hear(&said);
                     }
                     Delta::Diagnostic(told) => card.diagnose(told),
-                    _ => {}
+                    Delta::Tick
+                    | Delta::Accepted
+                    | Delta::Reasoning(_)
+                    | Delta::Call { .. }
+                    | Delta::Usage(_)
+                    | Delta::Retry { .. } => {}
                 }
                 !self.stopped()
             });

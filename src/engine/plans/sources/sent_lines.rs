@@ -124,7 +124,8 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
                     pieces.push(Piece { path: plain(&read.path), first, text: body.clone() });
                 }
                 Some(("expand" | "request_code_context", _)) => behind(&format!("\n\n{body}"), pieces),
-                _ => {}
+                // The results of other tools hold no lines of files.
+                Some(_) | None => {}
             },
             Part::Text { text } if role == Role::User => behind(text, pieces),
             Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => {}
