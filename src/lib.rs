@@ -94,13 +94,15 @@
 //! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer), a
 //!   line in `engine::plans::input_builder`; a [`Section`](domain::planning::policy::Section) where none fits
 //! * an action: a line in `config::keys::actions` (name and sentence) and one in `tui::update::actions` (what it does); its key
-//!   in `config/keymap.toml`; help, palette and conflicts follow
+//!   in `config/keymap.toml`; help, palette and conflicts follow. What a screen does with it is an arm of that screen's `update`
 //! * a command: a variant in `config::commands` with its sentence and its example, an arm in `cli`, and an arm in
 //!   `tui::chat::update::commands`; help, completion, `--plain` and the manual page follow. `Print` there means that the command
 //!   line's own code carries it out and the screen shows what it printed
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
-//! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, and one line in `tui::screens`
+//! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements
+//!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. An answer that
+//!   it waits for: a variant of [`tui::model::Pending`], a line in `tui::update::answers`
 //! * a panel beside the chat: `tui::chat`
 //! * a server's peculiarity: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records

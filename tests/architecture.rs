@@ -122,7 +122,9 @@ fn may_know(from: &[String], to: &[String]) -> bool {
         "tui" => {
             // `crate::tui::screens` alone is the way to a path that is judged where it is written.
             let way = matches!(to, [_, part] | [_, part, _] if part == "screens")
-                || matches!(to, [_, part] if part == "chat");
+                || matches!(to, [_, part] if part == "chat")
+                // What every screen is, and the stack of those that are open, are the workbench's own.
+                || matches!(to, [_, part, place, ..] if part == "screens" && (place == "screen" || place == "stack"));
             let own = |kinds: &[&str]| {
                 let kind = screen_kind(to).unwrap_or(&part);
                 wanted == "tui" && (way || kinds.contains(&kind))

@@ -6,7 +6,7 @@ use pleach::domain::base::failure::FailureKind;
 use pleach::domain::conversation::mark::Atom;
 use pleach::engine::api::{Answer, CallRequest, Event, Item, PlanRequest, Request, SessionRequest, Ticket, Which};
 use pleach::store::Store;
-use pleach::tui::model::layer::Layer;
+use pleach::tui::screens::question::model::Question;
 
 /// In which order these tickets were answered.
 fn order(seen: &[Event], tickets: [Ticket; 2]) -> Vec<Ticket> {
@@ -94,6 +94,6 @@ fn the_screen_never_reads_from_the_store() {
     live.until(|model| model.live.is_empty());
     live.frame();
     let last = live.model.layers.last();
-    assert!(!matches!(last, Some(Layer::Question(_))), "{last:?}");
+    assert!(!live.model.layers.on::<Question>(), "{last:?}");
     assert_eq!(Store::reads_of_this_thread(), before, "the screen's own thread read from the store");
 }

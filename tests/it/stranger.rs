@@ -22,10 +22,11 @@ use pleach::engine::api::{
     Request, SessionRequest, ToolRequest,
 };
 use pleach::tui::chat::model::slash;
-use pleach::tui::model::layer::{self, Layer};
 use pleach::tui::model::{Focus, When};
 use pleach::tui::msg::Msg;
 use pleach::tui::screens::picker::model::Choice;
+use pleach::tui::screens::picker::model::Picker;
+use pleach::tui::screens::question::model::Question;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -63,13 +64,13 @@ const SCREENS: &[(&str, Open)] = &[
     ("Editor", |stage| {
         stage.press("alt-s");
     }),
-    ("Draft", |stage| {
+    ("Desk", |stage| {
         stage.press("f5");
     }),
-    ("Capsules", |stage| {
+    ("Shelf", |stage| {
         stage.press("f6");
     }),
-    ("WhatIf", |stage| {
+    ("Strip", |stage| {
         stage.press("f7");
     }),
     ("Arena", |stage| {
@@ -81,13 +82,13 @@ const SCREENS: &[(&str, Open)] = &[
     ("Calls", |stage| {
         stage.press("f9");
     }),
-    ("Diff", |stage| {
+    ("DiffView", |stage| {
         stage.press("ctrl-o D");
     }),
-    ("Compare", |stage| {
+    ("CompareView", |stage| {
         stage.press("ctrl-b j c");
     }),
-    ("History", |stage| {
+    ("Tale", |stage| {
         stage.press("tab h ctrl-o G k h");
         let atom = Atom::Message { node: fixture::story()[0].head.key };
         let told = ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
@@ -96,13 +97,13 @@ const SCREENS: &[(&str, Open)] = &[
             Answer::History(Box::new(told)),
         );
     }),
-    ("Find", |stage| {
+    ("Finder", |stage| {
         stage.press("ctrl-r");
     }),
-    ("Tree", |stage| {
+    ("Grove", |stage| {
         stage.press("f8");
     }),
-    ("Consent", |stage| {
+    ("Ask", |stage| {
         let command = Command { line: "make".into(), folder: String::new(), seconds: 60, protection: Vec::new() };
         let (tool, args) = ("run".into(), "{\"line\":\"make\"}".into());
         let asking = Asking { index: 0, tool, args, deed: Deed::Run(command), rule: None };
@@ -110,17 +111,17 @@ const SCREENS: &[(&str, Open)] = &[
         stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
         stage.press("alt-y");
     }),
-    ("Aside", |stage| {
+    ("AsidePane", |stage| {
         stage.type_text("/aside What is it?").press("enter");
         stage.event(branching::aside("It is", None));
     }),
-    ("Ledger", |stage| {
+    ("Sheet", |stage| {
         stage.press("f10");
     }),
     ("Workshop", |stage| {
         stage.type_text("/editors").press("enter");
     }),
-    ("Toolbox", |stage| {
+    ("Rack", |stage| {
         stage.press("ctrl-x o");
     }),
     ("Help", |stage| {
@@ -129,28 +130,32 @@ const SCREENS: &[(&str, Open)] = &[
 ];
 
 /// Keys of a place that mean something else in all panels, and why that is meant.
-const MEANT: &[(&str, &str, &str)] = &[("Consent", "y", "the question's own yes; nothing is copied there")];
+const MEANT: &[(&str, &str, &str)] = &[("Ask", "y", "the question's own yes; nothing is copied there")];
 
 fn top(stage: &Stage) -> String {
     let shown = stage.model.layers.last().map(|layer| format!("{layer:?}")).unwrap_or_default();
     shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// The names of all layers, as the source has them.
-fn layers() -> BTreeSet<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tui/model/layer.rs");
-    let file = syn::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let found = file.items.iter().find_map(|item| match item {
-        syn::Item::Enum(item) if item.ident == "Layer" => Some(item.variants.iter().map(|v| v.ident.to_string())),
+/// The names of all screens, as the source has them.
+fn screens() -> BTreeSet<String> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tui/screens");
+    let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let files = folders.map(|path| syn::parse_file(&std::fs::read_to_string(path.join("mod.rs")).unwrap()).unwrap());
+    let named = |item: &syn::Item| match item {
+        syn::Item::Impl(item) if item.trait_.as_ref()?.1.is_ident("Screen") => match &*item.self_ty {
+            syn::Type::Path(path) => path.path.get_ident().map(ToString::to_string),
+            _ => None,
+        },
         _ => None,
-    });
-    found.unwrap().collect()
+    };
+    files.flat_map(|file| file.items.iter().filter_map(named).collect::<Vec<_>>()).collect()
 }
 
 #[test]
 fn every_screen_opens_from_the_keyboard_and_closes() {
     let known: BTreeSet<String> = SCREENS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(known, layers(), "a screen is not in the list above, with what opens it");
+    assert_eq!(known, screens(), "a screen is not in the list above, with what opens it");
     for (name, open) in SCREENS {
         let mut stage = fixture::opened();
         open(&mut stage);
@@ -188,14 +193,14 @@ fn every_action_is_reached_from_help_and_the_palette() {
         assert!(told, "help does not tell that {way} does {}", action.name());
         let mut stage = fixture::opened();
         stage.press("ctrl-p").type_text(action.sentence());
-        let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!("the palette is open") };
+        let Some(picker) = stage.model.layers.top::<Picker>() else { panic!("the palette is open") };
         let choices = picker.shown.iter().map(|at| &picker.entries[*at].choice);
         let place = choices.clone().position(|choice| *choice == Choice::Action(*action));
         assert!(place.is_some_and(|place| place < 5), "typing what {} does finds it: {place:?}", action.name());
         for _ in 0..place.unwrap() {
             stage.press("down");
         }
-        let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!("the palette is open") };
+        let Some(picker) = stage.model.layers.top::<Picker>() else { panic!("the palette is open") };
         assert_eq!(picker.selected().map(|entry| &entry.choice), Some(&Choice::Action(*action)));
         stage.press("enter");
         assert!(read(&format!("/{}", action.name())).is_ok(), "/{} does it too", action.name());
@@ -257,8 +262,12 @@ fn sent(stage: &Stage, wanted: impl Fn(&Request) -> bool) -> usize {
 
 /// A question is on the screen, and what is chosen already changes nothing.
 fn is_asked(stage: &Stage) {
-    let Some(Layer::Question(question)) = stage.model.layers.last() else { panic!("nothing is asked") };
-    assert_eq!(question.choices[question.cursor].2, layer::Act::Close, "Enter alone destroys nothing");
+    let Some(question) = stage.model.layers.top::<Question>() else { panic!("nothing is asked") };
+    assert_eq!(
+        question.choices[question.cursor].2,
+        pleach::tui::screens::question::model::Act::Close,
+        "Enter alone destroys nothing"
+    );
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 pub mod bodies;
 pub mod fuzzy;
-pub mod layer;
 pub mod panes;
 pub mod pointer;
 pub mod session;
@@ -17,6 +16,7 @@ use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::rerun::AgainView;
+use crate::tui::screens::picker::model::{Choice, Kind, Picker};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -224,6 +224,19 @@ pub enum Trial {
     Lap(BranchId),
 }
 
+/// One line of a doctor's report.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// What was looked at.
+    pub subject: String,
+    /// Whether it is well.
+    pub ok: Option<bool>,
+    /// What was found.
+    pub text: String,
+    /// What to do.
+    pub todo: String,
+}
+
 /// Facts about this run of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -293,13 +306,13 @@ pub struct Model {
     /// The selected line of the context panel.
     pub context_row: usize,
     /// What lies over the chat, topmost last.
-    pub layers: Vec<layer::Layer>,
+    pub layers: super::screens::stack::Stack,
     /// The pane with the focus.
     pub focus: Focus,
     /// Sentences for the person.
     pub status: status::Status,
     /// What the doctor found, for the empty screen.
-    pub findings: Vec<layer::Found>,
+    pub findings: Vec<Found>,
     /// Requests under way.
     pub pending: HashMap<u64, Pending>,
     /// The last ticket given.
@@ -325,7 +338,7 @@ pub struct Model {
     /// A request that was edited by hand and left unsent.
     pub unsent: Option<Box<super::screens::raw_request::model::Raw>>,
     /// What was written into a request and left before it was saved.
-    pub unwritten: Option<Box<layer::Editor>>,
+    pub unwritten: Option<Box<super::screens::text_editor::model::Editor>>,
     /// The store cannot be written now.
     pub unwritable: bool,
     /// The loop ends.
@@ -350,13 +363,9 @@ impl Model {
     pub fn next_wake(&self) -> Option<u64> {
         let still = self.screen.reduced_motion;
         let ticking = self.live_here().filter(|_| !still).map(|live| live.next_second(self.now));
-        let ahead = match self.layers.last() {
-            Some(layer::Layer::Overlay(overlay)) => overlay.ahead.due,
-            _ => None,
-        };
-        let sifting = self.sifting().then_some(self.now);
+        let screen = self.layers.last().and_then(|screen| screen.due(self.now));
         let (said, hints) = (self.status.until(), self.hints_at());
-        let all = [self.plan.due, self.keep.due, said, ticking, self.wait_to_tell(), ahead, sifting, hints];
+        let all = [self.plan.due, self.keep.due, said, ticking, self.wait_to_tell(), screen, hints];
         all.into_iter().flatten().min()
     }
 
@@ -375,14 +384,10 @@ impl Model {
     /// The theme that is shown: the selected one while one is chosen.
     #[must_use]
     pub fn shown_theme(&self) -> &str {
-        let tried = self.layers.iter().find_map(|layer| match layer {
-            layer::Layer::Picker(picker) if picker.kind == super::screens::picker::model::Kind::Themes => {
-                picker.selected()
-            }
-            _ => None,
-        });
+        let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
+        let tried = list.and_then(Picker::selected);
         match tried.map(|entry| &entry.choice) {
-            Some(super::screens::picker::model::Choice::Theme(name)) => name,
+            Some(Choice::Theme(name)) => name,
             _ => &self.theme,
         }
     }
@@ -414,41 +419,21 @@ impl Model {
         }
     }
 
-    /// Brings the screen of tool calls up to the session, where it is open.
-    pub fn sync_traces(&mut self) {
+    /// Brings the screens that are open up to the session. Done before they are drawn or acted on, not with every event, so
+    /// that what comes in one burst is taken in at once.
+    pub fn sync_screens(&mut self) {
         let live = self.live_here().and_then(|live| live.run);
-        let Some(session) = &self.session else { return };
-        for layer in &mut self.layers {
-            if let layer::Layer::Traces(screen) = layer {
-                screen.sync(session, &self.conversation, live);
-            }
-        }
-    }
-
-    /// Brings the tree's screen up to the session, where it is open. Done before it is drawn or acted on, not with every
-    /// event, so that what comes in one burst is taken in at once.
-    pub fn sync_tree(&mut self) {
         let Some(session) = &mut self.session else { return };
-        for layer in &mut self.layers {
-            if let layer::Layer::Tree(grove) = layer {
-                let selected = grove.message(session);
-                session.sync_forest();
-                grove.sync(session, selected);
-            }
+        for screen in self.layers.iter_mut() {
+            screen.sync(session, &self.conversation, live);
         }
-    }
-
-    /// Whether a filter of the tree still looks.
-    #[must_use]
-    pub fn sifting(&self) -> bool {
-        matches!(self.layers.last(), Some(layer::Layer::Tree(grove)) if grove.looking())
     }
 
     /// Where keys count, most particular first.
     #[must_use]
     pub fn places(&self) -> Vec<When> {
-        if let Some(layer) = self.layers.last() {
-            return layer.places();
+        if let Some(screen) = self.layers.last() {
+            return screen.places().to_vec();
         }
         match self.focus {
             Focus::Composer => vec![When::Composer, When::Always],

@@ -1,5 +1,5 @@
 //! Sentences for the person: notices that pass, alarms that stay until Esc.
-//! Not for: questions (`layer`).
+//! Not for: questions (`screens::question`).
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! The screens that open over the chat, one folder each: its `model`, its `update`, its `view`.
+//! The screens that open over the chat, one folder each: its `model`, its `update`, its `view`,
+//! and in `mod.rs` what it is for the workbench ([`screen::Screen`]). The workbench holds a [`stack::Stack`] of them.
 //! Not for: the chat itself (`chat`).
 
 pub mod approval;
@@ -6,14 +7,20 @@ pub mod aside;
 pub mod calls;
 pub mod compare;
 pub mod editor;
-pub(crate) mod help;
+pub mod help;
 pub(crate) mod memories;
 pub mod picker;
+pub mod prompt;
+pub mod question;
 pub mod race;
 pub mod raw_request;
+pub mod reader;
 pub mod request;
+pub mod screen;
 pub mod search;
+pub mod stack;
 pub mod summaries;
+pub mod text_editor;
 pub mod tools;
 pub mod traces;
 pub mod tree;

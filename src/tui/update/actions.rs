@@ -1,26 +1,24 @@
 //! The table of what each action does: one line for each, so that an action that nobody handles does not compile.
 //! Not for: which key means which action (`config::keys`), or what an action does in detail (`chat`, `screens`).
 
-use super::{comfort, keys, open, panes, send};
+use super::{comfort, keys, open, panes, send, travel};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::versions::ThingKind;
 use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
     acts, ask, branches, completing, composing, copying, focus, folder, queueing, quit, tags,
 };
-use crate::tui::model::layer::Layer;
 use crate::tui::model::panes::Shape;
 use crate::tui::model::{Action, Chord, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::compare::model::CompareView;
-use crate::tui::screens::editor::model::Workshop;
+use crate::tui::screens::help::model::Help;
 use crate::tui::screens::picker::model::Picker;
-use crate::tui::screens::raw_request::model::Raw;
+use crate::tui::screens::screen::Outcome;
 
 /// Runs an action, whether by its key, the palette or a command.
 #[deny(clippy::wildcard_enum_match_arm)]
-#[expect(clippy::too_many_lines, reason = "a table")]
+#[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a table")]
 pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     use Action as A;
     use screens::{approval, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries};
@@ -28,6 +26,10 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
     use tui_textarea::TextArea;
     if action != A::Clear {
         model.clear_at = None;
+    }
+    let taken = model.layers.last_mut().map_or(Outcome::Pass, |screen| screen.update(action, out));
+    if taken.finish(model, out) {
+        return;
     }
     match action {
         // The message being written.
@@ -38,8 +40,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::HistoryUp => keys::recall(model, true, chord),
         A::HistoryDown => keys::recall(model, false, chord),
         A::Complete if completing::take(model, out) || ask::complete(model) => {}
-        A::Complete | A::NextPane => keys::pane(model, 1, out),
-        A::PrevPane => keys::pane(model, -1, out),
+        A::Complete => run(model, A::NextPane, chord, out),
+        A::NextPane => keys::pane(model, 1),
+        A::PrevPane => keys::pane(model, -1),
         A::Newline => {
             model.composer.edit().insert_newline();
             model.plan.touch(model.now);
@@ -55,24 +58,20 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::SearchAnyway => acts::search(model),
 
         // Moving about, leaving.
-        A::Up | A::Down | A::Top | A::Bottom | A::ScrollUp | A::ScrollDown => {
-            picker::update::travel(model, action, out);
+        A::Up | A::Down | A::Top | A::Bottom | A::ScrollUp | A::ScrollDown => travel::travel(model, action),
+        A::DetailDown | A::DetailUp => {
+            if let Some(screen) = model.layers.last_mut() {
+                screen.detail(if action == A::DetailDown { 1 } else { -1 });
+            }
         }
-        A::DetailDown => open::scroll_detail(model, 1),
-        A::DetailUp => open::scroll_detail(model, -1),
         A::Open => open::open(model, out),
         A::Filter => open::filter(model),
-        A::Save => open::save(model, out),
-        A::New | A::Delete => picker::update::manage(model, action, out),
-        A::Rename => open::rename(model, out),
+        A::Rename => open::rename(model),
         A::Leave => keys::leave(model, out),
         A::Interrupt => keys::interrupt(model, out),
-        A::Clear if screens::aside::update::leave(model, out) => {}
         A::Clear => keys::clear(model),
         A::Quit => quit::quit(model),
         A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
-        A::QuitIfEmpty => {}
-        A::Undo | A::Redo if editor::update::undo(model, action == A::Redo, out) => {}
         A::Undo => drop(send(model, Request::Session(SessionRequest::Undo), Pending::Act, out)),
         A::Redo => drop(send(model, Request::Session(SessionRequest::Redo), Pending::Act, out)),
 
@@ -91,8 +90,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Narrower => panes::resize(model, false, out),
         A::Wider => panes::resize(model, true, out),
         A::EvenPanels => panes::even(model, out),
-        A::Palette => model.layers.push(Layer::Picker(Picker::palette(&model.keys))),
-        A::Help => model.layers.push(Layer::Help { scroll: 0 }),
+        A::Palette => model.layers.push(Picker::palette(&model.keys)),
+        A::Help => model.layers.push(Help::default()),
         A::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
         A::Trust => open::trust(model),
         A::FolderSettings => folder::open(model, out),
@@ -144,11 +143,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Find => search::update::open(model, String::new(), out),
         A::Back => search::update::back(model, out),
         A::Tree => tree::update::open(model),
-        A::Fold => tree::update::fold(model),
-        A::Unfold => tree::update::unfold(model),
 
         // The next request.
-        A::Context => open::overlay(model, out),
+        A::Context => request::update::open(model),
         A::TakeRow => request::update::take_row(model),
         A::TakeAll => request::update::take_all(model),
         A::Order => request::update::order(model),
@@ -157,30 +154,15 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::RawRequest => raw_request::update::open(model, out),
         A::EditRequest => raw_request::update::edit(model, false, out),
         A::EditJson => raw_request::update::edit(model, true, out),
-        A::SendEdited => raw_request::update::send_edited(model, out),
-        A::FoldAll => raw_request::update::with(model, Raw::fold_all),
-        A::NextHit => raw_request::update::with(model, |raw| raw.next_hit(false)),
-        A::PrevHit => raw_request::update::with(model, |raw| raw.next_hit(true)),
 
         // Calls that were made.
         A::Calls => calls::update::open(model, out),
-        A::ChooseCall => calls::update::choose(model),
         A::PlanDiff => calls::update::against_last(model, out),
         A::ItemHistory => calls::update::history(model, out),
         A::Stats => usage::update::open(model, out),
-        A::CallBefore => usage::update::step(model, -1),
-        A::CallAfter => usage::update::step(model, 1),
-        A::WholeSession if traces::update::whole_session(model) => {}
-        A::WholeSession => usage::update::whole(model, out),
         A::Replay => race::update::ask_how(model),
-        A::Mattered => race::update::mattered(model, out),
-        A::Discard => race::update::discard(model, out),
         A::KeepAside => screens::aside::update::keep(model, out),
         A::Compare => compare::update::selected(model, out),
-        A::TakeTurn => compare::update::with(model, CompareView::take),
-        A::TakeRange => compare::update::with(model, CompareView::take_range),
-        A::PickOver => compare::update::pick(model, out),
-        A::BringBack => compare::update::bring_back(model, out),
 
         // Summaries, and what is edited with its versions.
         A::Draft => summaries::update::open(model, out),
@@ -195,15 +177,6 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Project => editor::update::open(model, ThingKind::Rules, out),
         A::Skills => editor::update::open(model, ThingKind::Skills, out),
         A::Modules => editor::update::open(model, ThingKind::Modules, out),
-        A::RenewThing => editor::update::renew(model, out),
-        A::SwitchThing => editor::update::switch(model, out),
-        A::EditThing => editor::update::edit(model),
-        A::CopyPolicy => editor::update::copy(model),
-        A::UsePolicy => editor::update::take(model, out),
-        A::TryPolicy => editor::update::try_out(model, out),
-        A::OlderVersion => editor::update::with(model, |shop| shop.age(1)),
-        A::NewerVersion => editor::update::with(model, |shop| shop.age(-1)),
-        A::TurnView => editor::update::with(model, Workshop::turn_view),
 
         // Tools.
         A::Traces => traces::update::open(model),
@@ -220,8 +193,14 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         }
         A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
-        A::ToggleTool => tools::update::toggle(model, out),
-        A::RestartServer => tools::update::restart(model, out),
-        A::ApproveTool => tools::update::approve(model, out),
+
+        // Only on the screens that take them, or with nothing typed.
+        A::QuitIfEmpty | A::Save | A::New | A::Delete | A::Fold | A::Unfold | A::WholeSession => {}
+        A::SendEdited | A::FoldAll | A::NextHit | A::PrevHit => {}
+        A::ChooseCall | A::CallBefore | A::CallAfter | A::Mattered | A::Discard => {}
+        A::TakeTurn | A::TakeRange | A::PickOver | A::BringBack => {}
+        A::RenewThing | A::SwitchThing | A::EditThing | A::CopyPolicy | A::UsePolicy | A::TryPolicy => {}
+        A::OlderVersion | A::NewerVersion | A::TurnView => {}
+        A::ToggleTool | A::RestartServer | A::ApproveTool => {}
     }
 }

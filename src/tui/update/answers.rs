@@ -13,72 +13,163 @@ use crate::engine::api::{Answer, Finding, ProgramRequest, Request, SessionView, 
 use crate::tui::chat::model::composer::Draft;
 use crate::tui::chat::model::plan::Shown;
 use crate::tui::chat::update::{ask, completing, composing, copying, folder, queueing};
-use crate::tui::model::layer::{Found, Layer};
+use crate::tui::model::Found;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::{WAITING, Weight};
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::screens::{self, calls, editor, picker, raw_request, tools, traces};
+use crate::tui::screens::picker::model::Picker;
+use crate::tui::screens::request::model::Overlay;
+use crate::tui::screens::{
+    approval, aside, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries, tools,
+    traces, usage,
+};
 use std::sync::Arc;
 
+/// Tells every answer apart by what its ticket was for: a request whose answer nobody takes does not compile.
+#[deny(clippy::wildcard_enum_match_arm)]
+#[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a table")]
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    use {Answer as A, Pending as P};
     let Some(what_for) = model.pending.remove(&ticket.0) else { return };
-    if what_for == Pending::Ahead {
-        return screens::request::update::ahead(model, ticket.0, result);
-    }
-    let Some((what_for, result)) = calls::update::answer(model, ticket.0, what_for, result) else { return };
-    let Some((what_for, result)) = editor::update::answer(model, ticket.0, what_for, result, out) else {
-        return;
-    };
-    let Some((what_for, result)) = tools::update::answer(model, ticket.0, what_for, result, out) else {
-        return;
-    };
-    let Some((what_for, result)) = raw_request::update::answer(model, what_for, result) else { return };
+    let ticket = ticket.0;
     match (what_for, result) {
-        (Pending::Ask { branch, draft, .. }, result) => {
+        // The message and its plan.
+        (P::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
             if !queueing::refused(model, branch, &draft, &result, out) {
                 asked(model, branch, draft, result);
             }
         }
-        (Pending::Turn(branch), result) => queueing::turn_came(model, branch, result, out),
-        (Pending::Bodies(_), result) => bodies(model, result),
-        (Pending::Attach { name, place }, result) => completing::attached(model, &name, place, result),
-        (Pending::Trial(trial), result) => screens::race::update::answered(model, trial, result, out),
-        (Pending::Replan, Ok(Answer::Planned(planned))) => {
+        (P::Turn(branch), result) => queueing::turn_came(model, branch, result, out),
+        (P::Attach { name, place }, result) => completing::attached(model, &name, place, result),
+        (P::Typed(name), Ok(answer)) => completing::known(model, name, answer, out),
+        (P::Complete(_), Ok(A::Files(list))) => completing::came(model, ticket, list),
+        (P::Complete(_), Ok(A::Symbols(list))) => completing::symbols_came(model, ticket, list),
+        (P::Kept, Ok(_)) | (P::Steps(_) | P::Typed(_), Err(_)) | (P::Stopped, _) => {}
+        (P::Kept, Err(failure)) => composing::unkept(model, &failure),
+        (P::Earlier(id), Ok(A::Bodies(nodes))) => {
+            if model.session.as_ref().is_some_and(|session| session.card.id == id) {
+                composing::earlier(model, &nodes);
+            }
+        }
+        (P::Replan, Ok(A::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
                 let generation = model.plan.generation;
                 show(model, Shown { generation, branch, draft, solved: solved(planned) });
             }
         }
-        (Pending::Replan, Err(failure)) => {
-            if !matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) {
-                trouble(model, &failure);
+        (P::Replan, Err(failure)) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
+
+        // The conversation, its branches, the session.
+        (P::Bodies(_), Ok(A::Bodies(nodes))) => nodes.into_iter().for_each(|node| model.bodies.put(node)),
+        (P::Bodies(_), Ok(_)) => {}
+        (P::Sibling(at), Ok(A::Branch(_))) => crate::tui::chat::update::acts::version(model, at),
+        (P::Fork(draft), Ok(A::Branch(branch))) => forked(model, *branch, draft, out),
+        (P::Switch, Ok(A::Branch(branch))) => {
+            if let Some(session) = &mut model.session {
+                session.put_branch(*branch);
+                model.refresh();
             }
         }
-        (Pending::Sessions | Pending::Models | Pending::Memories, Err(failure)) => {
-            picker::update::failed(model, ticket.0);
-            trouble(model, &failure);
+        (P::EditText(id), Ok(A::Bodies(nodes))) => edit_text(model, id, &nodes),
+        (P::CopyText(id), Ok(A::Bodies(nodes))) => {
+            if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
+                out.push(Cmd::Copy(node.content.words()));
+            }
         }
-        (Pending::Find, Err(failure)) => screens::search::update::came(model, ticket.0, Err(failure)),
-        (Pending::Aside, result) => screens::aside::update::asked(model, ticket.0, result, out),
-        (Pending::OpenAt(_) | Pending::Back(_), Err(failure)) => unopened(model, &failure),
-        (Pending::Reload(asked), Ok(Answer::Done(said))) => {
+        (P::CopyMenu(id), Ok(A::Bodies(nodes))) => {
+            if let Some(node) = nodes.into_iter().find(|node| node.head.id == id) {
+                copying::show(model, &node);
+            }
+        }
+        (P::CopyTurn(order), Ok(A::Bodies(nodes))) => out.push(Cmd::Copy(copying::joined(&order, &nodes))),
+        (P::CopyAll, Ok(A::Text(text))) => out.push(Cmd::Copy(text)),
+        (P::Open, Ok(A::Opened(view))) => opened(model, &view, out),
+        (P::OpenAt(node), Ok(A::Opened(view))) => {
+            opened(model, &view, out);
+            search::update::arrive(model, node);
+        }
+        (P::Back(spot), Ok(A::Opened(view))) => {
+            opened(model, &view, out);
+            search::update::stand(model, spot);
+        }
+        (P::OpenAt(_) | P::Back(_), Err(failure)) => unopened(model, &failure),
+        (P::Reload(asked), Ok(A::Done(said))) => {
             if asked || !said.is_empty() {
                 let said = if said.is_empty() { "Read again; nothing of it changed." } else { said.as_str() };
                 model.status.report("reload", said, model.now);
             }
         }
-        (Pending::Kept, Ok(_)) | (Pending::Steps(_) | Pending::Typed(_), Err(_)) => {}
-        (Pending::Kept, Err(failure)) => composing::unkept(model, &failure),
-        (Pending::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
-        (Pending::Draft(branch), Err(failure)) => screens::summaries::update::failed(model, branch, &failure),
-        (Pending::EditDraft { branch, number, text }, Err(failure)) => {
-            screens::summaries::update::refused(model, branch, number, &text, &failure);
+        (P::Doctor, Ok(A::Doctor(findings))) => looked(model, findings),
+        (P::FolderSettings, Ok(A::FolderSettings(card))) => folder::came(model, card.as_deref()),
+
+        // Screens.
+        (P::Ahead, result) => request::update::ahead(model, ticket, result),
+        (P::RowText(atom), Ok(A::Text(text))) => row_text(model, atom, &text),
+        (P::RowText(atom), Err(failure)) => row_text(model, atom, &failure.to_string()),
+        (P::Steps(atom), Ok(A::Steps(steps))) => item_steps(model, atom, &steps),
+        (P::Lately(atom), Ok(A::History(history))) => calls::update::lately(model, atom, Some(&history)),
+        (P::Lately(_), Err(failure)) if failure.kind == FailureKind::Stale => {}
+        (P::Lately(atom), Err(_)) => calls::update::lately(model, atom, None),
+        (P::Calls, Ok(A::Runs(cards))) => calls::update::came(model, &cards),
+        (P::Diff, Ok(A::Diff(diff))) => calls::update::differs(model, ticket, diff),
+        (P::Diff, Err(failure)) => calls::update::undiffered(model, ticket, &failure),
+        (P::History, Ok(A::History(history))) => calls::update::told(model, history),
+        (P::Ledger, Ok(A::Ledger(found))) => usage::update::came(model, ticket, found),
+        (P::Ledger, Err(failure)) => usage::update::failed(model, ticket, &failure),
+        (P::Compare, Ok(A::Compared(compared))) => compare::update::came(model, ticket, compared),
+        (P::Compare, Err(failure)) => compare::update::failed(model, ticket, &failure),
+        (P::Raw { branch, draft, edit }, Ok(A::Raw(found))) => {
+            raw_request::update::came(model, branch, draft, edit, *found);
         }
-        (Pending::Capsules, Err(failure)) => screens::summaries::update::unlisted(model, &failure),
-        (_, Err(failure)) => trouble(model, &failure),
-        (what_for, Ok(answer)) => came(model, ticket, what_for, answer, out),
+        (P::Weigh(digest), Ok(A::Weighed(found))) => raw_request::update::weighed(model, digest, &found),
+        (P::SendEdited { branch, draft, digest }, result) => {
+            raw_request::update::sent(model, branch, draft, digest, result);
+        }
+        (P::Trial(trial), result) => race::update::answered(model, trial, result, out),
+        (P::Aside, result) => aside::update::asked(model, ticket, result, out),
+        (P::Find, Ok(A::Found(found))) => search::update::came(model, ticket, Ok(*found)),
+        (P::Find, Err(failure)) => search::update::came(model, ticket, Err(failure)),
+        (P::Sessions, Ok(A::Sessions(cards))) => picker::update::sessions_came(model, ticket, &cards),
+        (P::Models, Ok(A::Models(by_profile))) => picker::update::models_came(model, ticket, by_profile),
+        (P::Memories, Ok(A::Memories(all))) => memories::update::came(model, ticket, &all),
+        (P::Sessions | P::Models | P::Memories, Err(failure)) => picker::update::failed(model, ticket, &failure),
+        (P::MemoryAct, Ok(answer)) => memories::update::acted(model, &answer, out),
+        (P::Draft(branch), Err(failure)) => summaries::update::failed(model, branch, &failure),
+        (P::EditDraft { branch, number, text }, Err(failure)) => {
+            summaries::update::refused(model, branch, number, &text, &failure);
+        }
+        (P::Capsules, Ok(A::Capsules(cards))) => summaries::update::listed(model, cards),
+        (P::Capsules, Err(failure)) => summaries::update::unlisted(model, &failure),
+        (P::CapsuleAct, Ok(answer)) => summaries::update::acted(model, &answer, out),
+        (P::Things, Ok(A::Things(kind, things))) => editor::update::came(model, ticket, kind, things),
+        (P::Things, Err(failure)) => editor::update::failed(model, ticket, &failure),
+        (P::TryPolicy, result) => editor::update::tried(model, ticket, result),
+        (P::ThingAct, result) => editor::update::done(model, ticket, result, out),
+        (P::Rules, Ok(A::Rules(rules))) => approval::update::listed(model, rules),
+        (P::Toolbox, Ok(A::Toolbox(all))) => tools::update::came(model, ticket, all),
+        (P::Toolbox, Err(failure)) => tools::update::failed(model, ticket, &failure),
+        (P::ToolAct, result) => tools::update::acted(model, result, out),
+        (P::Trace(id, copy), Ok(A::Trace(whole))) => traces::update::came(model, &id, *whole, copy, out),
+
+        (P::Act | P::Bodies(_) | P::Complete(_) | P::Earlier(_) | P::Replan, result) => said(model, result),
+        (P::Sibling(_) | P::Fork(_) | P::Switch | P::Open | P::OpenAt(_) | P::Back(_), result) => said(model, result),
+        (P::EditText(_) | P::CopyText(_) | P::CopyMenu(_) | P::CopyTurn(_) | P::CopyAll, result) => said(model, result),
+        (P::Reload(_) | P::Doctor | P::FolderSettings | P::RowText(_) | P::Steps(_), result) => said(model, result),
+        (P::Lately(_) | P::Calls | P::Diff | P::History | P::Ledger | P::Compare, result) => said(model, result),
+        (P::Raw { .. } | P::Weigh(_) | P::Find | P::Sessions | P::Models | P::Memories, result) => said(model, result),
+        (P::MemoryAct | P::Draft(_) | P::EditDraft { .. } | P::Capsules, result) => said(model, result),
+        (P::CapsuleAct | P::Things | P::Rules | P::Toolbox | P::Trace(..), result) => said(model, result),
+    }
+}
+
+/// An answer that is only a sentence, or a failure. What else it brings comes as an event too.
+fn said(model: &mut Model, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
+        Ok(_) => {}
+        Err(failure) => trouble(model, &failure),
     }
 }
 
@@ -88,82 +179,17 @@ fn unopened(model: &mut Model, failure: &Failure) {
     trouble(model, failure);
 }
 
-/// Answers that are no failures.
-fn came(model: &mut Model, ticket: Ticket, what_for: Pending, answer: Answer, out: &mut Vec<Cmd>) {
-    match (what_for, answer) {
-        (Pending::Typed(name), answer) => completing::known(model, name, answer, out),
-        (Pending::Complete(_), Answer::Files(list)) => completing::came(model, ticket.0, list),
-        (Pending::Trace(id, copy), Answer::Trace(whole)) => traces::update::came(model, &id, *whole, copy, out),
-        (Pending::Complete(_), Answer::Symbols(list)) => completing::symbols_came(model, ticket.0, list),
-        (Pending::Find, Answer::Found(found)) => screens::search::update::came(model, ticket.0, Ok(*found)),
-        (Pending::OpenAt(node), Answer::Opened(view)) => {
-            opened(model, &view, out);
-            screens::search::update::arrive(model, node);
-        }
-        (Pending::Back(spot), Answer::Opened(view)) => {
-            opened(model, &view, out);
-            screens::search::update::stand(model, spot);
-        }
-        (Pending::Sibling(at), Answer::Branch(_)) => crate::tui::chat::update::acts::version(model, at),
-        (Pending::Earlier(id), Answer::Bodies(nodes)) => {
-            if model.session.as_ref().is_some_and(|session| session.card.id == id) {
-                composing::earlier(model, &nodes);
-            }
-        }
-        (Pending::Steps(atom), Answer::Steps(steps)) => item_steps(model, atom, &steps),
-        (Pending::Capsules, Answer::Capsules(cards)) => screens::summaries::update::listed(model, cards),
-        (Pending::CapsuleAct, answer) => screens::summaries::update::acted(model, &answer, out),
-        (Pending::Open, Answer::Opened(view)) => opened(model, &view, out),
-        (Pending::Sessions, Answer::Sessions(cards)) => picker::update::sessions_came(model, ticket.0, &cards),
-        (Pending::Models, Answer::Models(by_profile)) => picker::update::models_came(model, ticket.0, by_profile),
-        (Pending::Memories, Answer::Memories(all)) => screens::memories::update::came(model, ticket.0, &all),
-        (Pending::Rules, Answer::Rules(rules)) => screens::approval::update::listed(model, rules),
-        (Pending::FolderSettings, Answer::FolderSettings(card)) => folder::came(model, card.as_deref()),
-        (Pending::MemoryAct, answer) => screens::memories::update::acted(model, &answer, out),
-        (Pending::Doctor, Answer::Doctor(findings)) => looked(model, findings),
-        (Pending::RowText(atom), Answer::Text(text)) => row_text(model, atom, &text),
-        (Pending::Fork(draft), Answer::Branch(branch)) => forked(model, *branch, draft, out),
-        (Pending::Switch, Answer::Branch(branch)) => {
-            if let Some(session) = &mut model.session {
-                session.put_branch(*branch);
-                model.refresh();
-            }
-        }
-        (Pending::EditText(id), Answer::Bodies(nodes)) => edit_text(model, id, &nodes),
-        (Pending::CopyText(id), Answer::Bodies(nodes)) => {
-            if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
-                out.push(Cmd::Copy(node.content.words()));
-            }
-        }
-        (Pending::CopyMenu(id), Answer::Bodies(nodes)) => {
-            if let Some(node) = nodes.into_iter().find(|node| node.head.id == id) {
-                copying::show(model, &node);
-            }
-        }
-        (Pending::CopyTurn(order), Answer::Bodies(nodes)) => {
-            out.push(Cmd::Copy(copying::joined(&order, &nodes)));
-        }
-        (Pending::CopyAll, Answer::Text(text)) => out.push(Cmd::Copy(text)),
-        (_, Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
-        (_, _) => {}
-    }
-}
-
 /// The text of a row, or why there is none, in the detail pane.
 fn row_text(model: &mut Model, atom: Atom, text: &str) {
-    for layer in &mut model.layers {
-        if let Layer::Overlay(overlay) = layer {
-            overlay.texts.insert(atom.key(), Arc::from(text));
-        }
+    for overlay in model.layers.all_mut::<Overlay>() {
+        overlay.texts.insert(atom.key(), Arc::from(text));
     }
 }
 
 /// What happened to an item, in the detail pane.
 fn item_steps(model: &mut Model, atom: Atom, steps: &[Told]) {
-    for layer in &mut model.layers {
-        if let Layer::Overlay(overlay) = layer {
-            overlay.steps.insert(atom.key(), steps.iter().map(Told::sentence).collect());
-        }
+    for overlay in model.layers.all_mut::<Overlay>() {
+        overlay.steps.insert(atom.key(), steps.iter().map(Told::sentence).collect());
     }
 }
 
@@ -178,18 +204,10 @@ fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec
     let node = model.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
-        screens::search::update::land(model, node);
+        search::update::land(model, node);
     }
     if let Some(draft) = draft {
         ask::ask(model, id, draft, None, out);
-    }
-}
-
-fn bodies(model: &mut Model, result: Result<Answer, Failure>) {
-    match result {
-        Ok(Answer::Bodies(nodes)) => nodes.into_iter().for_each(|node| model.bodies.put(node)),
-        Ok(_) => {}
-        Err(failure) => trouble(model, &failure),
     }
 }
 
@@ -211,7 +229,7 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     model.session = Some(session);
     model.panel.cursor = 0;
     model.panel.forget();
-    model.layers.retain(|layer| !matches!(layer, Layer::Picker(_)));
+    model.layers.close::<Picker>(|_| true);
     model.focus = Focus::Composer;
     model.plan.shown = None;
     model.plan.hurry(model.now);

@@ -4,7 +4,6 @@
 use super::{actions, send};
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{ProgramRequest, Request};
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Chord, Key, Model, Pending, Step, title};
 use crate::tui::msg::{Cmd, Fresh};
@@ -61,7 +60,7 @@ pub(crate) fn themes(model: &mut Model) {
     let mut picker = Picker::new(Kind::Themes);
     picker.fill(model.themes.iter().map(entry).collect());
     picker.cursor = model.themes.iter().position(|(name, _)| *name == model.theme).unwrap_or(0);
-    model.layers.push(Layer::Picker(picker));
+    model.layers.push(picker);
 }
 
 /// Keeps a theme for good.

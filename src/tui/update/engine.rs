@@ -17,12 +17,12 @@ use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::chat::model::live::{Live, Retry};
 use crate::tui::chat::model::plan::{Shown, Solved};
 use crate::tui::chat::update::{ask, branches, queueing, quit};
+use crate::tui::model::Model;
 use crate::tui::model::session::Settings;
 use crate::tui::model::status::Weight;
-use crate::tui::model::{Model, layer::Layer};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::request::model::Content;
+use crate::tui::screens::request::model::{Content, Overlay};
 use crate::tui::screens::summaries::model::Making;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
@@ -150,10 +150,8 @@ pub(super) fn show(model: &mut Model, shown: Shown) {
             Solved::Plan { plan, .. } => Content::Plan(plan.clone()),
             Solved::Blocked(blocked) => Content::Blocked(blocked.clone()),
         };
-        for layer in &mut model.layers {
-            if let Layer::Overlay(overlay) = layer {
-                overlay.show(content.clone());
-            }
+        for overlay in model.layers.all_mut::<Overlay>() {
+            overlay.show(content.clone());
         }
     }
     model.plan.reused(&shown);
@@ -246,11 +244,7 @@ fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
 
 /// Whether a person looks at a branch now: stands on it, or has it in an arena that is open.
 fn seen_now(model: &Model, id: BranchId) -> bool {
-    let shown = |layer: &Layer| match layer {
-        Layer::Arena(arena) => arena.columns.iter().any(|column| column.branch == Some(id)),
-        _ => false,
-    };
-    is_current(model, id) || model.layers.last().is_some_and(shown)
+    is_current(model, id) || model.layers.last().is_some_and(|screen| screen.shows(id))
 }
 
 fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {

@@ -1,22 +1,21 @@
 //! Keys: to an action by the key table, or into whatever text is being typed.
 //! Not for: which action does what (`actions`).
 
-use super::{actions, comfort, open, send};
+use super::{actions, comfort, send};
 use crate::engine::api::{Request, TurnRequest};
 use crate::tui::chat::update::{completing, queueing, quit};
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Chord, Focus, Key, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
+use crate::tui::screens::screen::Screen;
 use tui_textarea::{CursorMove, Input, Key as AreaKey, TextArea};
 
 /// Two presses within this time belong together, in milliseconds.
 const TWICE: u64 = 1_500;
 
 pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
-    model.sync_tree();
-    model.sync_traces();
+    model.sync_screens();
     let typing = takes_text(model);
     let begins = model.leading.0.is_empty();
     if !(begins && typing && chord.typed().is_some()) && comfort::lead(model, chord, out) {
@@ -35,108 +34,31 @@ pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
 }
 
 fn takes_text(model: &Model) -> bool {
-    model.layers.last().map_or(model.focus == Focus::Composer, Layer::types)
+    model.layers.last().map_or(model.focus == Focus::Composer, Screen::types)
 }
 
 pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     model.leading.0.clear();
-    let line = || {
-        let all = text.lines().next().unwrap_or_default();
-        all.chars().filter(|c| !c.is_control()).take(500).collect::<String>()
-    };
-    match model.layers.last_mut() {
-        Some(Layer::Editor(editor)) => {
-            let clean = crate::tui::chat::model::composer::line_ends(text);
-            editor.area.insert_str(clean.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>());
-        }
-        Some(Layer::Prompt(prompt)) => prompt.text.push_str(&line()),
-        Some(Layer::Picker(picker)) => {
-            picker.filter.push_str(&line());
-            picker.sift();
-        }
-        Some(Layer::Find(finder)) => {
-            finder.line.push_str(&line());
-            screens::search::update::changed(model, out);
-        }
-        Some(Layer::Raw(raw)) if raw.searching => {
-            raw.search.push_str(&line());
-            raw.look();
-        }
-        Some(Layer::Traces(screen)) if screen.filtering => screen.filter.push_str(&line()),
-        Some(Layer::Overlay(overlay)) if overlay.filtering => {
-            overlay.filter.push_str(&line());
-            overlay.list();
-            overlay.land(1);
-        }
-        Some(_) => {}
-        None => {
-            model.focus = Focus::Composer;
-            model.composer.paste(text);
-            model.plan.touch(model.now);
-        }
+    if let Some(screen) = model.layers.last_mut() {
+        screen.paste(text).finish(model, out);
+        return;
     }
+    model.focus = Focus::Composer;
+    model.composer.paste(text);
+    model.plan.touch(model.now);
 }
 
 fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
-    match model.layers.last_mut() {
-        None if model.focus == Focus::Composer => {
-            model.composer.edit().input(input(chord));
-            model.plan.touch(model.now);
-        }
-        Some(Layer::Editor(editor)) => drop(editor.area.input(input(chord))),
-        Some(Layer::Prompt(prompt)) => type_line(&mut prompt.text, chord),
-        Some(Layer::Overlay(overlay)) if overlay.filtering => {
-            type_line(&mut overlay.filter, chord);
-            overlay.list();
-            overlay.land(1);
-        }
-        Some(Layer::Picker(picker)) => {
-            let before = picker.filter.clone();
-            type_line(&mut picker.filter, chord);
-            if picker.filter != before {
-                picker.cursor = 0;
-                picker.sift();
-                screens::picker::update::filter_changed(model, out);
-            }
-        }
-        Some(Layer::Find(finder)) => {
-            let before = finder.line.clone();
-            type_line(&mut finder.line, chord);
-            if finder.line != before {
-                screens::search::update::changed(model, out);
-            }
-        }
-        Some(Layer::Raw(raw)) if raw.searching => {
-            type_line(&mut raw.search, chord);
-            raw.look();
-        }
-        Some(Layer::Traces(screen)) if screen.filtering => type_line(&mut screen.filter, chord),
-        Some(Layer::Tree(grove)) if grove.filtering => {
-            type_line(&mut grove.filter, chord);
-            screens::tree::update::filtered(model);
-        }
-        Some(Layer::Question(question)) => {
-            let wanted = chord.typed().map(|c| c.to_ascii_lowercase());
-            let found = question.choices.iter().position(|(key, ..)| Some(*key) == wanted);
-            if let Some(at) = found {
-                question.cursor = at;
-                open::choose(model, out);
-            }
-        }
-        _ => {}
+    if let Some(screen) = model.layers.last_mut() {
+        screen.type_in(chord).finish(model, out);
+    } else if model.focus == Focus::Composer {
+        model.composer.edit().input(input(chord));
+        model.plan.touch(model.now);
     }
 }
 
-fn type_line(text: &mut String, chord: Chord) {
-    match (chord.key, chord.typed()) {
-        (_, Some(c)) if !c.is_control() && text.len() < 2_000 => text.push(c),
-        (Key::Backspace, _) => drop(text.pop()),
-        (Key::Char('u'), _) if chord.ctrl => text.clear(),
-        _ => {}
-    }
-}
-
-fn input(chord: Chord) -> Input {
+/// A key as the text area takes it.
+pub(crate) fn input(chord: Chord) -> Input {
     let key = match chord.key {
         Key::Char(c) => AreaKey::Char(c),
         Key::F(n) => AreaKey::F(n),
@@ -180,19 +102,7 @@ pub(super) fn recall(model: &mut Model, up: bool, chord: Option<Chord>) {
 }
 
 /// Moves the focus round the panes.
-pub(crate) fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
-    if let Some(Layer::Workshop(_)) = model.layers.last() {
-        return screens::editor::update::turn(model, step, out);
-    }
-    if let Some(Layer::Draft(desk)) = model.layers.last_mut() {
-        return desk.turn(step);
-    }
-    if let Some(Layer::Arena(arena)) = model.layers.last_mut() {
-        return arena.turn(step);
-    }
-    if let Some(Layer::Compare(view)) = model.layers.last_mut() {
-        return view.turn();
-    }
+pub(super) fn pane(model: &mut Model, step: i64) {
     if !model.layers.is_empty() {
         return;
     }
@@ -208,25 +118,7 @@ pub(crate) fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
 
 /// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) opens the tree.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    if screens::request::update::leave(model) {
-        return;
-    }
-    if screens::raw_request::update::leave_editor(model) {
-        return;
-    }
-    if matches!(model.layers.last(), Some(Layer::Raw(_))) {
-        return screens::raw_request::update::leave(model);
-    }
-    if screens::tree::update::leave_filter(model) || screens::traces::update::leave(model) {
-        return;
-    }
-    if matches!(model.layers.last(), Some(Layer::Draft(_))) {
-        return screens::summaries::update::leave(model, out);
-    }
-    if screens::aside::update::leave(model, out) || screens::editor::update::stops(model, out) {
-        return;
-    }
-    if screens::editor::update::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
+    if model.layers.pop() {
         return;
     }
     if model.focus != Focus::Composer {
@@ -289,13 +181,7 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 pub(crate) fn clear(model: &mut Model) {
-    if screens::raw_request::update::leave_editor(model) {
-        return;
-    }
-    if matches!(model.layers.last(), Some(Layer::Raw(_))) {
-        return screens::raw_request::update::leave(model);
-    }
-    if screens::editor::update::keeps_text(model) || open::asks_to_save(model) || model.layers.pop().is_some() {
+    if model.layers.pop() {
         return;
     }
     if !model.composer.is_empty() {

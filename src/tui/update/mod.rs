@@ -9,6 +9,7 @@ pub(crate) mod keys;
 mod mouse;
 pub(crate) mod open;
 pub(crate) mod panes;
+mod travel;
 
 use super::chat::model::composer::{Draft, DraftKind};
 use crate::engine::api::{self, ProgramRequest, Request, SessionRequest, Ticket};
@@ -53,9 +54,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     super::chat::update::completing::follow(model, &mut out);
     super::chat::update::composing::keep(model, &mut out);
     super::chat::update::ask::replan_when_due(model, &mut out);
-    open::row_text(model, &mut out);
-    super::screens::request::update::look_ahead(model, &mut out);
-    super::screens::traces::update::want(model, &mut out);
+    if let Some(run) = model.layers.last().and_then(|screen| screen.after()) {
+        run(model, &mut out);
+    }
     out
 }
 

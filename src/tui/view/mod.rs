@@ -18,12 +18,10 @@
 //! Not for: colours (`theme`) or changing anything a person decided (`update`).
 
 pub mod cache;
-mod layers;
 pub(crate) mod layout;
 pub(crate) mod paint;
 
 use crate::domain::base::ids::NodeId;
-use crate::tui::model::layer::Layer;
 use crate::tui::model::pointer::{Hit, Target};
 use crate::tui::model::{Action, Focus, Model, When};
 use crate::tui::text::Line;
@@ -33,7 +31,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// What every view is given.
-pub(crate) struct Look<'a> {
+pub struct Look<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) model: &'a Model,
 }
@@ -46,10 +44,9 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
         return Vec::new();
     }
     cache.next_frame();
-    model.sync_tree();
-    model.sync_traces();
+    model.sync_screens();
     model.hits.borrow_mut().clear();
-    let full = model.layers.iter().rposition(Layer::full);
+    let full = model.layers.full();
     let mut wanted = Vec::new();
     if full.is_none() {
         let rows = super::chat::view::composer::rows(model, area);
@@ -59,10 +56,12 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
         }
         chat(model, cache, theme, &areas, buf);
     }
-    for at in full.unwrap_or(0)..model.layers.len() {
-        layers::settle(&mut model.layers[at], area);
-        wanted.extend(layers::draw(model, at, cache, theme, area, buf));
+    // A screen is drawn beside the rest of the model.
+    let mut screens = std::mem::take(&mut model.layers);
+    for screen in screens.iter_mut().skip(full.unwrap_or(0)) {
+        wanted.extend(screen.view(&Look { theme, model }, cache, area, buf));
     }
+    model.layers = screens;
     super::screens::help::view_next_keys::draw(&Look { theme, model }, area, buf);
     paint::ground(theme, buf);
     model.bodies.begin_frame();
@@ -124,11 +123,9 @@ impl Look<'_> {
         self.hit(area, Target::Row(pane, at));
     }
 
-    /// A row of the topmost layer.
+    /// A row of a screen.
     pub(crate) fn item(&self, area: Rect, at: usize) {
-        if !self.model.layers.is_empty() {
-            self.hit(area, Target::Item(at));
-        }
+        self.hit(area, Target::Item(at));
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {

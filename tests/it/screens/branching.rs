@@ -11,10 +11,12 @@ use pleach::domain::conversation::branch::{Branch, Overrides};
 use pleach::domain::conversation::message::{Node, Role};
 use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
-use pleach::engine::api::{Answer, AsideView, BranchRequest, CallRequest, Event, Item, Request, TagAct, TurnRequest};
+use pleach::engine::api::{
+    Answer, AsideView, BranchRequest, CallRequest, Event, Item, Request, SessionRequest, TagAct, TurnRequest,
+};
 use pleach::tui::chat::model::conversation::Place;
 use pleach::tui::model::Focus;
-use pleach::tui::model::layer::Layer;
+use pleach::tui::msg::Msg;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -43,10 +45,7 @@ pub(super) fn beside(words: &str, over: bool) -> Event {
 }
 
 fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::Grove {
-    match stage.model.layers.last() {
-        Some(Layer::Tree(grove)) => grove,
-        other => panic!("{other:?}"),
-    }
+    stage.model.layers.top().unwrap()
 }
 
 fn asked_tag(stage: &Stage) -> (Item, TagAct) {
@@ -411,4 +410,15 @@ fn a_range_of_turns_is_taken() {
     view.turn();
     view.take_range();
     assert_eq!(view.taken[1].len(), 1, "by itself it takes one");
+}
+
+#[test]
+fn what_is_pasted_filters_as_what_is_typed_does() {
+    let mut stage = fixture::opened();
+    stage.press("f8 /").msg(Msg::Paste("need\nmore".into()));
+    assert_eq!(grove(&stage).filter, "need", "its first line");
+    let mut stage = fixture::opened();
+    stage.press("f3").msg(Msg::Paste("parser".into()));
+    let asked = |r: &Request| matches!(r, Request::Session(SessionRequest::Search { words }) if words == "parser");
+    assert!(stage.sent.iter().any(|(_, request)| asked(request)), "the store searches sessions");
 }

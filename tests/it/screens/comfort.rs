@@ -7,12 +7,14 @@ use pleach::config::keys::keymap::Keymap;
 use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::failure::Failure;
 use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request};
-use pleach::tui::model::layer::Layer;
 use pleach::tui::model::panes::{Arrangement, Shape};
 use pleach::tui::model::pointer::{Did, Mouse};
 use pleach::tui::model::{Focus, Screen};
 use pleach::tui::msg::{Fresh, Msg};
+use pleach::tui::screens::help::model::Help;
+use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::screens::picker::model::{Choice, Kind};
+use pleach::tui::screens::request::model::Overlay;
 use pleach::tui::theme::{Ink, Theme, Themes};
 
 fn opened() -> Stage {
@@ -55,8 +57,8 @@ fn the_leader_works_in_every_place() {
     for place in ["tab", "ctrl-b", "ctrl-o", "ctrl-p", "f1"] {
         let mut stage = opened();
         stage.press(place).press("ctrl-x T");
-        let on_top = stage.model.layers.last();
-        assert!(matches!(on_top, Some(Layer::Picker(picker)) if picker.kind == Kind::Themes), "from {place}");
+        let list = stage.model.layers.top::<Picker>();
+        assert!(list.is_some_and(|picker| picker.kind == Kind::Themes), "from {place}");
     }
 }
 
@@ -238,20 +240,20 @@ fn a_click_selects_and_a_second_one_opens() {
     assert_eq!(stage.model.focus, Focus::Context);
     stage.wait(100);
     click(&mut stage, (at.0 + 4, at.1 + 3));
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Overlay(_))));
+    assert!(stage.model.layers.on::<Overlay>());
     let mut stage = opened();
     stage.press("ctrl-o");
     let at = find(&mut stage, "Never log tokens");
     click(&mut stage, at);
-    let Some(Layer::Overlay(overlay)) = stage.model.layers.last() else { panic!() };
+    let Some(overlay) = stage.model.layers.top::<Overlay>() else { panic!() };
     assert!(overlay.selected_atom().is_some());
     stage.press("esc ctrl-p").type_text("quit-if").wait(1_000);
     let at = find(&mut stage, "quit-if-empty");
     click(&mut stage, at);
-    let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!() };
+    let Some(picker) = stage.model.layers.top::<Picker>() else { panic!() };
     assert!(picker.selected().unwrap().label.starts_with("quit-if-empty"));
     click(&mut stage, (0, 0));
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Picker(_))), "a click beside it does nothing");
+    assert!(stage.model.layers.on::<Picker>(), "a click beside it does nothing");
 }
 
 #[test]
@@ -269,7 +271,7 @@ fn the_wheel_scrolls_what_lies_beneath() {
     stage.press("ctrl-p");
     stage.buffer(120, 35);
     stage.msg(Msg::Mouse(Mouse { did: Did::Wheel(3), x: 60, y: 15 }));
-    let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!() };
+    let Some(picker) = stage.model.layers.top::<Picker>() else { panic!() };
     assert_eq!(picker.cursor, 1);
 }
 
@@ -372,7 +374,7 @@ fn settings_are_taken_up_while_it_runs() {
     stage.press("ctrl-x");
     assert!(stage.screen(100, 30).contains("then one of these"), "at once now");
     stage.press("esc f12");
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Help { .. })));
+    assert!(stage.model.layers.on::<Help>());
     stage.press("esc").msg(Msg::Reloaded(Err("config.toml, line 2, column 9: bad.".into())));
     assert!(stage.screen(100, 30).contains("line 2, column 9: bad. The settings before it still hold."));
     assert_eq!(stage.model.shown_theme(), "contrast");
@@ -396,7 +398,7 @@ fn a_race_begins_with_the_message() {
 fn every_theme_can_be_chosen() {
     let mut stage = opened();
     stage.press("ctrl-x T");
-    let Some(Layer::Picker(picker)) = stage.model.layers.last() else { panic!() };
+    let Some(picker) = stage.model.layers.top::<Picker>() else { panic!() };
     let names: Vec<&str> = picker
         .entries
         .iter()

@@ -7,7 +7,6 @@ use pleach::domain::conversation::message::Role;
 use pleach::domain::conversation::search::{FoundMessage, FoundMessages};
 use pleach::engine::api::{Answer, BranchRequest, Request, SessionRequest};
 use pleach::tui::model::Focus;
-use pleach::tui::model::layer::Layer;
 use uuid::Uuid;
 
 fn message(n: u128, session: SessionId, role: Role, words: &[(bool, &str)]) -> FoundMessage {
@@ -91,10 +90,7 @@ fn enter_goes_there_and_back_comes_back() {
 }
 
 fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::Grove {
-    match stage.model.layers.last() {
-        Some(Layer::Tree(grove)) => grove,
-        other => panic!("no tree: {other:?}"),
-    }
+    stage.model.layers.top().unwrap()
 }
 
 #[test]

@@ -22,6 +22,7 @@ use pleach::engine::api::{
     TurnRequest,
 };
 use pleach::tui::msg::Msg;
+use pleach::tui::screens::tree::model::Grove;
 
 fn ask(stage: &Stage) -> (Draft, Option<Hash>) {
     let found = stage.sent.iter().rev().find_map(|(_, request)| match request {
@@ -230,7 +231,7 @@ fn esc_leaves_then_interrupts_then_opens_the_tree() {
     stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
     let sent = stage.sent.len();
     stage.press("esc esc");
-    assert!(matches!(stage.model.layers.last(), Some(pleach::tui::model::layer::Layer::Tree(_))));
+    assert!(stage.model.layers.on::<Grove>());
     stage.press("k");
     assert_eq!(stage.sent.len(), sent, "nothing changes until Enter");
     stage.press("enter");

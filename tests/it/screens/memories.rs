@@ -92,7 +92,7 @@ fn a_suggested_pin_is_turned_down_with_one_key() {
     };
     stage.press("g d");
     assert_eq!(dismissed(&stage), None, "only what is suggested can be turned down");
-    let pleach::tui::model::layer::Layer::Overlay(overlay) = stage.model.layers.last().unwrap() else { panic!() };
+    let overlay = stage.model.layers.top::<pleach::tui::screens::request::model::Overlay>().unwrap();
     let rows = overlay.entries.len();
     for _ in 0..rows {
         if dismissed(&stage).is_none() {

@@ -16,9 +16,11 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, Exact, Item, PlanRequest, RawPart, RawRequest, Request, ServerAct,
     ToolRequest, Weighed,
 };
-use pleach::tui::model::layer::Layer;
 use pleach::tui::msg::Msg;
+use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::request::model::Overlay;
+use pleach::tui::screens::text_editor::model::Editor;
+use pleach::tui::screens::tools::model::Rack;
 use uuid::Uuid;
 
 fn plan() -> ContextPlan {
@@ -75,10 +77,7 @@ fn foresees(stage: &Stage) -> Vec<Request> {
 }
 
 fn overlay(stage: &Stage) -> &Overlay {
-    match stage.model.layers.last() {
-        Some(Layer::Overlay(overlay)) => overlay,
-        other => panic!("{other:?}"),
-    }
+    stage.model.layers.top().unwrap()
 }
 
 #[test]
@@ -192,7 +191,7 @@ fn a_line_without_others_opens_to_its_full_text() {
         Answer::Text("You are a helpful assistant.\u{200b}".into()),
     );
     stage.press("enter");
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Reader(_))));
+    assert!(stage.model.layers.on::<Reader>());
     assert!(stage.screen(80, 24).contains("assistant.⟨U+200B⟩"));
 }
 
@@ -234,14 +233,11 @@ fn the_exact_request_is_read_part_by_part() {
     stage.press("esc z z g j enter y");
     assert_eq!(stage.copied, [BODY], "the very bytes");
     stage.press("w");
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Overlay(_))), "the same key closes it");
+    assert!(stage.model.layers.on::<Overlay>(), "the same key closes it");
 }
 
 fn editor_text(stage: &Stage) -> String {
-    match stage.model.layers.last() {
-        Some(Layer::Editor(editor)) => editor.area.lines().join("\n"),
-        other => panic!("{other:?}"),
-    }
+    stage.model.layers.top::<Editor>().unwrap().text()
 }
 
 fn exact(stage: &Stage) -> &Exact {
@@ -303,7 +299,7 @@ fn what_is_no_request_stays_in_the_editor_at_its_place() {
     let before = stage.sent.len();
     stage.msg(Msg::Composed(Ok("{\n \"model\": x\n}".into()))).press("ctrl-d");
     assert!(stage.screen(120, 35).contains("Line 2, column 11"), "{}", stage.screen(120, 35));
-    let Some(Layer::Editor(editor)) = stage.model.layers.last() else { panic!() };
+    let Some(editor) = stage.model.layers.top::<Editor>() else { panic!() };
     assert_eq!(editor.area.cursor(), (1, 10));
     assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "the text is kept");
     assert_eq!(stage.sent.len(), before, "nothing was sent");
@@ -368,5 +364,5 @@ fn tools_are_listed_with_what_each_costs_and_switched_there() {
     stage.press("j x");
     assert_eq!(switched(&stage), (vec!["mcp__web__search".to_owned()], true), "what is off is taken in again");
     stage.press("enter");
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Toolbox(_))), "Enter: what it says of itself");
+    assert!(stage.model.layers.on::<Rack>(), "Enter: what it says of itself");
 }

@@ -6,7 +6,8 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::tool::cards::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
 use pleach::domain::tool::mcp::{Hints, Origin, ServerState, offered_name, switch};
 use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolRequest};
-use pleach::tui::model::layer::Layer;
+use pleach::tui::screens::reader::model::Reader;
+use pleach::tui::screens::tools::model::Rack;
 use pleach::tui::theme::Theme;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
@@ -131,7 +132,7 @@ fn the_folders_file_is_asked_about_with_its_whole_commands() {
     let screen = stage.screen(80, 24);
     assert!(screen.contains("uvx run-tests --all --server \"a b\"") && screen.contains("API_KEY"), "{screen}");
     stage.press("enter");
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Toolbox(_))), "Enter alone says not now");
+    assert!(stage.model.layers.on::<Rack>(), "Enter alone says not now");
     stage.press("a y");
     stage.press("enter");
     let yes = ServerAct::File { digest: Hash::of(b"file"), yes: true };
@@ -163,7 +164,7 @@ fn keys_switch_restart_and_approve() {
         "what changes is looked at again"
     );
     stage.press("G k k k enter");
-    assert!(matches!(stage.model.layers.last(), Some(Layer::Reader(_))), "Enter shows a tool whole");
+    assert!(stage.model.layers.on::<Reader>(), "Enter shows a tool whole");
 }
 
 #[test]

@@ -9,10 +9,11 @@ use crate::domain::conversation::message::{End, Role};
 use crate::domain::tool::cards::ToolCost;
 use crate::engine::api::{Act, BranchRequest, Item, Request, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::composer::DraftKind;
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::request::model::Overlay;
+use crate::tui::screens::tree::model::Grove;
 use crate::tui::update::send;
 
 /// Puts a mark on what is selected, or takes it off when it has it already.
@@ -39,14 +40,14 @@ pub(crate) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    if let Some(Layer::Overlay(overlay)) = model.layers.last()
+    if let Some(overlay) = model.layers.top::<Overlay>()
         && overlay.taken.is_empty()
         && (overlay.on_tools() || overlay.selected_tool().is_some())
     {
         let tool = overlay.selected_tool().cloned();
         return switch(model, branch, tool, &act, out);
     }
-    let all_have = |kind| matches!(model.layers.last(), Some(Layer::Overlay(overlay)) if overlay.all_have(kind));
+    let all_have = |kind| model.layers.top::<Overlay>().is_some_and(|overlay| overlay.all_have(kind));
     let (items, act) = match (crate::tui::screens::request::update::taken(model), act) {
         (Some(items), Act::Set { kind, .. }) => (items, Act::Set { kind, toggle: all_have(kind) }),
         (Some(items), Act::Lease { .. }) => (items, Act::Lease { toggle: all_have(MarkKind::leased(1)) }),
@@ -79,7 +80,7 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
 /// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's
 /// result, and the whole turn on the person's own message.
 pub(crate) fn selected_item(model: &Model, message: bool) -> Option<Item> {
-    if let Some(Layer::Overlay(overlay)) = model.layers.last() {
+    if let Some(overlay) = model.layers.top::<Overlay>() {
         if let Some(turn) = overlay.selected_past() {
             return Some(Item::Atom(turn.atom));
         }
@@ -106,42 +107,40 @@ pub(crate) fn selected_item(model: &Model, message: bool) -> Option<Item> {
 
 /// The node that is selected, wherever the focus is.
 pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
-    if let Some(Layer::Overlay(overlay)) = model.layers.last() {
+    if let Some(overlay) = model.layers.top::<Overlay>() {
         return overlay.selected_node();
     }
     let session = model.session.as_ref()?;
-    let slot = match model.layers.last() {
-        Some(Layer::Tree(grove)) => grove.message(session),
-        _ => model.conversation.selected(),
-    };
+    let tree = model.layers.top::<Grove>();
+    let slot = tree.map_or_else(|| model.conversation.selected(), |grove| grove.message(session));
     slot.map(|slot| session.tree.head(slot).id)
 }
 
 /// Forks at what is selected: a branch's head, a message, the end of a turn in the overlay.
 pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(mut branch) = model.branch().map(|branch| branch.id) else { return };
-    let at = match (model.layers.last(), model.focus) {
-        (Some(Layer::Overlay(overlay)), _) => {
-            let last = overlay.selected().and_then(|(row, item)| match item {
-                Some(at) => row.items.get(at).and_then(|item| item.node),
-                None => row.items.iter().rev().find_map(|item| item.node),
-            });
-            if last.is_none() {
-                model.status.say(Weight::Notice, "This is no message of the branch; a fork needs one.", model.now);
-                return;
+    let at = if let Some(overlay) = model.layers.top::<Overlay>() {
+        let last = overlay.selected().and_then(|(row, item)| match item {
+            Some(at) => row.items.get(at).and_then(|item| item.node),
+            None => row.items.iter().rev().find_map(|item| item.node),
+        });
+        if last.is_none() {
+            model.status.say(Weight::Notice, "This is no message of the branch; a fork needs one.", model.now);
+            return;
+        }
+        last
+    } else if let Some(grove) = model.layers.top::<Grove>() {
+        let session = model.session.as_ref();
+        session.and_then(|session| Some(session.tree.head(grove.selected(session)?.last).id))
+    } else {
+        match model.focus {
+            Focus::Conversation => selected_node(model),
+            Focus::Branches => {
+                branch = model.panel.selected().unwrap_or(branch);
+                model.panel.selected_end().map(|end| end.node)
             }
-            last
+            Focus::Composer | Focus::Tools | Focus::Context => None,
         }
-        (Some(Layer::Tree(grove)), _) => {
-            let session = model.session.as_ref();
-            session.and_then(|session| Some(session.tree.head(grove.selected(session)?.last).id))
-        }
-        (_, Focus::Conversation) => selected_node(model),
-        (_, Focus::Branches) => {
-            branch = model.panel.selected().unwrap_or(branch);
-            model.panel.selected_end().map(|end| end.node)
-        }
-        _ => None,
     };
     crate::tui::screens::search::update::leave_here(model);
     send(
@@ -155,13 +154,10 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Puts the text of the selected message of the person into the composer.
 pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
-    let node = match model.layers.last() {
-        Some(Layer::Overlay(overlay)) => overlay.selected().and_then(|(row, item)| {
-            let asked = |at: &crate::domain::planning::plan::Item| at.role == Role::User;
-            item.and_then(|at| row.items.get(at)).filter(|i| asked(i)).or_else(|| row.items.iter().find(|i| asked(i)))
-        }),
-        _ => None,
-    };
+    let node = model.layers.top::<Overlay>().and_then(Overlay::selected).and_then(|(row, item)| {
+        let asked = |at: &crate::domain::planning::plan::Item| at.role == Role::User;
+        item.and_then(|at| row.items.get(at)).filter(|i| asked(i)).or_else(|| row.items.iter().find(|i| asked(i)))
+    });
     let from_overlay = node.and_then(|item| item.node);
     let from_here = || {
         let slot = model.conversation.asked_by(&session.tree, model.conversation.cursor)?;
@@ -226,28 +222,6 @@ pub(crate) fn version(model: &mut Model, at: usize) {
 
 /// Copies what is selected.
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
-    match model.layers.last() {
-        Some(Layer::Reader(reader)) => return out.push(Cmd::Copy(reader.text.to_string())),
-        Some(Layer::Aside(pane)) => {
-            return out.push(Cmd::Copy(domain::conversation::state::strip(&pane.text, pane.card.is_some())));
-        }
-        Some(Layer::Raw(raw)) => return out.push(Cmd::Copy(raw.body.to_string())),
-        Some(Layer::Draft(desk)) => {
-            let text = desk.draft.as_ref().and_then(|draft| draft.capsule.text.clone());
-            return out.extend(text.map(Cmd::Copy));
-        }
-        Some(Layer::Capsules(shelf)) => {
-            return out.extend(shelf.selected().and_then(|card| card.capsule.text.clone()).map(Cmd::Copy));
-        }
-        Some(Layer::Overlay(overlay)) => {
-            let text = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
-            if let Some(text) = text {
-                return out.push(Cmd::Copy(text.to_string()));
-            }
-        }
-        Some(Layer::Traces(_)) => return crate::tui::screens::traces::update::copy(model, out),
-        _ => {}
-    }
     if model.focus == Focus::Branches && model.layers.is_empty() {
         let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());
         return out.extend(name.map(Cmd::Copy));

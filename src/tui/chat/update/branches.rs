@@ -4,10 +4,10 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::layer::{Layer, Prompt, Purpose};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::update::send;
 
 /// Stands on a branch, here and in the store.
@@ -96,7 +96,7 @@ pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
     let name = model.session.as_ref().and_then(|session| session.find(id)).map(|branch| branch.name.clone());
     let Some(text) = name else { return };
     let title = "Rename the branch".to_owned();
-    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::RenameBranch(id) }));
+    model.layers.push(Prompt { title, text, purpose: Purpose::RenameBranch(id) });
 }
 
 /// Asks for the session's new title.
@@ -104,7 +104,7 @@ pub(crate) fn title_prompt(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let (title, text) = ("Rename the session".to_owned(), session.card.title.clone());
     let purpose = Purpose::RenameSession(Some(session.card.id));
-    model.layers.push(Layer::Prompt(Prompt { title, text, purpose }));
+    model.layers.push(Prompt { title, text, purpose });
 }
 
 /// Puts the selected branch away, or takes it back.

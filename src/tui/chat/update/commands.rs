@@ -26,12 +26,13 @@ use crate::domain::summary::accepted::CapsuleKind;
 use crate::domain::summary::draft::By;
 use crate::engine::api::{BranchRequest, CallRequest, Item, MemoryScope, Request, SessionRequest, TaskAct, marks};
 use crate::tui::chat::model::composer::{Draft, DraftKind};
-use crate::tui::model::layer::{Act, Layer, Question, Reader};
 use crate::tui::model::panes::Shape;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending, Trial};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
 use crate::tui::update::{actions, comfort, open, panes, send};
 
@@ -66,7 +67,7 @@ pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     model.composer.clear();
     match typed {
         Typed::Action(action) => actions::run(model, action, None, out),
-        Typed::Help(text) => model.layers.push(Layer::Reader(Reader::new(line, text, true))),
+        Typed::Help(text) => model.layers.push(Reader::new(line, text, true)),
         Typed::Command(args) => command(model, line, &args, out),
     }
     if model.status.troubles() > troubles && model.composer.is_empty() {
@@ -81,7 +82,7 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
         Way::Run(action) => actions::run(model, action, None, out),
         Way::Print => printed::print(model, line, args.clone(), out),
         Way::Refused(text) => model.status.say(Weight::Trouble, text, model.now),
-        Way::Confirm(title) => model.layers.push(Layer::Question(Question {
+        Way::Confirm(title) => model.layers.push(Question {
             title,
             words: vec!["This cannot be undone.".to_owned()],
             choices: vec![
@@ -89,7 +90,7 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
                 ('y', "yes, delete it for good".to_owned(), Act::Command(format!("{line} --yes"))),
             ],
             cursor: 0,
-        })),
+        }),
     }
 }
 

@@ -8,10 +8,10 @@ use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::{Node, Role};
 use crate::engine::api::{BranchRequest, Request, SessionRequest};
 use crate::tui::chat::model::composer::{self, DraftKind, Keep};
-use crate::tui::model::layer::{Edited, Layer};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::send;
 use std::sync::Arc;
 
@@ -106,13 +106,11 @@ pub(crate) fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
 
 /// Hands the message, or the text that is edited, to the person's editor.
 pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
-    let text = match model.layers.last() {
-        None => model.composer.text(),
-        Some(Layer::Editor(editor)) => match editor.what {
-            Edited::Request { .. } => Safe::reveal(&editor.area.lines().join("\n")).into(),
-            _ => editor.area.lines().join("\n").into(),
-        },
-        Some(_) => return,
+    let text = match model.layers.top::<Editor>() {
+        Some(editor) if matches!(editor.what, Edited::Request { .. }) => Safe::reveal(&editor.text()).into(),
+        Some(editor) => editor.text().into(),
+        None if model.layers.is_empty() => model.composer.text(),
+        None => return,
     };
     out.push(Cmd::Compose(text));
 }
@@ -123,21 +121,17 @@ pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
         Ok(text) => text,
         Err(why) => return model.status.say(Weight::Trouble, why, model.now),
     };
-    match model.layers.last_mut() {
-        Some(Layer::Editor(editor)) => {
-            let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
-            let lines = match editor.what {
-                Edited::Request { .. } => crate::tui::screens::raw_request::update::marked(&text),
-                _ => clean().trim_end_matches('\n').split('\n').map(str::to_owned).collect(),
-            };
-            editor.area = composer::area(lines);
-        }
-        Some(_) => {}
-        None => {
-            model.focus = Focus::Composer;
-            let kind = model.composer.kind();
-            model.composer.replace(text.trim_end_matches('\n'), kind);
-            model.plan.touch(model.now);
-        }
+    if let Some(editor) = model.layers.top_mut::<Editor>() {
+        let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
+        let lines = match editor.what {
+            Edited::Request { .. } => crate::tui::screens::raw_request::update::marked(&text),
+            _ => clean().trim_end_matches('\n').split('\n').map(str::to_owned).collect(),
+        };
+        editor.area = composer::area(lines);
+    } else if model.layers.is_empty() {
+        model.focus = Focus::Composer;
+        let kind = model.composer.kind();
+        model.composer.replace(text.trim_end_matches('\n'), kind);
+        model.plan.touch(model.now);
     }
 }

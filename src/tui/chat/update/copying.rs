@@ -7,7 +7,6 @@ use crate::domain::conversation::message::{End, Node, Role};
 use crate::domain::conversation::state;
 use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::model::excerpts::code_blocks;
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
@@ -48,7 +47,7 @@ pub(crate) fn show(model: &mut Model, node: &Node) {
     entries.push(whole("the whole branch", detail, Choice::CopyBranch));
     let mut picker = Picker::new(Kind::Copies);
     picker.fill(entries);
-    model.layers.push(Layer::Picker(picker));
+    model.layers.push(picker);
 }
 
 fn sized(text: &str) -> String {

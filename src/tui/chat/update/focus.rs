@@ -4,15 +4,15 @@
 use super::branches;
 use crate::domain::code::settings;
 use crate::tui::model::Model;
-use crate::tui::model::layer::{Layer, Prompt, Purpose};
 use crate::tui::model::status::Weight;
 use crate::tui::msg::Cmd;
+use crate::tui::screens::prompt::model::{Prompt, Purpose};
 
 /// Asks for it; an empty line takes it off.
 pub(crate) fn prompt(model: &mut Model) {
     let Some(text) = model.branch().map(|branch| branch.overrides.focus.join(" ")) else { return };
     let title = "Files, folders, symbols to keep to (empty: all)".to_owned();
-    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::Focus }));
+    model.layers.push(Prompt { title, text, purpose: Purpose::Focus });
 }
 
 /// Tells what it is.

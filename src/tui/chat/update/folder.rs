@@ -4,10 +4,11 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
 use crate::engine::api::{FolderAct, Request, ToolRequest};
-use crate::tui::model::layer::{Act, Layer, Question, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::send;
 
 /// Asks how the file stands.
@@ -50,8 +51,8 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     if card.standing != FileStanding::Declined {
         choices.push(('x', no.to_owned(), Act::FolderSettings(digest, false)));
     }
-    model.layers.push(Layer::Question(Question { title: title.to_owned(), words, choices, cursor: 0 }));
-    model.layers.extend(reader.map(Layer::Reader));
+    model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
+    model.layers.extend(reader);
 }
 
 /// What a person said to it.
@@ -83,19 +84,19 @@ mod tests {
     fn every_change_stands_before_the_yes() {
         let mut model = Model { size: (80, 30), ..Model::default() };
         came(&mut model, Some(&card(FileStanding::Waits, 3)));
-        let Some(Layer::Question(question)) = model.layers.last() else { panic!() };
+        let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.words[1..], ["system.replace", "+ a line", "+ a line", "+ a line"]);
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nyx");
         assert_eq!(question.cursor, 0, "Enter alone changes nothing");
         // Where there is no room the whole text lies above the question.
         came(&mut model, Some(&card(FileStanding::Waits, 200)));
-        let Some(Layer::Reader(reader)) = model.layers.last() else { panic!() };
+        let Some(reader) = model.layers.top::<Reader>() else { panic!() };
         assert_eq!(reader.text.lines().count(), 201);
-        assert!(matches!(model.layers[model.layers.len() - 2], Layer::Question(_)));
+        assert!(model.layers.below::<Question>().is_some());
 
         model.layers.clear();
         came(&mut model, Some(&card(FileStanding::Used, 1)));
-        let Some(Layer::Question(question)) = model.layers.last() else { panic!() };
+        let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nx");
         model.layers.clear();
         came(&mut model, Some(&FolderSettings { digest: None, ..card(FileStanding::Untrusted, 0) }));

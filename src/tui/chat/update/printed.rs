@@ -6,9 +6,9 @@ use crate::config::commands::args::Args;
 use crate::config::commands::read;
 use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::model::Model;
-use crate::tui::model::layer::{Layer, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::msg::Cmd;
+use crate::tui::screens::reader::model::Reader;
 
 /// Characters of an answer that still fit into a notice.
 const NOTICE: usize = 200;
@@ -39,7 +39,7 @@ pub(crate) fn came(model: &mut Model, line: &str, printed: Printed) {
         let whole = if err.is_empty() { out } else { format!("{err}\n{out}") };
         let whole = whole.trim().to_owned();
         if whole.lines().count() > 1 || whole.chars().count() > NOTICE {
-            model.layers.push(Layer::Reader(Reader::new(line, whole, true)));
+            model.layers.push(Reader::new(line, whole, true));
         } else {
             let text = if whole.is_empty() { "Done.".to_owned() } else { whole };
             model.status.say(Weight::Notice, text, model.now);

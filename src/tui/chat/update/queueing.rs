@@ -6,10 +6,10 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, BranchRequest, Request, TurnRequest};
 use crate::tui::chat::model::composer::{Draft, DraftKind};
-use crate::tui::model::layer::{Act, Layer, Question};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
 use std::sync::Arc;
 
 /// Enter while an answer is coming: the message waits in line. False where it cannot.
@@ -118,7 +118,7 @@ fn question(model: &mut Model, branch: BranchId) {
     let waiting = model.queue.of(branch).len();
     let words = model.queue.of(branch).first().map(|queued| first_words(&queued.draft.text)).unwrap_or_default();
     let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
-    model.layers.push(Layer::Question(Question {
+    model.layers.push(Question {
         title: "Send what waits?".to_owned(),
         words: vec![format!("The answer before it did not end by itself. In line: {words}{more}")],
         choices: vec![
@@ -127,7 +127,7 @@ fn question(model: &mut Model, branch: BranchId) {
             ('s', "send it now".to_owned(), Act::SendQueued(branch)),
         ],
         cursor: 0,
-    }));
+    });
 }
 
 /// The beginning of a message, in one line.

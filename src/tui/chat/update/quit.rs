@@ -5,8 +5,9 @@ use super::composing;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::state;
 use crate::tui::model::Model;
-use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::prompt::model::{Prompt, Purpose};
+use crate::tui::screens::question::model::{Act, Question};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -35,15 +36,15 @@ pub(crate) fn quit(model: &mut Model) {
         ],
         cursor: 0,
     };
-    model.layers.retain(|layer| !matches!(layer, Layer::Question(asked) if asked.title == question.title));
-    model.layers.push(Layer::Question(question));
+    model.layers.close::<Question>(|asked| asked.title == question.title);
+    model.layers.push(question);
 }
 
 /// Asks where to.
 pub(crate) fn save(model: &mut Model) {
     let text = model.facts.save_to.clone();
     let title = "Save what is not in the store to this file, and quit".to_owned();
-    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::SaveUnsaved }));
+    model.layers.push(Prompt { title, text, purpose: Purpose::SaveUnsaved });
 }
 
 /// The file was named: it is written, as lines that `pleach import` takes in.
@@ -61,7 +62,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
         Ok(()) => model.quit = true,
         Err(why) => {
             let title = format!("It could not be saved there: {why}. Another file, or Esc");
-            model.layers.push(Layer::Prompt(Prompt { title, text: path, purpose: Purpose::SaveUnsaved }));
+            model.layers.push(Prompt { title, text: path, purpose: Purpose::SaveUnsaved });
         }
     }
 }

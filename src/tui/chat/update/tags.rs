@@ -4,11 +4,12 @@
 use super::acts;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, Item, Request, TagAct};
-use crate::tui::model::layer::{Layer, Prompt, Purpose};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::screens::prompt::model::{Prompt, Purpose};
+use crate::tui::screens::tree::model::Grove;
 use crate::tui::update::send;
 
 /// Makes the message a favorite, or no longer.
@@ -33,12 +34,14 @@ pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cm
 
 /// The message that is meant: the selected one, of a branch the one where it stands; else the last.
 fn wanted(model: &mut Model) -> Option<NodeId> {
-    let found = match (model.layers.last(), model.focus) {
-        (None, Focus::Branches) => {
+    let (alone, tree) = (model.layers.is_empty(), model.layers.on::<Grove>());
+    let found = match model.focus {
+        _ if tree => acts::selected_node(model),
+        Focus::Branches if alone => {
             let of = |id| model.session.as_ref()?.find(id)?.head;
             model.panel.selected().map_or_else(|| model.panel.selected_end().map(|end| end.node), of)
         }
-        (None, Focus::Conversation) | (Some(Layer::Tree(_)), _) => acts::selected_node(model),
+        Focus::Conversation if alone => acts::selected_node(model),
         _ => model.branch().and_then(|branch| branch.head),
     };
     if found.is_none() {
@@ -53,7 +56,7 @@ pub(crate) fn prompt(model: &mut Model) {
     let tag = session.tree.get(node).and_then(|head| session.tag(head));
     let text = tag.map(|tag| tag.label.clone()).unwrap_or_default();
     let title = "Name of the message (empty takes it off)".to_owned();
-    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::Label(node) }));
+    model.layers.push(Prompt { title, text, purpose: Purpose::Label(node) });
 }
 
 /// All messages that have a name or a star, in the order in which they came.
@@ -83,5 +86,5 @@ pub(crate) fn list(model: &mut Model) {
     }
     let mut picker = Picker::new(Kind::Labels);
     picker.fill(entries);
-    model.layers.push(Layer::Picker(picker));
+    model.layers.push(picker);
 }

@@ -2,7 +2,7 @@
 //! Not for: empty side panels, which say their own line.
 
 use crate::tui::model::Action;
-use crate::tui::model::layer::Found;
+use crate::tui::model::Found;
 use crate::tui::model::session::Session;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

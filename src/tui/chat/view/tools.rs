@@ -72,7 +72,6 @@ fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area:
         }
         paint::pair(look.theme, &label, &value, place, buf);
         look.row(Focus::Tools, place, at);
-        look.item(place, at);
         if focus && at == cursor {
             paint::select(look.theme, place, buf);
         }

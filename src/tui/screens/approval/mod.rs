@@ -4,3 +4,33 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Ask;
+
+impl Screen for Ask {
+    fn places(&self) -> &'static [When] {
+        &[When::Consent, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        let (seen, starts) = view::draw(look, self, cache, area, buf);
+        self.drawn(seen, starts);
+        Vec::new()
+    }
+
+    fn travel(&mut self, action: Action, by: i64) {
+        match action {
+            Action::ScrollUp | Action::ScrollDown => self.shift(by),
+            _ => self.step(by),
+        }
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        self.shift(rows);
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.shift(half(self.seen.1) * way);
+    }
+}

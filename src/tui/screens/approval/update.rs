@@ -7,11 +7,12 @@ use crate::domain::tool::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Ver
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::AgainState;
 use crate::engine::api::{Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
-use crate::tui::model::layer::{Act, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::{ASKING, Weight};
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::screens::prompt::model::{Prompt, Purpose};
+use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::send;
 use std::sync::Arc;
 
@@ -25,9 +26,8 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Askin
     live.asks.clone_from(&asking);
     let Some(asking) = asking else {
         model.status.end(ASKING);
-        return model.layers.retain(
-            |layer| !matches!(layer, Layer::Consent(ask) if ask.branch == branch && ask.asking.index != BESIDE),
-        );
+        model.layers.close::<Ask>(|ask| ask.branch == branch && ask.asking.index != BESIDE);
+        return;
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
     let text = format!("{} needs approval: {key} shows it.", mcp::shown(&asking.tool));
@@ -49,9 +49,7 @@ pub(crate) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) 
 
 /// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
-    let before = model.layers.len();
-    model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
-    if model.layers.len() < before {
+    if model.layers.close::<Ask>(|_| true) {
         return;
     }
     let here = model.branch().map(|branch| branch.id);
@@ -62,13 +60,13 @@ pub(crate) fn open(model: &mut Model) {
         waiting.push((branch, asking.clone()));
     }
     match waiting.into_iter().next() {
-        Some((branch, asking)) => model.layers.push(Layer::Consent(Box::new(Ask::new(branch, asking)))),
+        Some((branch, asking)) => model.layers.push(Ask::new(branch, asking)),
         None => model.status.say(Weight::Notice, "No tool call needs approval.", model.now),
     }
 }
 
 pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let Some(Layer::Consent(ask)) = model.layers.last_mut() else { return };
+    let Some(ask) = model.layers.top_mut::<Ask>() else { return };
     ask.note = None;
     match run {
         Action::TakeHunk => ask.toggle(),
@@ -92,7 +90,7 @@ pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         Action::RefuseWhy => {
             let (branch, index) = (ask.branch, ask.asking.index);
             let (title, purpose) = ("Refuse, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
-            model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
+            model.layers.push(Prompt { title, text: String::new(), purpose });
         }
         Action::AllowAlways if ask.asking.deed.steers().is_some() => {
             ask.note =
@@ -100,7 +98,7 @@ pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         }
         Action::AllowAlways => {
             let question = always(ask);
-            model.layers.push(Layer::Question(question));
+            model.layers.push(question);
         }
         _ => {}
     }
@@ -114,7 +112,7 @@ pub(crate) fn give(
     always: Option<(RuleScope, Rule)>,
     out: &mut Vec<Cmd>,
 ) {
-    model.layers.retain(|layer| !matches!(layer, Layer::Consent(_)));
+    model.layers.close::<Ask>(|_| true);
     let request = match index {
         BESIDE => Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always })),
         _ => Request::Turn(TurnRequest::Consent { branch, index, consent, always }),
@@ -174,21 +172,17 @@ pub(crate) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
         let label = "No rules: what only looks is done, anything else asks.".to_owned();
         entries.push(Entry { label, detail: String::new(), choice: Choice::Nothing });
     }
-    let known = model.layers.iter_mut().find_map(|layer| match layer {
-        Layer::Picker(picker) if picker.kind == Kind::Rules => Some(picker),
-        _ => None,
-    });
-    if let Some(picker) = known {
+    if let Some(picker) = model.layers.all_mut::<Picker>().find(|picker| picker.kind == Kind::Rules) {
         return picker.fill(entries);
     }
     let mut picker = Picker::new(Kind::Rules);
     picker.fill(entries);
-    model.layers.push(Layer::Picker(picker));
+    model.layers.push(picker);
 }
 
 /// Takes the selected rule off.
 pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     send(model, Request::Tool(ToolRequest::Rule(RuleAct::Set { scope, rule, on: false })), Pending::Act, out);
     send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out);

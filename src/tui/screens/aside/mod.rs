@@ -4,3 +4,35 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::domain::conversation::state;
+use crate::tui::screens::screen::prelude::*;
+use model::AsidePane;
+
+impl Screen for AsidePane {
+    fn places(&self) -> &'static [When] {
+        &[When::Trials, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.seen = view::draw(look, self, cache, area, buf);
+        Vec::new()
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Copy => out.push(Cmd::Copy(state::strip(&self.text, self.card.is_some()))),
+            Action::Leave | Action::Clear => return Outcome::Then(update::leave),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+}

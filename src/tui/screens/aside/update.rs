@@ -4,7 +4,6 @@
 use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, AsideView, Request, TurnRequest};
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
@@ -19,14 +18,11 @@ pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     }
     leave(model, out);
     let ticket = send(model, Request::Turn(TurnRequest::Aside { branch, text: words.into() }), Pending::Aside, out);
-    model.layers.push(Layer::Aside(Box::new(AsidePane::new(branch, words, ticket))));
+    model.layers.push(AsidePane::new(branch, words, ticket));
 }
 
 fn pane(model: &mut Model) -> Option<&mut AsidePane> {
-    model.layers.iter_mut().rev().find_map(|layer| match layer {
-        Layer::Aside(pane) => Some(pane.as_mut()),
-        _ => None,
-    })
+    model.layers.all_mut().next_back()
 }
 
 /// The call is made, or could not be.
@@ -45,7 +41,7 @@ pub(crate) fn asked(model: &mut Model, ticket: u64, result: Result<Answer, Failu
         Ok(_) => {}
         Err(failure) => {
             if mine {
-                model.layers.retain(|layer| !matches!(layer, Layer::Aside(_)));
+                model.layers.close::<AsidePane>(|_| true);
             }
             trouble(model, &failure);
         }
@@ -64,21 +60,17 @@ pub(crate) fn came(model: &mut Model, view: AsideView) {
     (pane.tokens, pane.cost, pane.card, pane.failure) = (view.tokens, view.cost_micro, view.card, view.failure);
 }
 
-/// Leaves it: nothing of it is kept but that the call was made. False where there is none.
-pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
-    if !matches!(model.layers.last(), Some(Layer::Aside(_))) {
-        return false;
-    }
-    let Some(Layer::Aside(pane)) = model.layers.pop() else { return false };
+/// Leaves it: nothing of it is kept but that the call was made.
+pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(pane) = model.layers.take_top::<AsidePane>() else { return };
     if let Some(run) = pane.run {
         send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Act, out);
     }
-    true
 }
 
 /// Keeps it as a branch.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Aside(pane)) = model.layers.last() else {
+    let Some(pane) = model.layers.top::<AsidePane>() else {
         return model.status.say(Weight::Notice, "Only a side question is kept this way.", model.now);
     };
     match (pane.run, &pane.card) {

@@ -4,3 +4,42 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::CompareView;
+
+impl Screen for CompareView {
+    fn places(&self) -> &'static [When] {
+        &[When::Compare, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(if by.abs() > i64::MAX / 4 { by } else { by.signum() });
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        self.scroll(isize::try_from(rows).unwrap_or(0));
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.wheel(way * 8);
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::NextPane | Action::PrevPane => self.turn(),
+            Action::TakeTurn => self.take(),
+            Action::TakeRange => self.take_range(),
+            Action::Open => return Outcome::Then(|model, _| update::enter(model)),
+            Action::PickOver => return Outcome::Then(update::pick),
+            Action::BringBack => return Outcome::Then(update::bring_back),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+}

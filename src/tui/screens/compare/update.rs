@@ -1,24 +1,16 @@
 //! Two branches side by side: opening them, picking turns onto the other branch, bringing a result back.
-//! Not for: moving about in them (`screens::picker::update`).
+//! Not for: moving about in them (`update::travel`).
 
 use super::model::CompareView;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::Comparison;
 use crate::engine::api::{BranchRequest, Item, Request};
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
 use crate::tui::update::send;
-
-/// Changes the screen where it is open.
-pub(crate) fn with(model: &mut Model, act: impl FnOnce(&mut CompareView)) {
-    if let Some(Layer::Compare(view)) = model.layers.last_mut() {
-        act(view);
-    }
-}
 
 /// The branch selected in the tree beside the one stood on.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -68,15 +60,13 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
 fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     let Some(here) = model.branch().map(|branch| branch.id) else { return };
     let ticket = send(model, Request::Branch(BranchRequest::Compare { a: here, b: other }), Pending::Compare, out);
-    model.layers.push(Layer::Compare(Box::new(CompareView { ticket, ..CompareView::default() })));
+    model.layers.push(CompareView { ticket, ..CompareView::default() });
 }
 
 /// Both sides came.
 pub(crate) fn came(model: &mut Model, ticket: u64, compared: Box<Comparison>) {
-    for layer in &mut model.layers {
-        if let Layer::Compare(view) = layer
-            && view.ticket == ticket
-        {
+    for view in model.layers.all_mut::<CompareView>() {
+        if view.ticket == ticket {
             view.compared = Some(compared);
             return;
         }
@@ -85,18 +75,18 @@ pub(crate) fn came(model: &mut Model, ticket: u64, compared: Box<Comparison>) {
 
 /// They could not be compared.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.retain(|layer| !matches!(layer, Layer::Compare(view) if view.ticket == ticket));
+    model.layers.close::<CompareView>(|view| view.ticket == ticket);
     crate::tui::update::trouble(model, failure);
 }
 
 /// Enter: what differs between the plans of both last calls.
 pub(crate) fn enter(model: &mut Model) {
-    let Some(Layer::Compare(view)) = model.layers.last() else { return };
+    let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some(compared) = &view.compared else { return };
     if let Some(plans) = compared.plans.clone() {
         let mut view = DiffView::default();
         view.show(plans);
-        model.layers.push(Layer::Diff(Box::new(view)));
+        model.layers.push(view);
     } else {
         let text = "Only where both branches made a call can their plans be compared.";
         model.status.say(Weight::Notice, text, model.now);
@@ -105,7 +95,7 @@ pub(crate) fn enter(model: &mut Model) {
 
 /// The turns that were taken, or the selected one, onto the other branch.
 pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Compare(view)) = model.layers.last_mut() else { return };
+    let Some(view) = model.layers.top_mut::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
     let items: Vec<Item> = view.wanted().into_iter().map(Item::Atom).collect();
     let side = view.side;
@@ -120,7 +110,7 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// What the side's branch came to, onto the other.
 pub(crate) fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Compare(view)) = model.layers.last() else { return };
+    let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
     send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);
     model.plan.hurry(model.now);

@@ -4,3 +4,58 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::domain::summary::versions::ThingKind;
+use crate::tui::screens::screen::prelude::*;
+use model::Workshop;
+
+impl Screen for Workshop {
+    fn places(&self) -> &'static [When] {
+        &[When::Workshop, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.seen = view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn travel(&mut self, action: Action, by: i64) {
+        match action {
+            Action::ScrollUp | Action::ScrollDown => self.roll(by),
+            _ => self.step(by),
+        }
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        self.roll(rows);
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.roll(way * 8);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::OlderVersion => self.age(1),
+            Action::NewerVersion => self.age(-1),
+            Action::TurnView => self.turn_view(),
+            Action::NextPane => return Outcome::Then(|model, out| update::turn(model, 1, out)),
+            Action::PrevPane => return Outcome::Then(|model, out| update::turn(model, -1, out)),
+            Action::Leave if self.kind == ThingKind::Modules => return Outcome::Then(update::leave_modules),
+            Action::Open | Action::EditThing => return Outcome::Then(|model, _| update::edit(model)),
+            Action::CopyPolicy => return Outcome::Then(|model, _| update::copy(model)),
+            Action::RenewThing => return Outcome::Then(update::renew),
+            Action::SwitchThing => return Outcome::Then(update::switch),
+            Action::UsePolicy => return Outcome::Then(update::take),
+            Action::TryPolicy => return Outcome::Then(update::try_out),
+            Action::Undo => return Outcome::Then(|model, out| update::undo(model, false, out)),
+            Action::Redo => return Outcome::Then(|model, out| update::undo(model, true, out)),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+}

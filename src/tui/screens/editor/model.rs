@@ -1,5 +1,5 @@
 //! The editors' screen: state, summaries, memories and policies, each thing with its versions and what changed between them.
-//! Not for: typing (`layer::Editor`) or what keys do (`update`).
+//! Not for: typing (`text_editor`) or what keys do (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;

@@ -1,5 +1,5 @@
 //! The editors' screen: reading things and their versions, editing one, taking a policy, undoing.
-//! Not for: moving about (`screens::picker::update`) or the lists of summaries and memories that act otherwise (`screens::summaries::update`, `screens::memories::update`).
+//! Not for: moving about (`update::travel`) or the lists of summaries and memories that act otherwise (`screens::summaries::update`, `screens::memories::update`).
 
 use super::model::{Tried, Workshop};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -12,40 +12,40 @@ use crate::engine::api::{
 };
 use crate::tui::chat::model::composer;
 use crate::tui::chat::update::{ask, branches};
-use crate::tui::model::layer::{Act, Edited, Editor, Layer, Prompt, Purpose, Question};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::prompt::model::{Prompt, Purpose};
+use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::{send, trouble, wire};
 use tui_textarea::CursorMove;
 
 /// Esc on the screen of summaries of parts stops one that is being made, before it leaves.
-pub(crate) fn stops(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
-    top(model).is_some_and(|shop| shop.kind == ThingKind::Modules)
-        && crate::tui::screens::summaries::update_modules::stop(model, out)
+pub(crate) fn leave_modules(model: &mut Model, out: &mut Vec<Cmd>) {
+    if !crate::tui::screens::summaries::update_modules::stop(model, out) {
+        model.layers.pop();
+    }
 }
 
-pub(crate) fn with(model: &mut Model, change: impl FnOnce(&mut Workshop)) {
-    if let Some(Layer::Workshop(shop)) = model.layers.last_mut() {
+fn with(model: &mut Model, change: impl FnOnce(&mut Workshop)) {
+    if let Some(shop) = model.layers.top_mut::<Workshop>() {
         change(shop);
     }
 }
 
 fn top(model: &Model) -> Option<&Workshop> {
-    match model.layers.last() {
-        Some(Layer::Workshop(shop)) => Some(shop),
-        _ => None,
-    }
+    model.layers.top::<Workshop>()
 }
 
 /// Opens the screen on a kind of thing; where it is open there already, it closes.
 pub(crate) fn open(model: &mut Model, kind: ThingKind, out: &mut Vec<Cmd>) {
-    let there = model.layers.iter().any(|layer| matches!(layer, Layer::Workshop(shop) if shop.kind == kind));
-    model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
+    let there = model.layers.all::<Workshop>().any(|shop| shop.kind == kind);
+    model.layers.close::<Workshop>(|_| true);
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
     let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
     model.status.settle();
-    model.layers.push(Layer::Workshop(Box::new(Workshop::new(branch, kind, ticket))));
+    model.layers.push(Workshop::new(branch, kind, ticket));
 }
 
 /// The next kind of thing, or the one before.
@@ -57,54 +57,26 @@ pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
 
 /// Reads the things again.
 fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.iter().find_map(|layer| match layer {
-        Layer::Workshop(shop) => Some((shop.branch, shop.kind)),
-        _ => None,
-    });
+    let open = model.layers.all::<Workshop>().next().map(|shop| (shop.branch, shop.kind));
     let Some((branch, kind)) = open else { return };
     let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
-    for layer in &mut model.layers {
-        if let Layer::Workshop(shop) = layer {
-            shop.loading = Some(ticket);
-        }
+    for shop in model.layers.all_mut::<Workshop>() {
+        shop.loading = Some(ticket);
     }
 }
 
-/// Answers about things; gives back what is about something else.
-pub(crate) fn answer(
-    model: &mut Model,
-    ticket: u64,
-    what_for: Pending,
-    result: Result<Answer, Failure>,
-    out: &mut Vec<Cmd>,
-) -> Option<(Pending, Result<Answer, Failure>)> {
-    match (what_for, result) {
-        (Pending::Things, Ok(Answer::Things(kind, things))) => came(model, ticket, kind, things),
-        (Pending::Things, Err(failure)) => {
-            model.layers.retain(|layer| !matches!(layer, Layer::Workshop(shop) if shop.loading == Some(ticket)));
-            trouble(model, &failure);
-        }
-        (Pending::TryPolicy, result) => tried(model, ticket, result),
-        (Pending::ThingAct, result) => {
-            if let Some(result) = crate::tui::screens::summaries::update_modules::over(model, ticket, result) {
-                done(model, ticket, result, out);
-            }
-        }
-        (Pending::Stopped, _) => {}
-        other => return Some(other),
-    }
-    None
-}
-
-fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<Thing>) {
-    for layer in &mut model.layers {
-        if let Layer::Workshop(shop) = layer
-            && shop.kind == kind
-            && shop.loading == Some(ticket)
-        {
+pub(crate) fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<Thing>) {
+    for shop in model.layers.all_mut::<Workshop>() {
+        if shop.kind == kind && shop.loading == Some(ticket) {
             return shop.fill(things);
         }
     }
+}
+
+/// They could not be had.
+pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
+    model.layers.close::<Workshop>(|shop| shop.loading == Some(ticket));
+    trouble(model, failure);
 }
 
 /// Opens the selected version's text for editing; a preset is copied under a name that is asked for first.
@@ -155,16 +127,16 @@ fn push(model: &mut Model, title: String, text: &str, what: Edited) {
     let lines = clean.split('\n').map(str::to_owned).collect();
     let area = composer::area(lines);
     let editor = Editor { title, area, what, fault: None, saving: None, before: Some(clean) };
-    model.layers.push(Layer::Editor(Box::new(editor)));
+    model.layers.push(editor);
 }
 
 /// Asks before a changed text is left. False where there is none.
 pub(crate) fn keeps_text(model: &mut Model) -> bool {
-    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    let Some(editor) = model.layers.top::<Editor>() else { return false };
     if !editor.changed() {
         return false;
     }
-    model.layers.push(Layer::Question(Question {
+    model.layers.push(Question {
         title: "Leave the editor?".to_owned(),
         words: vec!["What you typed is not saved.".to_owned()],
         choices: vec![
@@ -172,7 +144,7 @@ pub(crate) fn keeps_text(model: &mut Model) -> bool {
             ('d', "drop what was typed".to_owned(), Act::Forget),
         ],
         cursor: 0,
-    }));
+    });
     true
 }
 
@@ -182,15 +154,12 @@ pub(crate) fn copy(model: &mut Model) {
     let Some(name) = policy.map(|thing| thing.id.clone()) else { return };
     let title = format!("Name of your copy of {name}");
     let text = format!("my-{name}");
-    model.layers.push(Layer::Prompt(Prompt { title, text, purpose: Purpose::CopyPolicy(name) }));
+    model.layers.push(Prompt { title, text, purpose: Purpose::CopyPolicy(name) });
 }
 
 /// The name is there: the copy is edited, and exists once it is saved.
 pub(crate) fn named(model: &mut Model, preset: &str, name: String) {
-    let shop = model.layers.iter().find_map(|layer| match layer {
-        Layer::Workshop(shop) => Some(shop),
-        _ => None,
-    });
+    let shop = model.layers.all::<Workshop>().next();
     let thing = shop.and_then(|shop| shop.things.iter().find(|thing| thing.id == preset));
     let Some(text) = thing.and_then(|thing| thing.versions.get(thing.current())).map(|v| v.text.to_string()) else {
         return;
@@ -201,8 +170,7 @@ pub(crate) fn named(model: &mut Model, preset: &str, name: String) {
 
 /// Hands an edited thing in. The editor stays until it is accepted, so that nothing typed is lost.
 pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<Cmd>) {
-    let waits = |layer: &Layer| matches!(layer, Layer::Editor(editor) if editor.saving.is_some());
-    if model.layers.last().is_some_and(waits) {
+    if model.layers.top::<Editor>().is_some_and(|editor| editor.saving.is_some()) {
         return;
     }
     let request = match what {
@@ -217,15 +185,15 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
     let ticket = send(model, request, Pending::ThingAct, out);
-    if let Some(Layer::Editor(editor)) = model.layers.last_mut() {
+    if let Some(editor) = model.layers.top_mut::<Editor>() {
         (editor.saving, editor.fault) = (Some(ticket), None);
     }
 }
 
 /// An act is done, or refused: then what was typed stays in the editor, with why.
-fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
-    let is_it = |layer: &Layer| matches!(layer, Layer::Editor(editor) if editor.saving == Some(ticket));
-    let editing = model.layers.iter().position(is_it);
+pub(crate) fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    let Some(result) = crate::tui::screens::summaries::update_modules::over(model, ticket, result) else { return };
+    let is_it = |editor: &Editor| editor.saving == Some(ticket);
     let (fault, said) = match result {
         Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
         Err(failure) => (Some(Fault { place: None, words: failure.to_string() }), String::new()),
@@ -236,29 +204,21 @@ fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &m
         Ok(Answer::Done(said)) => (None, said),
         Ok(_) => (None, String::new()),
     };
-    match (fault, editing) {
-        (Some(fault), Some(at)) => {
-            if let Some(Layer::Editor(editor)) = model.layers.get_mut(at) {
-                if let Some((line, column)) = fault.place {
-                    let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
-                    editor.area.move_cursor(CursorMove::Jump(place(line), place(column)));
-                }
-                (editor.saving, editor.fault) = (None, Some(fault.words));
-            }
-            return;
+    if let Some(fault) = fault {
+        let Some(editor) = model.layers.all_mut::<Editor>().find(|editor| is_it(editor)) else {
+            return model.status.say(Weight::Trouble, fault.words, model.now);
+        };
+        if let Some((line, column)) = fault.place {
+            let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
+            editor.area.move_cursor(CursorMove::Jump(place(line), place(column)));
         }
-        (Some(fault), None) => return model.status.say(Weight::Trouble, fault.words, model.now),
-        (None, Some(at)) => {
-            let saved = match model.layers.remove(at) {
-                Layer::Editor(editor) => Some(editor.what),
-                _ => None,
-            };
-            if let (Some(Edited::Policy { name, .. }), Some(Layer::Workshop(shop))) = (saved, model.layers.last_mut()) {
-                (shop.wanted, shop.took) = (Some(name), false);
-                try_out_named(model, out);
-            }
-        }
-        (None, None) => {}
+        (editor.saving, editor.fault) = (None, Some(fault.words));
+        return;
+    }
+    let saved = model.layers.take(is_it).map(|editor| editor.what);
+    if let (Some(Edited::Policy { name, .. }), Some(shop)) = (saved, model.layers.top_mut::<Workshop>()) {
+        (shop.wanted, shop.took) = (Some(name), false);
+        try_out_named(model, out);
     }
     model.status.say(Weight::Notice, said, model.now);
     model.plan.hurry(model.now);
@@ -297,7 +257,7 @@ pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Puts a skill into the message.
 pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     let path = format!("skill:{name}");
-    model.layers.retain(|layer| !matches!(layer, Layer::Workshop(_)));
+    model.layers.close::<Workshop>(|_| true);
     model.focus = Focus::Composer;
     model.composer.put_name(0, &format!("@{path}"));
     model.plan.touch(model.now);
@@ -342,17 +302,15 @@ fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
     with(model, |shop| shop.tried = Some(Tried { policy, ticket, result: None }));
 }
 
-fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+pub(crate) fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     let came = match result {
         Ok(Answer::WhatIf(found)) => Ok(found),
         Ok(_) => Err("The draft changed meanwhile; try it again.".to_owned()),
         Err(failure) if failure.kind == FailureKind::Stale => Err("The branch changed meanwhile; try it again.".into()),
         Err(failure) => Err(failure.to_string()),
     };
-    for layer in &mut model.layers {
-        if let Layer::Workshop(shop) = layer
-            && let Some(tried) = shop.tried.as_mut().filter(|tried| tried.ticket == ticket)
-        {
+    for shop in model.layers.all_mut::<Workshop>() {
+        if let Some(tried) = shop.tried.as_mut().filter(|tried| tried.ticket == ticket) {
             tried.result = Some(came.clone());
         }
     }
@@ -360,8 +318,8 @@ fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
 
 /// Undo and redo here: of a policy its versions, of everything else the session's last change. False where the screen is
 /// not on top.
-pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool {
-    let Some(shop) = top(model) else { return false };
+pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
+    let Some(shop) = top(model) else { return };
     let policy = shop.selected().filter(|thing| thing.kind == ThingKind::Policies && !shop.took);
     let module = shop.selected().filter(|thing| thing.kind == ThingKind::Modules).map(|thing| thing.id.clone());
     let request = match (policy, forward) {
@@ -370,8 +328,7 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool
         }
         (Some(thing), _) if thing.editing == Editing::Copy => {
             let text = format!("{} is built in and never changes; e copies it.", thing.id);
-            model.status.say(Weight::Notice, text, model.now);
-            return true;
+            return model.status.say(Weight::Notice, text, model.now);
         }
         (Some(thing), forward) => Request::Thing(ThingAct::StepPolicy { name: thing.id.clone(), forward }),
         (None, false) => Request::Session(SessionRequest::Undo),
@@ -379,5 +336,4 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool
     };
     send(model, request, Pending::ThingAct, out);
     with(model, |shop| shop.took = false);
-    true
 }

@@ -8,7 +8,7 @@
 //! │                    │ + user_cap = 5000                  │   below 90 columns one under the other
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
-//! Not for: typing (`layers`).
+//! Not for: typing (`text_editor`).
 
 use super::model::{Beside, Tried, Workshop};
 use crate::domain::base::time;

@@ -1,5 +1,25 @@
 //! All keys, and which keys may follow the first of several.
 //! Not for: guides.
 
+pub mod model;
 pub(crate) mod view;
 pub(crate) mod view_next_keys;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Help;
+
+impl Screen for Help {
+    fn places(&self) -> &'static [When] {
+        PANEL
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        let last = view::draw(look, self.scroll, area, buf);
+        self.scroll = self.scroll.min(last);
+        Vec::new()
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.scroll = shift(self.scroll, by, usize::MAX / 4);
+    }
+}

@@ -1,37 +1,35 @@
 //! The list of memories and what its keys do; suggested pins that are turned down.
-//! Not for: the list itself (`screens::picker::update`) or pins (`acts`).
+//! Not for: the list itself (`update::travel`) or pins (`acts`).
 
 use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::domain::planning::plan::Verdict;
 use crate::engine::api::{Answer, BranchRequest, Item, MemoryAct, MemoryRequest, MemoryScope, Request};
-use crate::tui::model::layer::{Layer, Prompt, Purpose};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::screens::prompt::model::{Prompt, Purpose};
+use crate::tui::screens::request::model::Overlay;
 use crate::tui::update::send;
 
 /// Opens the list.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    model.layers.push(Layer::Picker(Picker::new(Kind::Memories)));
+    model.layers.push(Picker::new(Kind::Memories));
     ask(model, out);
 }
 
 /// Asks for the memories of the list that is open.
 fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
-    let is_list = |layer: &Layer| matches!(layer, Layer::Picker(picker) if picker.kind == Kind::Memories);
-    if !model.layers.iter().any(is_list) {
+    if !model.layers.all::<Picker>().any(|picker| picker.kind == Kind::Memories) {
         return;
     }
     let session = model.session.as_ref().map(|session| session.card.id.to_string());
     let ticket =
         send(model, Request::Memory(MemoryRequest::List { session, words: None, scope: None }), Pending::Memories, out);
-    for layer in &mut model.layers {
-        if let Layer::Picker(picker) = layer
-            && picker.kind == Kind::Memories
-        {
+    for picker in model.layers.all_mut::<Picker>() {
+        if picker.kind == Kind::Memories {
             (picker.loading, picker.ticket) = (true, ticket);
         }
     }
@@ -101,17 +99,17 @@ pub(crate) fn keep(model: &mut Model, kind: MemoryKind, text: String, scope: Opt
 
 /// New, edit, dismiss and delete in the list.
 pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let Some(Layer::Picker(picker)) = model.layers.last() else { return };
+    let Some(picker) = model.layers.top::<Picker>() else { return };
     let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
     match (run, selected) {
         (Action::New, _) => {
             let (title, purpose) =
                 ("Remember (fact:, preference:, outcome: or event: first)".to_owned(), Purpose::Remember);
-            model.layers.push(Layer::Prompt(Prompt { title, text: String::new(), purpose }));
+            model.layers.push(Prompt { title, text: String::new(), purpose });
         }
         (Action::Rename, Some((text, Choice::Memory(id)))) => {
             let (title, purpose) = ("Edit the memory".to_owned(), Purpose::EditMemory(id));
-            model.layers.push(Layer::Prompt(Prompt { title, text, purpose }));
+            model.layers.push(Prompt { title, text, purpose });
         }
         (Action::Dismiss, Some((_, Choice::Memory(id)))) => act(model, id, MemoryAct::Dismiss, out),
         (Action::Delete, Some((_, Choice::Memory(id)))) => act(model, id, MemoryAct::Delete, out),
@@ -121,16 +119,12 @@ pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
 
 /// Turns down what is selected: a suggested pin in the overlay, a memory in its list.
 pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
-    if matches!(model.layers.last(), Some(Layer::Picker(picker)) if picker.kind == Kind::Memories) {
+    if model.layers.top::<Picker>().is_some_and(|picker| picker.kind == Kind::Memories) {
         return manage(model, Action::Dismiss, out);
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let selected = match model.layers.last() {
-        Some(Layer::Overlay(overlay)) => {
-            overlay.selected().map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested))
-        }
-        _ => None,
-    };
+    let overlay = model.layers.top::<Overlay>();
+    let selected = overlay.and_then(Overlay::selected).map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested));
     match selected {
         Some((atom, true)) => {
             send(model, Request::Branch(BranchRequest::Dismiss { branch, item: Item::Atom(atom) }), Pending::Act, out);

@@ -4,3 +4,53 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Picker;
+
+impl Screen for Picker {
+    fn places(&self) -> &'static [When] {
+        TYPING
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        self.travel(Action::Down, rows.signum());
+    }
+
+    fn select(&mut self, row: usize) {
+        self.cursor = row.min(self.shown.len().saturating_sub(1));
+    }
+
+    fn line(&mut self) -> Option<&mut String> {
+        Some(&mut self.filter)
+    }
+
+    fn line_changed(&mut self) -> Outcome {
+        self.cursor = 0;
+        self.sift();
+        Outcome::Then(update::filter_changed)
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open => Outcome::Then(update::choose),
+            Action::New => Outcome::Then(|model, out| update::manage(model, Action::New, out)),
+            Action::Rename => Outcome::Then(|model, out| update::manage(model, Action::Rename, out)),
+            Action::Delete => Outcome::Then(|model, out| update::manage(model, Action::Delete, out)),
+            _ => Outcome::Pass,
+        }
+    }
+}

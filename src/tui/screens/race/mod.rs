@@ -4,3 +4,39 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::domain::base::ids::BranchId;
+use crate::tui::screens::screen::prelude::*;
+use model::Arena;
+
+impl Screen for Arena {
+    fn places(&self) -> &'static [When] {
+        &[When::Trials, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        let (wanted, seen) = view::draw(look, self, cache, area, buf);
+        self.seen = seen;
+        wanted
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::NextPane => self.turn(1),
+            Action::PrevPane => self.turn(-1),
+            Action::Open => return Outcome::Then(update::keep),
+            Action::Mattered => return Outcome::Then(update::mattered),
+            Action::Discard => return Outcome::Then(update::discard),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+
+    fn shows(&self, branch: BranchId) -> bool {
+        self.columns.iter().any(|column| column.branch == Some(branch))
+    }
+}

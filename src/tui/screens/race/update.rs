@@ -1,5 +1,5 @@
 //! Calls beside one another: making a stored call again, racing one prompt on several branches, keeping what won.
-//! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`screens::picker::update`).
+//! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
 
 use super::model::{Arena, Column, Of};
 use crate::domain::base::failure::Failure;
@@ -14,12 +14,12 @@ use crate::domain::planning::variant;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Item, Replaying, Request, TurnRequest};
 use crate::tui::chat::model::composer::Draft;
 use crate::tui::chat::update::branches;
-use crate::tui::model::layer::{Act, Layer, Question};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending, Trial};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::{send, trouble, wire};
 
 /// What came of a request.
@@ -48,7 +48,7 @@ pub(crate) fn ask_how(model: &mut Model) {
         return model.status.say(Weight::Notice, text, model.now);
     };
     let (id, name) = run;
-    model.layers.push(Layer::Question(Question {
+    model.layers.push(Question {
         title: "Make this call again?".to_owned(),
         words: vec![
             format!("It went to {name}. The answer comes on a scratch branch; nothing here is changed."),
@@ -61,7 +61,7 @@ pub(crate) fn ask_how(model: &mut Model) {
             ('n', "not now".to_owned(), Act::Close),
         ],
         cursor: 0,
-    }));
+    });
 }
 
 /// Makes a call again.
@@ -81,7 +81,7 @@ pub(crate) fn replay(
 /// The list of models to make a call again with.
 pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     screens::picker::update::models(model, out);
-    if let Some(Layer::Picker(picker)) = model.layers.last_mut() {
+    if let Some(picker) = model.layers.top_mut::<Picker>() {
         picker.kind = Kind::ReplayModels(run);
     }
 }
@@ -101,7 +101,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     });
     let mut picker = Picker::new(Kind::ReplayItems);
     picker.fill(entries.collect());
-    model.layers.push(Layer::Picker(picker));
+    model.layers.push(picker);
 }
 
 /// A stored call is under way again.
@@ -118,7 +118,7 @@ fn replaying(model: &mut Model, made: Replaying) {
     ];
     take_in(model, vec![*made.branch]);
     let arena = Arena::new(Of::Replay { origin, without: made.without }, columns);
-    model.layers.push(Layer::Arena(Box::new(arena)));
+    model.layers.push(arena);
 }
 
 fn take_in(model: &mut Model, branches: Vec<Branch>) {
@@ -152,12 +152,12 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
         send(model, request, Pending::Trial(Trial::Lap(branch)), out);
         columns.push(Column { title, branch: Some(branch), node: None });
     }
-    model.layers.push(Layer::Arena(Box::new(Arena::new(Of::Race, columns))));
+    model.layers.push(Arena::new(Of::Race, columns));
 }
 
 /// Enter: stands on the selected branch; of a race the others are put away.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Arena(arena)) = model.layers.last() else { return };
+    let Some(arena) = model.layers.top::<Arena>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else {
         model.layers.pop();
         return;
@@ -178,7 +178,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Puts the selected branch away, and all of them where it is a replay.
 pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Arena(arena)) = model.layers.last_mut() else { return };
+    let Some(arena) = model.layers.top_mut::<Arena>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
         let text = "Its answer is still coming: wait for it, or leave.";
@@ -194,7 +194,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Arena(arena)) = model.layers.last() else { return };
+    let Some(arena) = model.layers.top::<Arena>() else { return };
     let Of::Replay { origin, without: Some((atom, _)) } = &arena.of else {
         let text = "Only a call that was made again without an item can show that the item mattered.";
         return model.status.say(Weight::Notice, text, model.now);

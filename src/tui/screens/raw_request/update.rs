@@ -10,24 +10,17 @@ use crate::domain::call::request::{self, Fault};
 use crate::engine::api::{Answer, Exact, PlanRequest, RawRequest, Request, Weighed};
 use crate::tui::chat::model::composer::{self, Draft};
 use crate::tui::chat::update::ask;
-use crate::tui::model::layer::{Edited, Editor, Layer};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::{answers, send, trouble, wire};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
-/// Changes the screen where it is open.
-pub(crate) fn with(model: &mut Model, act: impl FnOnce(&mut Raw)) {
-    if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
-        act(raw);
-    }
-}
-
 /// Opens the exact request; the same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    if matches!(model.layers.last(), Some(Layer::Raw(_))) {
+    if model.layers.on::<Raw>() {
         return leave(model);
     }
     show(model, None, out);
@@ -46,19 +39,19 @@ fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
 
 /// Leaves the exact request. One that was edited is kept, so that nothing written is lost.
 pub(crate) fn leave(model: &mut Model) {
-    let Some(Layer::Raw(raw)) = model.layers.last_mut() else { return };
+    let Some(raw) = model.layers.top_mut::<Raw>() else { return };
     if raw.searching || !raw.search.is_empty() {
         raw.searching = false;
         raw.search.clear();
         return raw.look();
     }
-    if let Some(Layer::Raw(raw)) = model.layers.pop()
+    if let Some(raw) = model.layers.take_top::<Raw>()
         && raw.by_hand.is_some()
     {
         let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
         let text = format!("Your edited request was not sent; {key} opens it again.");
         model.status.say(Weight::Notice, text, model.now);
-        model.unsent = Some(raw);
+        model.unsent = Some(Box::new(raw));
     }
 }
 
@@ -81,17 +74,17 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Opti
                 "This is your edited request, as you left it; the plan has changed since."
             };
             model.status.say(Weight::Notice, text, model.now);
-            return model.layers.push(Layer::Raw(unsent));
+            return model.layers.push(*unsent);
         }
         return editor(model, branch, draft, &body, &body, json);
     }
     let raw = Raw::new(branch, draft, body, digest, (tokens, room)).with_parts(parts);
-    model.layers.push(Layer::Raw(Box::new(raw)));
+    model.layers.push(raw);
 }
 
 /// Puts the request into an editor: its messages as texts, or its JSON.
 pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
-    let Some(Layer::Raw(raw)) = model.layers.last() else { return show(model, Some(json), out) };
+    let Some(raw) = model.layers.top::<Raw>() else { return show(model, Some(json), out) };
     let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
     let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
     editor(model, branch, draft, &base, &body, json);
@@ -109,20 +102,20 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
         matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
     }) {
         model.status.say(Weight::Notice, "This is what you wrote, as you left it.", model.now);
-        return model.layers.push(Layer::Editor(kept));
+        return model.layers.push(*kept);
     }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
     let editor = Editor { title, area: composer::area(marked(&text)), what, fault: None, saving: None, before: None };
-    model.layers.push(Layer::Editor(Box::new(editor)));
+    model.layers.push(editor);
 }
 
 /// Leaves the editor of a request. What was written is kept, so that nothing is lost; says whether it was that editor.
 pub(crate) fn leave_editor(model: &mut Model) -> bool {
-    let Some(Layer::Editor(editor)) = model.layers.last() else { return false };
+    let Some(editor) = model.layers.top::<Editor>() else { return false };
     let Edited::Request { of, json, .. } = &editor.what else { return false };
     let before = if *json { of.to_string() } else { request::texts(of) };
     let changed = Safe::reveal(&editor.area.lines().join("\n")) != before;
-    if let (Some(Layer::Editor(editor)), true) = (model.layers.pop(), changed) {
+    if let (Some(editor), true) = (model.layers.take_top::<Editor>(), changed) {
         let action = if matches!(editor.what, Edited::Request { json: true, .. }) {
             Action::EditJson
         } else {
@@ -131,7 +124,7 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
         let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
         let text = format!("What you wrote is kept; {key} opens it again. Nothing was sent.");
         model.status.say(Weight::Notice, text, model.now);
-        model.unwritten = Some(editor);
+        model.unwritten = Some(Box::new(editor));
     }
     true
 }
@@ -144,7 +137,7 @@ pub(crate) fn marked(text: &str) -> Vec<String> {
 /// The editor was saved: the edited body is shown and counted. Where it is no request, the text stays in the editor, at the
 /// place that is wrong.
 pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Editor(editor)) = model.layers.last_mut() else { return };
+    let Some(editor) = model.layers.top_mut::<Editor>() else { return };
     let Edited::Request { branch, draft, base, of, json } = editor.what.clone() else { return };
     let text = Safe::reveal(&editor.area.lines().join("\n"));
     let made = if json { Ok(text) } else { request::written(&of, &text) };
@@ -152,7 +145,7 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
     match made {
         Ok(body) => {
             model.layers.pop();
-            model.layers.retain(|layer| !matches!(layer, Layer::Raw(_)));
+            model.layers.close::<Raw>(|_| true);
             review(model, branch, draft, &base, body.into(), out);
         }
         Err(Fault { line, column, what }) => {
@@ -169,13 +162,13 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     let act = Exact::Weigh { draft: wire(&draft), body: body.clone() };
     let mut raw = Raw::new(branch, draft, body, digest, (0, 0));
     raw.by_hand = Some(ByHand { base: base.clone(), weighed: None, sending: false });
-    model.layers.push(Layer::Raw(Box::new(raw)));
+    model.layers.push(raw);
     send(model, Request::Plan(PlanRequest::Exact { branch, act }), Pending::Weigh(digest), out);
 }
 
 /// Sends the edited request, exactly as it stands on the screen.
 pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Raw(raw)) = model.layers.last_mut() else { return };
+    let Some(raw) = model.layers.top_mut::<Raw>() else { return };
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
     match &mut raw.by_hand {
         None => {
@@ -198,38 +191,31 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut ByHand> {
-    model.layers.iter_mut().find_map(|layer| match layer {
-        Layer::Raw(raw) if raw.digest == digest => raw.by_hand.as_mut(),
-        _ => None,
-    })
+    let mut edited = model.layers.all_mut::<Raw>().filter(|raw| raw.digest == digest);
+    edited.find_map(|raw| raw.by_hand.as_mut())
 }
 
-/// Answers about exact requests; gives back what is about something else.
-pub(crate) fn answer(
-    model: &mut Model,
-    what_for: Pending,
-    result: Result<Answer, Failure>,
-) -> Option<(Pending, Result<Answer, Failure>)> {
-    match (what_for, result) {
-        (Pending::Raw { branch, draft, edit }, Ok(Answer::Raw(found))) => came(model, branch, draft, edit, *found),
-        (Pending::Weigh(digest), Ok(Answer::Weighed(Weighed { tokens, room, changed, .. }))) => {
-            if let Some(hand) = edited_on_screen(model, digest) {
-                hand.weighed = Some((tokens, room, changed));
-            }
-        }
-        (Pending::SendEdited { branch, draft, .. }, Ok(answer)) => {
+/// What an edited request counts.
+pub(crate) fn weighed(model: &mut Model, digest: Hash, found: &Weighed) {
+    if let Some(hand) = edited_on_screen(model, digest) {
+        hand.weighed = Some((found.tokens, found.room, found.changed));
+    }
+}
+
+/// The edited request was sent, or not.
+pub(crate) fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
+    match result {
+        Ok(answer) => {
             model.layers.clear();
             (model.unsent, model.unwritten) = (None, None);
             model.conversation.follow();
             answers::asked(model, branch, draft, Ok(answer));
         }
-        (Pending::SendEdited { digest, .. }, Err(failure)) => {
+        Err(failure) => {
             if let Some(hand) = edited_on_screen(model, digest) {
                 hand.sending = false;
             }
             trouble(model, &failure);
         }
-        other => return Some(other),
     }
-    None
 }

@@ -7,3 +7,70 @@ pub mod model_preview;
 pub(crate) mod update;
 pub(crate) mod view;
 pub(crate) mod view_detail;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Overlay;
+
+impl Screen for Overlay {
+    fn places(&self) -> &'static [When] {
+        if self.filtering { TYPING } else { &[When::Overlay, When::Panel, When::Always] }
+    }
+
+    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.page = view::list_rows(area);
+        view::draw(look, self, cache, area, buf);
+        Vec::new()
+    }
+
+    fn page(&self) -> Option<usize> {
+        Some(self.page.into())
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.detail_scroll = shift(self.detail_scroll, half(self.page.into()) * way, 4_000);
+    }
+
+    fn line(&mut self) -> Option<&mut String> {
+        self.filtering.then_some(&mut self.filter)
+    }
+
+    fn line_changed(&mut self) -> Outcome {
+        self.list();
+        self.land(1);
+        Outcome::Done
+    }
+
+    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Leave if update::leave(self) => {}
+            Action::Filter => self.filtering = true,
+            Action::Open if self.filtering => self.filtering = false,
+            Action::Open => return Outcome::Then(update::enter),
+            Action::Copy => match self.selected_atom().and_then(|atom| self.texts.get(&atom.key())) {
+                Some(text) => out.push(Cmd::Copy(text.to_string())),
+                None => return Outcome::Pass,
+            },
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+
+    fn after(&self) -> Option<Run> {
+        Some(|model, out| {
+            update::row_text(model, out);
+            update::look_ahead(model, out);
+        })
+    }
+
+    fn due(&self, _now: u64) -> Option<u64> {
+        self.ahead.due
+    }
+}

@@ -2,14 +2,17 @@
 //! what the act at hand would do, asked for once the selection rests.
 //! Not for: the acts themselves (`acts`), or opening the overlay (`open`).
 
-use super::model::Overlay;
+use super::model::{Content, Overlay, turns_of_range};
 use super::model_preview::Ahead;
 use crate::domain::base::failure::{Failure, FailureKind};
-use crate::engine::api::{Act, Answer, Item, PlanRequest, Request};
-use crate::tui::model::layer::{Layer, Reader};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::plan::RowKind;
+use crate::engine::api::{Act, Answer, BranchRequest, Item, PlanRequest, Request};
+use crate::tui::model::session::Session;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::Arranged;
 use crate::tui::update::{send, wire};
 
@@ -17,10 +20,7 @@ use crate::tui::update::{send, wire};
 const REST: u64 = 150;
 
 fn on_top(model: &mut Model) -> Option<&mut Overlay> {
-    match model.layers.last_mut() {
-        Some(Layer::Overlay(overlay)) => Some(overlay),
-        _ => None,
-    }
+    model.layers.top_mut()
 }
 
 /// The list of the next request, or a sentence where it is not open.
@@ -51,11 +51,8 @@ pub(crate) fn order(model: &mut Model) {
     arrange(model, |arranged| arranged.order = arranged.order.next());
 }
 
-/// Goes to the next grouping of the list, or of the exact request.
+/// Goes to the next grouping of the list.
 pub(crate) fn group(model: &mut Model) {
-    if let Some(Layer::Raw(raw)) = model.layers.last_mut() {
-        return raw.regroup();
-    }
     arrange(model, |arranged| arranged.group = arranged.group.next());
 }
 
@@ -71,17 +68,12 @@ fn arrange(model: &mut Model, change: impl FnOnce(&mut Arranged)) {
 
 /// What was taken to be acted on together; none where nothing was.
 pub(crate) fn taken(model: &Model) -> Option<Vec<Item>> {
-    match model.layers.last() {
-        Some(Layer::Overlay(overlay)) if !overlay.taken.is_empty() => {
-            Some(overlay.taken().into_iter().map(Item::Atom).collect())
-        }
-        _ => None,
-    }
+    let overlay = model.layers.top::<Overlay>().filter(|overlay| !overlay.taken.is_empty())?;
+    Some(overlay.taken().into_iter().map(Item::Atom).collect())
 }
 
 /// Esc: first what was taken is let go, then the filter; says whether there was either.
-pub(crate) fn leave(model: &mut Model) -> bool {
-    let Some(overlay) = on_top(model) else { return false };
+pub(crate) fn leave(overlay: &mut Overlay) -> bool {
     if !overlay.filtering && overlay.let_go() {
         return true;
     }
@@ -95,8 +87,26 @@ pub(crate) fn leave(model: &mut Model) -> bool {
     false
 }
 
+/// The context overlay; the same key closes it.
+pub(crate) fn open(model: &mut Model) {
+    if model.layers.close::<Overlay>(|_| true) {
+        return;
+    }
+    let mut overlay = Overlay { arranged: model.arranged, ..Overlay::default() };
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        if let Some(plan) = model.plan.plan(branch) {
+            overlay.show(Content::Plan(plan.clone()));
+        } else if let Some(blocked) = model.plan.blocked(branch) {
+            overlay.show(Content::Blocked(blocked.clone()));
+        } else {
+            model.plan.hurry(model.now);
+        }
+    }
+    model.layers.push(overlay);
+}
+
 /// Enter on a line that holds no others: its full text, or a tool among all.
-pub(crate) fn read(model: &mut Model, out: &mut Vec<Cmd>) {
+fn read(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(overlay) = on_top(model) else { return };
     if let Some(tool) = overlay.selected_tool() {
         let name = tool.name.clone();
@@ -110,8 +120,64 @@ pub(crate) fn read(model: &mut Model, out: &mut Vec<Cmd>) {
         (None, None) => return,
     };
     if let Some(text) = overlay.texts.get(&atom.key()).cloned().filter(|text| !text.is_empty()) {
-        model.layers.push(Layer::Reader(Reader::new(title, text, true)));
+        model.layers.push(Reader::new(title, text, true));
     }
+}
+
+/// Asks for the full text of the selected row, once a plan.
+pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let Some(overlay) = model.layers.top::<Overlay>() else { return };
+    let Some(atom) = overlay.selected_atom() else { return };
+    if matches!(atom, Atom::Range { .. }) {
+        return;
+    }
+    let waits = |what_for: Pending| model.pending.values().any(|p| *p == what_for);
+    let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Lately(atom));
+    if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::RowText(atom)) {
+        send(model, Request::Plan(PlanRequest::RowText { branch, atom }), Pending::RowText(atom), out);
+        send(model, Request::Branch(BranchRequest::Steps { branch, atom: Some(atom) }), Pending::Steps(atom), out);
+    }
+    // Given up when the next row is asked about, and then asked again once this one is selected again.
+    if untold {
+        let item = Item::Atom(atom);
+        send(
+            model,
+            Request::Plan(PlanRequest::Why { branch, item, most: Some(crate::tui::screens::calls::update::FEW) }),
+            Pending::Lately(atom),
+            out,
+        );
+    }
+}
+
+/// Enter on a line: it is opened or folded, or read whole.
+pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
+    let session = model.session.as_ref();
+    if model.layers.top_mut::<Overlay>().is_some_and(|overlay| !unfold(overlay, session)) {
+        read(model, out);
+    }
+}
+
+/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns. False where the line
+/// holds no others.
+fn unfold(overlay: &mut Overlay, session: Option<&Session>) -> bool {
+    if overlay.on_tools() {
+        overlay.unfold_tools();
+        return true;
+    }
+    let Some((row, None)) = overlay.selected() else { return false };
+    let range = row.kind == RowKind::Range;
+    if overlay.selected_past().is_some() || !(range || row.items.len() > 1) {
+        return false;
+    }
+    let key = row.atom.key();
+    let turns = session.filter(|_| range).map(|session| turns_of_range(&session.tree, row));
+    overlay.past.extend(turns.map(|turns| (key, turns)));
+    if !overlay.opened.remove(&key) {
+        overlay.opened.insert(key);
+    }
+    overlay.list();
+    true
 }
 
 /// Asks what the act at hand would do, once the selection rests.
@@ -142,8 +208,7 @@ pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// It was worked out, or could not be.
 pub(crate) fn ahead(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
-    for layer in &mut model.layers {
-        let Layer::Overlay(overlay) = layer else { continue };
+    for overlay in model.layers.all_mut::<Overlay>() {
         let ahead = &mut overlay.ahead;
         if ahead.ticket != Some(ticket) {
             continue;

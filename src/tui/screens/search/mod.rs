@@ -4,3 +4,48 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Finder;
+
+impl Screen for Finder {
+    fn places(&self) -> &'static [When] {
+        TYPING
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.page = view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn page(&self) -> Option<usize> {
+        Some(self.page + 1)
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.cursor = shift(self.cursor, by, self.found.messages.len().saturating_sub(1));
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        self.travel(Action::Down, rows.signum());
+    }
+
+    fn select(&mut self, row: usize) {
+        self.cursor = row.min(self.found.messages.len().saturating_sub(1));
+    }
+
+    fn line(&mut self) -> Option<&mut String> {
+        Some(&mut self.line)
+    }
+
+    fn line_changed(&mut self) -> Outcome {
+        Outcome::Then(update::changed)
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open => Outcome::Then(update::choose),
+            _ => Outcome::Pass,
+        }
+    }
+}

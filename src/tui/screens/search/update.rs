@@ -1,5 +1,5 @@
 //! Finding messages of all sessions while typing, going to one, and going back.
-//! Not for: lists that are filtered by typing (`screens::picker::update`), or scrolling.
+//! Not for: lists that are filtered by typing (`update::travel`), or scrolling.
 
 use super::model::{Finder, Spot, remember};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -7,7 +7,6 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::search::FoundMessages;
 use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
@@ -18,17 +17,17 @@ const LIMIT: usize = 200;
 
 /// Opens the search, perhaps with words.
 pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
-    if matches!(model.layers.last(), Some(Layer::Find(_))) {
+    if model.layers.on::<Finder>() {
         model.layers.pop();
         return;
     }
-    model.layers.push(Layer::Find(Box::new(Finder { line, ..Finder::default() })));
+    model.layers.push(Finder { line, ..Finder::default() });
     changed(model, out);
 }
 
 /// The line changed.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Find(finder)) = model.layers.last_mut() else { return };
+    let Some(finder) = model.layers.top_mut::<Finder>() else { return };
     finder.cursor = 0;
     if finder.line.trim().is_empty() {
         finder.found = FoundMessages::default();
@@ -37,15 +36,14 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let line = finder.line.clone();
     let ticket = send(model, Request::Session(SessionRequest::Find { line, limit: LIMIT }), Pending::Find, out);
-    if let Some(Layer::Find(finder)) = model.layers.last_mut() {
+    if let Some(finder) = model.layers.top_mut::<Finder>() {
         (finder.loading, finder.ticket) = (true, ticket);
     }
 }
 
 /// Something was found, or not.
 pub(crate) fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
-    let awaits = |layer: &&mut Layer| matches!(layer, Layer::Find(finder) if finder.ticket == ticket);
-    let Some(Layer::Find(finder)) = model.layers.iter_mut().find(awaits) else { return };
+    let Some(finder) = model.layers.all_mut::<Finder>().find(|finder| finder.ticket == ticket) else { return };
     match result {
         Ok(found) => finder.fill(found),
         Err(failure) => {
@@ -59,7 +57,7 @@ pub(crate) fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages,
 
 /// Goes to the selected message.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Find(finder)) = model.layers.last() else { return };
+    let Some(finder) = model.layers.top::<Finder>() else { return };
     let Some((session, node)) = finder.selected().map(|message| (message.session, message.node)) else { return };
     leave_here(model);
     let here = model.session.as_ref().filter(|open| open.card.id == session).and_then(|open| open.tree.slot(node));

@@ -6,3 +6,82 @@ pub(crate) mod update;
 pub(crate) mod update_modules;
 pub(crate) mod view;
 pub(crate) mod view_accepted;
+
+use crate::tui::screens::screen::prelude::*;
+use model::{Desk, Shelf};
+
+impl Screen for Desk {
+    fn places(&self) -> &'static [When] {
+        &[When::Drafts, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        let landed = view::draw(look, self, cache, area, buf);
+        (self.seen, self.source_scroll) = (landed.seen, landed.source_scroll);
+        Vec::new()
+    }
+
+    fn page(&self) -> Option<usize> {
+        Some(self.seen.2)
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.scroll_sources(half(self.seen.2) * way);
+    }
+
+    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::NextPane => self.turn(1),
+            Action::PrevPane => self.turn(-1),
+            Action::Copy => {
+                out.extend(self.draft.as_ref().and_then(|draft| draft.capsule.text.clone()).map(Cmd::Copy));
+            }
+            Action::Open => update::look(self),
+            Action::Leave => return Outcome::Then(update::leave),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+}
+
+impl Screen for Shelf {
+    fn places(&self) -> &'static [When] {
+        &[When::Drafts, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        view_accepted::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.scroll = shift(self.scroll, way * 8, 4_000);
+    }
+
+    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Copy => {
+                out.extend(self.selected().and_then(|card| card.capsule.text.clone()).map(Cmd::Copy));
+            }
+            Action::Open => return Outcome::Then(update::read),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+}

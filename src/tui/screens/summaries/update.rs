@@ -1,5 +1,5 @@
 //! Summaries: having one drafted, what a person does with a draft, the list of capsules.
-//! Not for: moving about in either (`screens::picker::update`).
+//! Not for: moving about in either (`update::travel`).
 
 use super::model::{Desk, Item, Making, Part, Shelf};
 use crate::domain::base::failure::Failure;
@@ -8,26 +8,26 @@ use crate::domain::summary::accepted::{CapsuleKind, CapsuleSource, CapsuleState}
 use crate::domain::summary::draft::{By, CapsuleCard, CapsuleDraft};
 use crate::engine::api::{Answer, Condense, Request};
 use crate::tui::chat::model::composer;
-use crate::tui::model::layer::{Act, Edited, Editor, Layer, Question, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::reader::model::Reader;
+use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::{send, trouble};
 use std::sync::Arc;
 
 /// Opens the draft that waits or is being made; without one, has one made. The same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    let before = model.layers.len();
-    model.layers.retain(|layer| !matches!(layer, Layer::Draft(_)));
-    if model.layers.len() < before {
+    if model.layers.close::<Desk>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(draft) = model.drafts.waiting.get(&branch) {
         let desk = Desk::new(branch, Some(draft.clone()));
-        model.layers.push(Layer::Draft(Box::new(desk)));
+        model.layers.push(desk);
     } else if model.drafts.making.contains_key(&branch) {
-        model.layers.push(Layer::Draft(Box::new(Desk::new(branch, None))));
+        model.layers.push(Desk::new(branch, None));
     } else {
         compress(model, CapsuleKind::Lane, None, By::Extractive, out);
     }
@@ -42,14 +42,14 @@ pub(crate) fn compress(model: &mut Model, kind: CapsuleKind, up_to: Option<u32>,
 /// Has a draft made, on the screen.
 fn make(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) {
     send(model, Request::Condense { branch, act }, Pending::Draft(branch), out);
-    if !model.layers.iter().any(|layer| matches!(layer, Layer::Draft(_))) {
+    if model.layers.all::<Desk>().next().is_none() {
         let waiting = model.drafts.waiting.get(&branch).cloned();
-        model.layers.push(Layer::Draft(Box::new(Desk::new(branch, waiting))));
+        model.layers.push(Desk::new(branch, waiting));
     }
 }
 
 pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let Some(Layer::Draft(desk)) = model.layers.last() else {
+    let Some(desk) = model.layers.top::<Desk>() else {
         return model.status.say(Weight::Notice, "There is no draft on the screen.", model.now);
     };
     let branch = desk.branch;
@@ -96,7 +96,7 @@ fn work(draft: &CapsuleDraft) -> Option<&'static str> {
 fn doubt(model: &mut Model, draft: &CapsuleDraft, title: &str, yes: &str, act: Act) {
     let words = work(draft).map(str::to_owned).into_iter().collect();
     let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
-    model.layers.push(Layer::Question(Question { title: title.to_owned(), words, choices, cursor: 0 }));
+    model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
 }
 
 /// Throws the draft away.
@@ -106,10 +106,7 @@ pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
 
 /// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
 pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
-    let draft = match model.layers.last() {
-        Some(Layer::Draft(desk)) => desk.draft.clone(),
-        _ => None,
-    };
+    let draft = model.layers.top::<Desk>().and_then(|desk| desk.draft.clone());
     match draft.filter(|draft| draft.capsule.source == CapsuleSource::User) {
         Some(draft) => {
             doubt(model, &draft, "Have it written anew?", "yes, another draft takes its place", Act::Redraft);
@@ -129,7 +126,7 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let title = "The draft's text (what is kept word for word is added by itself)".to_owned();
     let what = Edited::Draft { branch, number };
     let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
-    model.layers.push(Layer::Editor(Box::new(editor)));
+    model.layers.push(editor);
 }
 
 /// The edited text goes to the engine.
@@ -147,9 +144,9 @@ pub(crate) fn refused(model: &mut Model, branch: BranchId, number: u64, text: &s
 /// No draft came of it. Where a person stopped it, that was said already.
 pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     let making = model.drafts.making.remove(&branch).is_some();
-    let here = |layer: &Layer| matches!(layer, Layer::Draft(desk) if desk.branch == branch);
-    let open = model.layers.iter().any(here);
-    model.layers.retain(|layer| !matches!(layer, Layer::Draft(desk) if desk.branch == branch && desk.draft.is_none()));
+    let here = |desk: &Desk| desk.branch == branch;
+    let open = model.layers.all().any(here);
+    model.layers.close::<Desk>(|desk| desk.branch == branch && desk.draft.is_none());
     if making || open {
         trouble(model, failure);
     }
@@ -162,21 +159,19 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<Capsul
         Some(draft) => model.drafts.waiting.insert(branch, draft.clone()),
         None => model.drafts.waiting.remove(&branch),
     };
-    let here = |layer: &Layer| matches!(layer, Layer::Draft(desk) if desk.branch == branch);
+    let here = |desk: &Desk| desk.branch == branch;
     let Some(draft) = draft else {
-        model.layers.retain(|layer| !here(layer));
+        model.layers.close(here);
         if let Some(said) = model.drafts.said.take() {
             model.status.retract(&said);
         }
         return;
     };
-    if known.is_none() && !model.layers.iter().any(here) {
+    if known.is_none() && !model.layers.all().any(here) {
         announce(model, &draft);
     }
-    for layer in &mut model.layers {
-        if let Layer::Draft(desk) = layer
-            && desk.branch == branch
-        {
+    for desk in model.layers.all_mut::<Desk>() {
+        if desk.branch == branch {
             desk.show(draft.clone());
         }
     }
@@ -199,7 +194,7 @@ pub(crate) fn making(model: &mut Model, branch: BranchId, making: Making) {
 
 /// Esc on a draft: stops one that is being made; one that waits goes on waiting.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Draft(desk)) = model.layers.pop() else { return };
+    let Some(desk) = model.layers.take_top::<Desk>() else { return };
     if model.drafts.making.remove(&desk.branch).is_some() {
         ask(model, desk.branch, Condense::Stop, out);
     } else if desk.draft.is_some() {
@@ -211,17 +206,14 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 /// The list of capsules.
 pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    model.layers.retain(|layer| !matches!(layer, Layer::Capsules(_)));
-    model.layers.push(Layer::Capsules(Box::new(Shelf::new(branch))));
+    model.layers.close::<Shelf>(|_| true);
+    model.layers.push(Shelf::new(branch));
     list(model, out);
 }
 
 /// Reads the list again where it is open.
 pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
-    let branch = model.layers.iter().find_map(|layer| match layer {
-        Layer::Capsules(shelf) => Some(shelf.branch),
-        _ => None,
-    });
+    let branch = model.layers.all::<Shelf>().next().map(|shelf| shelf.branch);
     if let Some(branch) = branch {
         send(model, Request::Condense { branch, act: Condense::List }, Pending::Capsules, out);
     }
@@ -229,10 +221,8 @@ pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// The list is here.
 pub(crate) fn listed(model: &mut Model, cards: Vec<CapsuleCard>) {
-    for layer in &mut model.layers {
-        if let Layer::Capsules(shelf) = layer {
-            return shelf.fill(cards);
-        }
+    if let Some(shelf) = model.layers.all_mut::<Shelf>().next() {
+        shelf.fill(cards);
     }
 }
 
@@ -253,16 +243,14 @@ pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
 /// Takes a level back: of the selected capsule, or the newest of the kind of the draft on the screen.
 pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
-    let (branch, act) = match model.layers.last() {
-        Some(Layer::Capsules(shelf)) => match shelf.selected() {
-            Some(card) => (shelf.branch, Condense::TakeBack { capsule: card.capsule.id }),
-            None => return,
-        },
-        Some(Layer::Draft(desk)) => {
-            let kind = desk.draft.as_ref().map_or(CapsuleKind::Lane, |draft| draft.capsule.kind);
-            (desk.branch, Condense::UndoLevel { kind })
-        }
-        _ => (current, Condense::UndoLevel { kind: CapsuleKind::Lane }),
+    let (branch, act) = if let Some(shelf) = model.layers.top::<Shelf>() {
+        let Some(card) = shelf.selected() else { return };
+        (shelf.branch, Condense::TakeBack { capsule: card.capsule.id })
+    } else if let Some(desk) = model.layers.top::<Desk>() {
+        let kind = desk.draft.as_ref().map_or(CapsuleKind::Lane, |draft| draft.capsule.kind);
+        (desk.branch, Condense::UndoLevel { kind })
+    } else {
+        (current, Condense::UndoLevel { kind: CapsuleKind::Lane })
     };
     send(model, Request::Condense { branch, act }, Pending::CapsuleAct, out);
     model.plan.hurry(model.now);
@@ -270,39 +258,36 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Has it written anew: a draft by the other writer, a capsule of the list by its own.
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
-    let found = match model.layers.last() {
-        Some(Layer::Draft(desk)) => desk.draft.as_ref().map(|draft| {
+    let found = if let Some(desk) = model.layers.top::<Desk>() {
+        desk.draft.as_ref().map(|draft| {
             let by = if draft.capsule.source == CapsuleSource::Llm { By::Extractive } else { By::Model };
             let act = Condense::Draft { kind: draft.capsule.kind, up_to: Some(draft.capsule.turns.1), by };
             (desk.branch, act)
-        }),
-        Some(Layer::Capsules(shelf)) => shelf.selected().map(|card| {
+        })
+    } else {
+        let shelf = model.layers.top::<Shelf>();
+        shelf.and_then(|shelf| Some((shelf.branch, shelf.selected()?))).map(|(branch, card)| {
             let by = if card.capsule.source == CapsuleSource::Llm { By::Model } else { By::Extractive };
             let up_to = Some(card.capsule.turns.1).filter(|_| card.state != CapsuleState::StaleLag);
-            (shelf.branch, Condense::Draft { kind: card.capsule.kind, up_to, by })
-        }),
-        _ => None,
+            (branch, Condense::Draft { kind: card.capsule.kind, up_to, by })
+        })
     };
     if let Some((branch, act)) = found {
         make(model, branch, act, out);
     }
 }
 
-/// Enter: a selected item in its sources, a selected capsule as a text.
-pub(crate) fn enter(model: &mut Model) {
-    let reader = match model.layers.last_mut() {
-        Some(Layer::Draft(desk)) => {
-            desk.look_at(if desk.part == Part::Sources { Part::Items } else { Part::Sources });
-            desk.follow |= desk.part == Part::Sources && desk.dropped().is_some();
-            None
-        }
-        Some(Layer::Capsules(shelf)) => shelf.selected().map(|card| {
-            let (from, to) = card.capsule.turns;
-            let gone = "Its text went with a message that was removed.";
-            let text = card.capsule.text.clone().unwrap_or_else(|| gone.to_owned());
-            Reader::new(format!("Summary of turns {from}–{to}"), text, false)
-        }),
-        _ => None,
-    };
-    model.layers.extend(reader.map(Layer::Reader));
+/// Enter on a draft: a selected item in its sources, or back.
+pub(crate) fn look(desk: &mut Desk) {
+    desk.look_at(if desk.part == Part::Sources { Part::Items } else { Part::Sources });
+    desk.follow |= desk.part == Part::Sources && desk.dropped().is_some();
+}
+
+/// Enter in the list: the selected summary as a text.
+pub(crate) fn read(model: &mut Model, _out: &mut Vec<Cmd>) {
+    let Some(card) = model.layers.top::<Shelf>().and_then(Shelf::selected) else { return };
+    let (from, to) = card.capsule.turns;
+    let gone = "Its text went with a message that was removed.";
+    let text = card.capsule.text.clone().unwrap_or_else(|| gone.to_owned());
+    model.layers.push(Reader::new(format!("Summary of turns {from}–{to}"), text, false));
 }

@@ -4,3 +4,42 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Rack;
+
+impl Screen for Rack {
+    fn places(&self) -> &'static [When] {
+        &[When::Toolbox, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.seen = view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn travel(&mut self, action: Action, by: i64) {
+        match action {
+            Action::ScrollUp | Action::ScrollDown => self.roll(by),
+            _ => self.step(by),
+        }
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.roll(way * 8);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open => Outcome::Then(update::enter),
+            Action::ToggleTool => Outcome::Then(update::toggle),
+            Action::RestartServer => Outcome::Then(update::restart),
+            Action::ApproveTool => Outcome::Then(update::approve),
+            _ => Outcome::Pass,
+        }
+    }
+}

@@ -1,105 +1,79 @@
 //! The screen of tools and their servers: asking how they stand, switching, restarting, approving.
-//! Not for: moving about in it (`screens::picker::update`).
+//! Not for: moving about in it (`update::travel`).
 
 use super::model::{Rack, Spot};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::cards::{FileCard, Toolbox};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
-use crate::tui::model::layer::{Act, Layer, Question, Reader};
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::{send, trouble};
 
 fn top(model: &Model) -> Option<&Rack> {
-    match model.layers.last() {
-        Some(Layer::Toolbox(rack)) => Some(rack),
-        _ => None,
-    }
+    model.layers.top::<Rack>()
 }
 
 /// Opens the screen; the same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    let before = model.layers.len();
-    model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(_)));
-    if model.layers.len() < before {
+    if model.layers.close::<Rack>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
-    model.layers.push(Layer::Toolbox(Box::new(Rack::new(branch, ticket))));
+    model.layers.push(Rack::new(branch, ticket));
 }
 
 /// Opens the screen at a tool, named as the model sees it.
 pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
-    model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(_)));
+    model.layers.close::<Rack>(|_| true);
     open(model, out);
-    if let Some(Layer::Toolbox(rack)) = model.layers.last_mut() {
+    if let Some(rack) = model.layers.top_mut::<Rack>() {
         rack.wanted = Some(tool);
     }
 }
 
 /// Something changed: what is shown is asked for again.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.iter().find_map(|layer| match layer {
-        Layer::Toolbox(rack) => Some(rack.branch),
-        _ => None,
-    });
+    let open = model.layers.all::<Rack>().next().map(|rack| rack.branch);
     let Some(branch) = open else { return };
     let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
-    for layer in &mut model.layers {
-        if let Layer::Toolbox(rack) = layer {
-            rack.ticket = ticket;
-        }
+    for rack in model.layers.all_mut::<Rack>() {
+        rack.ticket = ticket;
     }
 }
 
-/// Answers about tools; gives back what is about something else.
-pub(crate) fn answer(
-    model: &mut Model,
-    ticket: u64,
-    what_for: Pending,
-    result: Result<Answer, Failure>,
-    out: &mut Vec<Cmd>,
-) -> Option<(Pending, Result<Answer, Failure>)> {
-    match (what_for, result) {
-        (Pending::Toolbox, Ok(Answer::Toolbox(all))) => came(model, ticket, all),
-        (Pending::Toolbox, Err(failure)) => {
-            model.layers.retain(|layer| !matches!(layer, Layer::Toolbox(rack) if rack.ticket == ticket));
-            trouble(model, &failure);
-        }
-        (Pending::ToolAct, result) => {
-            match result {
-                Ok(Answer::Done(said)) if !said.is_empty() => model.status.say(Weight::Notice, said, model.now),
-                Ok(_) => {}
-                Err(failure) => trouble(model, &failure),
-            }
-            model.plan.hurry(model.now);
-            changed(model, out);
-        }
-        other => return Some(other),
-    }
-    None
+/// How they stand could not be told.
+pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
+    model.layers.close::<Rack>(|rack| rack.ticket == ticket);
+    trouble(model, failure);
 }
 
-fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
-    let top = model.layers.len().saturating_sub(1);
+/// An act is done, or could not be.
+pub(crate) fn acted(model: &mut Model, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match result {
+        Ok(Answer::Done(said)) if !said.is_empty() => model.status.say(Weight::Notice, said, model.now),
+        Ok(_) => {}
+        Err(failure) => trouble(model, &failure),
+    }
+    model.plan.hurry(model.now);
+    changed(model, out);
+}
+
+pub(crate) fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
-    let mut question = None;
-    for (at, layer) in model.layers.iter_mut().enumerate() {
-        if let Layer::Toolbox(rack) = layer
-            && rack.ticket == ticket
-        {
-            rack.show(all);
-            if at == top && !rack.asked {
-                question = rack.waiting_file().map(|file| ask_file(file, rows));
-                rack.asked = true;
-            }
-            break;
-        }
+    let is_it = |rack: &Rack| rack.ticket == ticket;
+    let on_top = top(model).is_some_and(is_it);
+    let Some(rack) = model.layers.all_mut::<Rack>().find(|rack| is_it(rack)) else { return };
+    rack.show(all);
+    if on_top && !rack.asked {
+        rack.asked = true;
+        let question = rack.waiting_file().map(|file| ask_file(file, rows));
+        model.layers.extend(question);
     }
-    model.layers.extend(question.map(Layer::Question));
 }
 
 /// The question whether the folder's servers are used: every command stands in it whole, or, where there is no room, in the
@@ -173,7 +147,7 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
         let rows = usize::from(model.size.1);
         let file = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
         let question = file.map(|file| ask_file(file, rows));
-        model.layers.extend(question.map(Layer::Question));
+        model.layers.extend(question);
         return;
     }
     let Some(server) = rack.server(spot) else { return };
@@ -199,10 +173,10 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
         (_, Some(tool)) => {
             let text = format!("{}\n\n{}\n\n{}", tool.name, tool.description, tool.parameters);
             let reader = Reader::new(tool.name.clone(), text, true);
-            model.layers.push(Layer::Reader(reader));
+            model.layers.push(reader);
         }
         (_, None) => {
-            if let Some(Layer::Toolbox(rack)) = model.layers.last_mut() {
+            if let Some(rack) = model.layers.top_mut::<Rack>() {
                 rack.fold();
             }
         }

@@ -8,7 +8,6 @@ use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Request, ToolRequest, TraceAct, TraceWhole};
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
@@ -19,56 +18,46 @@ use std::sync::Arc;
 
 /// Opens the screen; from the panel, with the call that is selected there. The same key closes it.
 pub(crate) fn open(model: &mut Model) {
-    let before = model.layers.len();
-    model.layers.retain(|layer| !matches!(layer, Layer::Traces(_)));
-    if model.layers.len() < before {
+    if model.layers.close::<Traces>(|_| true) {
         return;
     }
     let session = model.session.as_ref();
-    let panel = model.focus == Focus::Tools && before == 0;
+    let panel = model.focus == Focus::Tools && model.layers.is_empty();
     let place = session.and_then(|session| session.traces.len().checked_sub(model.tool + 1)).filter(|_| panel);
     let screen = Traces::on(session, place);
-    model.layers.push(Layer::Traces(Box::new(screen)));
-    model.sync_traces();
-}
-
-/// Leaves what is open on the screen; false where there is nothing.
-pub(crate) fn leave(model: &mut Model) -> bool {
-    match model.layers.last_mut() {
-        Some(Layer::Traces(screen)) => screen.leave(),
-        _ => false,
-    }
+    model.layers.push(screen);
+    model.sync_screens();
 }
 
 /// The call that is selected, on the screen or in the panel.
 pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     let session = model.session.as_ref()?;
-    match model.layers.last() {
-        Some(Layer::Traces(screen)) => screen.selected(session),
-        None if model.focus == Focus::Tools => session.traces.iter().rev().nth(model.tool),
-        _ => None,
+    match model.layers.top::<Traces>() {
+        Some(screen) => screen.selected(session),
+        None if model.layers.is_empty() && model.focus == Focus::Tools => session.traces.iter().rev().nth(model.tool),
+        None => None,
     }
 }
 
-/// Shows the calls of the whole session, or of the branch again; false where the list is not open.
-pub(crate) fn whole_session(model: &mut Model) -> bool {
-    let Some(Layer::Traces(screen)) = model.layers.last_mut() else { return false };
-    screen.whole = !screen.whole;
-    model.sync_traces();
-    true
+/// Shows the calls of the whole session, or of the branch again.
+pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
+    if let Some(screen) = model.layers.top_mut::<Traces>() {
+        screen.whole = !screen.whole;
+    }
+    model.sync_screens();
 }
 
 /// Groups failures, or lists all calls again.
 pub(crate) fn group_failures(model: &mut Model) {
-    if let Some(Layer::Traces(screen)) = model.layers.last_mut() {
+    if let Some(screen) = model.layers.top_mut::<Traces>() {
         (screen.grouped, screen.opened) = (!screen.grouped, false);
     } else {
         open(model);
-        if let Some(Layer::Traces(screen)) = model.layers.last_mut() {
+        if let Some(screen) = model.layers.top_mut::<Traces>() {
             screen.grouped = true;
         }
     }
-    model.sync_traces();
+    model.sync_screens();
 }
 
 /// Copies the arguments of the selected call.
@@ -94,7 +83,7 @@ fn nothing(model: &mut Model) {
 
 /// Goes from a failure to what fixed it; from there to the failure, the next one where it resolved several.
 pub(crate) fn follow(model: &mut Model) {
-    let Some(Layer::Traces(screen)) = model.layers.last_mut() else {
+    let Some(screen) = model.layers.top_mut::<Traces>() else {
         open(model);
         return;
     };
@@ -125,14 +114,13 @@ pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// A call that is run again went on.
 pub(crate) fn again_came(model: &mut Model, view: AgainView) {
-    let gone = |layer: &Layer| !matches!(layer, Layer::Consent(ask) if ask.asking.index == BESIDE);
-    model.layers.retain(gone);
+    model.layers.close::<Ask>(|ask| ask.asking.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
         // Only where it was asked for: over anything else, typing on would be taken for a word.
-        AgainState::Asks(asking) if matches!(model.layers.last(), Some(Layer::Traces(_))) => {
+        AgainState::Asks(asking) if model.layers.on::<Traces>() => {
             let ask = Ask { came: Some(model.now), ..Ask::new(view.branch, asking.clone()) };
-            model.layers.push(Layer::Consent(Box::new(ask)));
+            model.layers.push(ask);
         }
         AgainState::Asks(_) => {
             let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
@@ -170,7 +158,7 @@ pub(crate) fn add(model: &mut Model) {
 
 /// Asks for what only the store has of the selected call, once.
 pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Traces(screen)) = model.layers.last() else { return };
+    let Some(screen) = model.layers.top::<Traces>() else { return };
     let Some(trace) = selected(model).filter(|trace| trace.status.is_some()) else { return };
     let more = &trace.more;
     if more.kept.is_none() && more.files.is_empty() && trace.node.is_some() {
@@ -196,10 +184,8 @@ pub(crate) fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, o
     }
     let held = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
     let texts = Texts { result: held(result), full: held(full), files };
-    for layer in &mut model.layers {
-        if let Layer::Traces(screen) = layer {
-            screen.texts.insert(id.to_owned(), texts.clone());
-        }
+    for screen in model.layers.all_mut::<Traces>() {
+        screen.texts.insert(id.to_owned(), texts.clone());
     }
 }
 

@@ -5,3 +5,65 @@ pub mod model;
 pub mod model_rows;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::domain::base::ids::RunId;
+use crate::tui::chat::model::conversation::Conversation;
+use crate::tui::model::session::Session;
+use crate::tui::screens::screen::prelude::*;
+use model::Grove;
+
+impl Screen for Grove {
+    fn places(&self) -> &'static [When] {
+        if self.filtering { TYPING } else { &[When::Tree, When::Panel, When::Always] }
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.page = view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn page(&self) -> Option<usize> {
+        Some(self.page)
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn line(&mut self) -> Option<&mut String> {
+        self.filtering.then_some(&mut self.filter)
+    }
+
+    fn line_changed(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::filtered(model))
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Filter => self.filtering = true,
+            Action::Leave if self.filtering || !self.filter.is_empty() => {
+                return Outcome::Then(|model, _| update::leave_filter(model));
+            }
+            Action::Open => return Outcome::Then(update::choose),
+            Action::Rename => return Outcome::Then(|model, _| update::rename(model)),
+            Action::Fold => return Outcome::Then(|model, _| update::fold(model)),
+            Action::Unfold => return Outcome::Then(|model, _| update::unfold(model)),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+
+    fn sync(&mut self, session: &mut Session, _conversation: &Conversation, _live: Option<RunId>) {
+        let selected = self.message(session);
+        session.sync_forest();
+        Self::sync(self, session, selected);
+    }
+
+    fn due(&self, now: u64) -> Option<u64> {
+        self.looking().then_some(now)
+    }
+}

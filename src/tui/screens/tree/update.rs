@@ -5,7 +5,6 @@ use super::model::{Grove, Row};
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
-use crate::tui::model::layer::Layer;
 use crate::tui::model::session::Session;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
@@ -14,7 +13,7 @@ use crate::tui::update::send;
 
 /// Opens the tree at the selected message; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
-    if matches!(model.layers.last(), Some(Layer::Tree(_))) {
+    if model.layers.on::<Grove>() {
         model.layers.pop();
         return;
     }
@@ -29,37 +28,34 @@ pub(crate) fn open_at(model: &mut Model, node: Option<NodeId>) {
     let Some(session) = &mut model.session else { return };
     session.sync_forest();
     let grove = Grove::new(session, node);
-    model.layers.push(Layer::Tree(Box::new(grove)));
+    model.layers.push(grove);
 }
 
 /// Opens the tree at a message that no branch holds.
 pub(crate) fn open_for(model: &mut Model, node: NodeId) {
     open_at(model, Some(node));
-    if let Some(Layer::Tree(grove)) = model.layers.last_mut() {
+    if let Some(grove) = model.layers.top_mut::<Grove>() {
         grove.wanted = model.session.as_ref().and_then(|s| grove.selected(s)).map(|row| (node, row.first));
     }
 }
 
 /// The filter changed.
 pub(crate) fn filtered(model: &mut Model) {
-    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<Grove>()) else { return };
     grove.refilter(session);
 }
 
 /// A filter that has not looked at everything goes on.
 pub(crate) fn sift(model: &mut Model) {
-    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return };
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<Grove>()) else { return };
     if grove.looking() {
         grove.step_filter(session);
     }
 }
 
-/// Leaves the filter. False when there is none.
-pub(crate) fn leave_filter(model: &mut Model) -> bool {
-    let (Some(session), Some(Layer::Tree(grove))) = (&model.session, model.layers.last_mut()) else { return false };
-    if !grove.filtering && grove.filter.is_empty() {
-        return false;
-    }
+/// Leaves the filter.
+pub(crate) fn leave_filter(model: &mut Model) {
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<Grove>()) else { return };
     let slot = grove.message(session);
     grove.filtering = false;
     grove.filter.clear();
@@ -67,7 +63,15 @@ pub(crate) fn leave_filter(model: &mut Model) -> bool {
     if let Some(slot) = slot {
         grove.select(session, slot);
     }
-    true
+}
+
+/// Renames the branch of the selected stretch.
+pub(crate) fn rename(model: &mut Model) {
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top::<Grove>()) else { return };
+    let branch = grove.selected(session).and_then(|row| session.forest.branches(row).first().copied());
+    if let Some(id) = branch {
+        branches::rename_prompt(model, id);
+    }
 }
 
 /// The branch that leads to a stretch: the one stood on, one that stands at its end, or any.
@@ -80,7 +84,7 @@ fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::Bra
 
 /// Goes to the selected stretch. Where no branch leads there, one is made.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Tree(grove)) = model.layers.last_mut() else { return };
+    let Some(grove) = model.layers.top_mut::<Grove>() else { return };
     if grove.filtering {
         grove.filtering = false;
         return;
@@ -103,14 +107,14 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Folds what is below the selected row, or goes up.
 pub(crate) fn fold(model: &mut Model) {
-    if let (Some(session), Some(Layer::Tree(tree))) = (&model.session, model.layers.last_mut()) {
+    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<Grove>()) {
         tree.fold(session);
     }
 }
 
 /// Unfolds what is below the selected row, or goes into it.
 pub(crate) fn unfold(model: &mut Model) {
-    if let (Some(session), Some(Layer::Tree(tree))) = (&model.session, model.layers.last_mut()) {
+    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<Grove>()) {
         tree.unfold(session);
     }
 }

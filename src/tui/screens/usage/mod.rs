@@ -4,3 +4,45 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Sheet;
+
+impl Screen for Sheet {
+    fn places(&self) -> &'static [When] {
+        &[When::Stats, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.settle(view::page(self, area));
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn travel(&mut self, action: Action, by: i64) {
+        match action {
+            Action::ScrollUp | Action::ScrollDown => self.leaf(by),
+            Action::Up | Action::Down => self.chart = shift(self.chart, by, 4),
+            _ => self.step(by),
+        }
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        self.step(rows);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::CallBefore => self.step(-1),
+            Action::CallAfter => self.step(1),
+            Action::Open => return Outcome::Then(update::enter),
+            Action::WholeSession => return Outcome::Then(update::whole),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+}

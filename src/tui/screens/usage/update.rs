@@ -1,12 +1,11 @@
 //! The charts of what calls came to: asking for the figures, going from one to its call.
-//! Not for: moving about in them (`screens::picker::update`).
+//! Not for: moving about in them (`update::travel`).
 
 use super::model::Sheet;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::ledger::Ledger;
 use crate::engine::api::{CallRequest, Request};
-use crate::tui::model::layer::Layer;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
@@ -14,42 +13,32 @@ use crate::tui::update::{send, trouble};
 
 /// Opens the charts; the same key closes them.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    let before = model.layers.len();
-    model.layers.retain(|layer| !matches!(layer, Layer::Ledger(_)));
-    if model.layers.len() < before {
+    if model.layers.close::<Sheet>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let ticket = ask(model, branch, false, out);
-    model.layers.push(Layer::Ledger(Box::new(Sheet::new(branch, false, ticket))));
+    model.layers.push(Sheet::new(branch, false, ticket));
 }
 
 fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> u64 {
     send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Ledger, out)
 }
 
-pub(crate) fn step(model: &mut Model, by: i64) {
-    if let Some(Layer::Ledger(sheet)) = model.layers.last_mut() {
-        sheet.step(by);
-    }
-}
-
 /// The calls of the whole session, or of the branch again.
 pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Ledger(sheet)) = model.layers.last() else { return };
+    let Some(sheet) = model.layers.top::<Sheet>() else { return };
     let (branch, whole) = (sheet.branch, !sheet.whole);
     let ticket = ask(model, branch, whole, out);
-    if let Some(Layer::Ledger(sheet)) = model.layers.last_mut() {
+    if let Some(sheet) = model.layers.top_mut::<Sheet>() {
         (sheet.whole, sheet.ticket) = (whole, ticket);
     }
 }
 
 /// The figures came.
 pub(crate) fn came(model: &mut Model, ticket: u64, ledger: Box<Ledger>) {
-    for layer in &mut model.layers {
-        if let Layer::Ledger(sheet) = layer
-            && sheet.ticket == ticket
-        {
+    for sheet in model.layers.all_mut::<Sheet>() {
+        if sheet.ticket == ticket {
             return sheet.show(ledger);
         }
     }
@@ -57,28 +46,23 @@ pub(crate) fn came(model: &mut Model, ticket: u64, ledger: Box<Ledger>) {
 
 /// They could not be had.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.retain(|layer| !matches!(layer, Layer::Ledger(sheet) if sheet.ticket == ticket));
+    model.layers.close::<Sheet>(|sheet| sheet.ticket == ticket);
     trouble(model, failure);
 }
 
 /// A call began or ended: the figures are asked for again.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.iter().find_map(|layer| match layer {
-        Layer::Ledger(sheet) => Some((sheet.branch, sheet.whole)),
-        _ => None,
-    });
+    let open = model.layers.all::<Sheet>().next().map(|sheet| (sheet.branch, sheet.whole));
     let Some((branch, whole)) = open else { return };
     let fresh = ask(model, branch, whole, out);
-    for layer in &mut model.layers {
-        if let Layer::Ledger(sheet) = layer {
-            sheet.ticket = fresh;
-        }
+    for sheet in model.layers.all_mut::<Sheet>() {
+        sheet.ticket = fresh;
     }
 }
 
 /// Enter: the selected call among all calls.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::Ledger(sheet)) = model.layers.last() else { return };
+    let Some(sheet) = model.layers.top::<Sheet>() else { return };
     if let Some(run) = sheet.run() {
         screens::calls::update::open_at(model, run, out);
     }

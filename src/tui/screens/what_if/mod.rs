@@ -4,3 +4,36 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Strip;
+
+impl Screen for Strip {
+    fn places(&self) -> &'static [When] {
+        &[When::Trials, When::Panel, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn select(&mut self, row: usize) {
+        self.step(by(self.cursor, row));
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.scroll = shift(self.scroll, way * 4, 400);
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open => Outcome::Then(update::take),
+            _ => Outcome::Pass,
+        }
+    }
+}

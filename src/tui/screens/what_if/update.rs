@@ -1,5 +1,5 @@
 //! The next call under other settings: asking for them, taking one.
-//! Not for: moving about in the list (`screens::picker::update`).
+//! Not for: moving about in the list (`update::travel`).
 
 use super::model::Strip;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -8,7 +8,6 @@ use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
 use crate::engine::api::{PlanRequest, Request};
 use crate::tui::chat::update::{ask, branches};
-use crate::tui::model::layer::Layer;
 use crate::tui::model::status::Weight;
 use crate::tui::model::{Model, Pending, Trial};
 use crate::tui::msg::Cmd;
@@ -17,20 +16,18 @@ use std::sync::Arc;
 
 /// Opens the list, or closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    let before = model.layers.len();
-    model.layers.retain(|layer| !matches!(layer, Layer::WhatIf(_)));
-    if model.layers.len() < before {
+    if model.layers.close::<Strip>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let draft = ask::present(model);
-    model.layers.push(Layer::WhatIf(Box::new(Strip::new(branch, draft))));
+    model.layers.push(Strip::new(branch, draft));
     work_out(model, out);
 }
 
 /// Asks for what the open list lacks.
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::WhatIf(strip)) = model.layers.last() else { return };
+    let Some(strip) = model.layers.top::<Strip>() else { return };
     let (branch, draft) = (strip.branch, wire(&strip.draft));
     model.pending.retain(|_, what_for| !matches!(what_for, Pending::Trial(Trial::WhatIf(_))));
     send(
@@ -43,10 +40,8 @@ fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// It was worked out.
 pub(crate) fn came(model: &mut Model, found: &Arc<WhatIf>) {
-    for layer in &mut model.layers {
-        if let Layer::WhatIf(strip) = layer
-            && strip.branch == found.branch
-        {
+    for strip in model.layers.all_mut::<Strip>() {
+        if strip.branch == found.branch {
             strip.found = Some(found.clone());
             strip.step(0);
         }
@@ -55,19 +50,18 @@ pub(crate) fn came(model: &mut Model, found: &Arc<WhatIf>) {
 
 /// It was not. Where only the branch moved on meanwhile, it is asked for again.
 pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
-    let open = |layer: &Layer| matches!(layer, Layer::WhatIf(strip) if strip.branch == branch);
-    if failure.kind == FailureKind::Stale && model.layers.last().is_some_and(open) {
+    let open = |strip: &Strip| strip.branch == branch;
+    if failure.kind == FailureKind::Stale && model.layers.top().is_some_and(open) {
         return work_out(model, out);
     }
-    if model.layers.iter().any(open) {
-        model.layers.retain(|layer| !open(layer));
+    if model.layers.close(open) {
         trouble(model, failure);
     }
 }
 
 /// Takes the selected way for the branch. Undo brings the former settings back.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(Layer::WhatIf(strip)) = model.layers.last() else { return };
+    let Some(strip) = model.layers.top::<Strip>() else { return };
     if strip.is_empty() {
         return;
     }

@@ -1,0 +1,9 @@
+//! How far the list of keys is scrolled.
+//! Not for: the keys (`config::keys`).
+
+/// All keys.
+#[derive(Debug, Default)]
+pub struct Help {
+    /// Rows scrolled past.
+    pub scroll: usize,
+}

@@ -1,0 +1,35 @@
+//! A line to type.
+//! Not for: longer texts (`text_editor`).
+
+pub mod model;
+pub(crate) mod update;
+pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Prompt;
+
+impl Screen for Prompt {
+    fn places(&self) -> &'static [When] {
+        TYPING
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+
+    fn line(&mut self) -> Option<&mut String> {
+        Some(&mut self.text)
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open => Outcome::Then(update::submit),
+            _ => Outcome::Pass,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a typed line is taken for.
+//! Not for: asking for it: that is where it is wanted.
+
+use super::model::{Prompt, Purpose};
+use crate::domain::tool::consent::Consent;
+use crate::engine::api::{self, BranchRequest, Request, SessionRequest};
+use crate::tui::chat::update::{focus, quit, tags};
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::{approval, editor, memories, picker};
+use crate::tui::update::send;
+
+/// Enter: the line is taken.
+pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(Prompt { text, purpose, .. }) = model.layers.take_top() else { return };
+    let text = text.trim().to_owned();
+    if text.is_empty() && !matches!(purpose, Purpose::NewSession | Purpose::Label(_) | Purpose::Focus) {
+        return;
+    }
+    match purpose {
+        Purpose::RenameBranch(branch) => {
+            send(model, Request::Branch(BranchRequest::Rename { branch, name: text }), Pending::Act, out);
+        }
+        Purpose::RenameSession(id) => {
+            let session = id.map(|id| id.to_string());
+            send(model, Request::Session(SessionRequest::Rename { session, title: Some(text) }), Pending::Act, out);
+            picker::update::filter_changed(model, out);
+        }
+        Purpose::SaveUnsaved => quit::named(model, text, out),
+        Purpose::CopyPolicy(preset) => editor::update::named(model, &preset, text),
+        Purpose::Focus => focus::set(model, &text, out),
+        Purpose::Label(node) => tags::put(model, node, api::TagAct::Label(text), out),
+        Purpose::Remember => memories::update::remember(model, &text, out),
+        Purpose::EditMemory(id) => {
+            memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out);
+        }
+        Purpose::Refuse(branch, index) => {
+            approval::update::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
+        }
+        Purpose::NewSession => {
+            send(model, Request::Session(SessionRequest::New { title: text }), Pending::Open, out);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! A line in a box; of a long one its end.
+//! Not for: what it is for (`update`).
+
+use super::model::Prompt;
+use crate::tui::text::Line;
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) fn draw(look: &Look<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
+    let place = paint::middle(area, 70, 3);
+    paint::wipe(place, buf);
+    let title = paint::cut(look.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
+    let inside = look.frame(title, true, place, buf);
+    let shown = crate::domain::base::safe_text::Safe::line(&prompt.text);
+    let mut line = Line::of(Ink::Text, shown.as_str()).with(Ink::Accent, "_");
+    let over = line.width().saturating_sub(usize::from(inside.width));
+    if over > 0 {
+        let tail: String = shown.as_str().chars().skip(over + 1).collect();
+        line = Line::of(Ink::Text, &tail).with(Ink::Accent, "_");
+    }
+    paint::line(look.theme, &line, inside, buf);
+}

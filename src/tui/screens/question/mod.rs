@@ -1,0 +1,50 @@
+//! A question with its choices.
+//! Not for: calls to tools that wait for a word (`approval`).
+
+pub mod model;
+pub(crate) mod update;
+pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Question;
+
+impl Screen for Question {
+    fn places(&self) -> &'static [When] {
+        TYPING
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.cursor = shift(self.cursor, by, self.choices.len().saturating_sub(1));
+    }
+
+    fn wheel(&mut self, rows: i64) {
+        self.travel(Action::Down, rows.signum());
+    }
+
+    fn select(&mut self, row: usize) {
+        self.cursor = row.min(self.choices.len().saturating_sub(1));
+    }
+
+    fn type_in(&mut self, chord: Chord) -> Outcome {
+        let wanted = chord.typed().map(|c| c.to_ascii_lowercase());
+        let Some(at) = self.choices.iter().position(|(key, ..)| Some(*key) == wanted) else { return Outcome::Done };
+        self.cursor = at;
+        Outcome::Then(update::choose)
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open => Outcome::Then(update::choose),
+            _ => Outcome::Pass,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a choice in a question does.
+//! Not for: asking: that is where the question comes up.
+
+use super::model::{Act, Question};
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::tool::consent::Consent;
+use crate::engine::api::{self, BranchRequest, Item, Request, SessionRequest, ToolRequest};
+use crate::tui::chat::update::{branches, commands, folder, queueing, quit};
+use crate::tui::model::{Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::approval::model::Ask;
+use crate::tui::screens::{self, approval, race, summaries, tools};
+use crate::tui::update::{actions, send};
+
+/// Enter in a question.
+pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(question) = model.layers.top::<Question>() else { return };
+    let Some((_, _, act)) = question.choices.get(question.cursor).cloned() else { return };
+    model.layers.pop();
+    match act {
+        Act::Close => {}
+        Act::Run(action) => actions::run(model, action, None, out),
+        Act::Command(line) => commands::typed(model, &line, out),
+        Act::ForkAndSend(branch, draft) => {
+            let request = Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true });
+            send(model, request, Pending::Fork(Some(draft)), out);
+        }
+        Act::Wait(branch, draft) => {
+            if !queueing::put(model, branch, &draft) {
+                queueing::wait_for_others(model, branch, draft, out);
+            }
+        }
+        Act::SaveUnsaved => quit::save(model),
+        Act::Leave => model.quit = true,
+        Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
+        Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
+        Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
+        Act::Unpin(atoms) => {
+            if let Some(branch) = model.branch().map(|branch| branch.id) {
+                let items = atoms.into_iter().map(Item::Atom).collect();
+                send(
+                    model,
+                    Request::Branch(BranchRequest::Mark { branch, items, act: api::Act::Clear }),
+                    Pending::Act,
+                    out,
+                );
+                model.plan.hurry(model.now);
+            }
+        }
+        Act::Models => screens::picker::update::models(model, out),
+        Act::Replay(run) => race::update::replay(model, run, None, None, out),
+        Act::ReplayModel(run) => race::update::models(model, run, out),
+        Act::ReplayWithout(run) => race::update::without(model, run, out),
+        Act::DeleteSession(id) => {
+            send(model, Request::Session(SessionRequest::Delete { session: Some(id.to_string()) }), Pending::Act, out);
+            screens::picker::update::filter_changed(model, out);
+        }
+        Act::RejectDraft(branch) => summaries::update::reject(model, branch, out),
+        Act::Redraft => summaries::update::redraft(model, out),
+        Act::Forget => drop(model.layers.pop()),
+        Act::Always(branch, index, scope, rule) => {
+            let hunks = model.layers.all::<Ask>().next_back().map(Ask::chosen);
+            let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
+            approval::update::give(model, (branch, index), yes, Some((scope, rule)), out);
+        }
+        Act::FolderServers(digest, yes) => tools::update::say_to_file(model, digest, yes, out),
+        Act::FolderSettings(digest, yes) => folder::say(model, digest, yes, out),
+        Act::Trust(trusted) => trusted_now(model, trusted, out),
+    }
+}
+
+/// The folder is trusted, or no longer.
+fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
+    if let Some(session) = &mut model.session {
+        session.workspace.1 = trusted;
+    }
+    send(model, Request::Tool(ToolRequest::Trust { trusted }), Pending::Act, out);
+    model.plan.hurry(model.now);
+}
+
+/// Changes what the branch stood on overrides.
+fn override_here(model: &mut Model, change: impl FnOnce(&mut Overrides), out: &mut Vec<Cmd>) {
+    if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
+        change(&mut overrides);
+        branches::set_overrides(model, overrides, out);
+    }
+}

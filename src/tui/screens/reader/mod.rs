@@ -1,0 +1,31 @@
+//! A text to read.
+//! Not for: texts that are edited (`text_editor`).
+
+pub mod model;
+pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::Reader;
+
+impl Screen for Reader {
+    fn places(&self) -> &'static [When] {
+        PANEL
+    }
+
+    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        self.seen = view::draw(look, self, cache, area, buf);
+        Vec::new()
+    }
+
+    fn travel(&mut self, _action: Action, by: i64) {
+        self.step(by);
+    }
+
+    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Copy => out.push(Cmd::Copy(self.text.to_string())),
+            _ => return Outcome::Pass,
+        }
+        Outcome::Done
+    }
+}

@@ -1,0 +1,39 @@
+//! A text, whole: as Markdown, or exactly.
+//! Not for: the rows themselves (`text`).
+
+use super::model::Reader;
+use crate::tui::model::{Action, When};
+use crate::tui::screens::summaries::view_accepted;
+use crate::tui::text::markdown::Flow;
+use crate::tui::theme::Ink;
+use crate::tui::view::cache::{Cache, Of};
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(crate) fn draw(
+    look: &Look<'_>,
+    reader: &Reader,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) -> (usize, usize) {
+    paint::wipe(area, buf);
+    let title = paint::cut(look.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
+    let inside = look.frame(title, true, area, buf);
+    if area.height >= 2 {
+        let words = [(Action::ScrollDown, "on"), (Action::Copy, "copy"), (Action::Leave, "leave")];
+        let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
+        paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    }
+    let width = inside.width.saturating_sub(1).max(1);
+    let rows = cache.rows(Of::Text(reader.key, reader.exact), width, || {
+        let room = usize::from(width);
+        if reader.exact { Flow::exact(&reader.text, room, Ink::Text) } else { Flow::all(&reader.text, room, Ink::Text) }
+    });
+    paint::lines(look.theme, rows.iter().skip(reader.scroll), inside, buf);
+    let page = usize::from(inside.height);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(reader.scroll), count(rows.len()), count(page), inside, buf);
+    (rows.len(), page)
+}

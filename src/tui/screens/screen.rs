@@ -1,0 +1,165 @@
+//! What a screen over the chat is: its keys, what is typed into it, the actions it takes, how it looks.
+//! Not for: which screens are open (`stack`), or what is done with the whole model (each folder's `update`).
+
+use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::tui::chat::model::conversation::Conversation;
+use crate::tui::model::session::Session;
+use crate::tui::model::{Action, Chord, Key, Model, When};
+use crate::tui::msg::Cmd;
+use crate::tui::view::Look;
+use crate::tui::view::cache::Cache;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::any::Any;
+use std::fmt::Debug;
+
+/// Something that is done with the whole model, once a screen has changed itself.
+pub type Run = fn(&mut Model, &mut Vec<Cmd>);
+
+/// Nodes whose contents a frame lacks.
+pub type Lacking = Vec<NodeId>;
+
+/// What a screen made of what it was given.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome {
+    /// Nothing: the workbench does with it what it does everywhere.
+    Pass,
+    /// It is done.
+    Done,
+    /// This is to be done with the whole model; the screen stays where it is meanwhile.
+    Then(Run),
+}
+
+impl Outcome {
+    /// Does what is left to do. False where the screen passed.
+    pub(crate) fn finish(self, model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+        match self {
+            Self::Pass => return false,
+            Self::Done => {}
+            Self::Then(run) => run(model, out),
+        }
+        true
+    }
+}
+
+/// A screen over the chat. The topmost one gets keys, pastes and the mouse.
+pub trait Screen: Any + Debug {
+    /// Where keys count while this is on top, most particular first.
+    fn places(&self) -> &'static [When];
+
+    /// Draws it into the area, and notes the sizes by which it moves. Returns the nodes whose contents it lacks. Its title
+    /// and the keys at its foot are parts of it.
+    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking;
+
+    /// Whether it takes the whole terminal.
+    fn full(&self) -> bool {
+        true
+    }
+
+    /// Whether letters are typed into it instead of being keys.
+    fn types(&self) -> bool {
+        self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))
+    }
+
+    /// Rows of a page when it was last drawn, where it does not fill the terminal.
+    fn page(&self) -> Option<usize> {
+        None
+    }
+
+    /// Up, down, a page or to an end: by so many rows.
+    fn travel(&mut self, _action: Action, _by: i64) {}
+
+    /// The wheel was turned by so many rows.
+    fn wheel(&mut self, rows: i64) {
+        self.travel(if rows < 0 { Action::Up } else { Action::Down }, rows);
+    }
+
+    /// Scrolls the pane beside its list: 1 is down, -1 is up.
+    fn detail(&mut self, _way: i64) {}
+
+    /// A row was clicked.
+    fn select(&mut self, _row: usize) {}
+
+    /// The line that is typed now.
+    fn line(&mut self) -> Option<&mut String> {
+        None
+    }
+
+    /// That line is another one.
+    fn line_changed(&mut self) -> Outcome {
+        Outcome::Done
+    }
+
+    /// A key without an action.
+    fn type_in(&mut self, chord: Chord) -> Outcome {
+        let Some(line) = self.line() else { return Outcome::Pass };
+        let before = line.clone();
+        match (chord.key, chord.typed()) {
+            (_, Some(c)) if !c.is_control() && line.len() < 2_000 => line.push(c),
+            (Key::Backspace, _) => drop(line.pop()),
+            (Key::Char('u'), _) if chord.ctrl => line.clear(),
+            _ => {}
+        }
+        if *line == before { Outcome::Done } else { self.line_changed() }
+    }
+
+    /// A paste.
+    fn paste(&mut self, text: &str) -> Outcome {
+        let Some(line) = self.line() else { return Outcome::Pass };
+        line.extend(text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).take(500));
+        self.line_changed()
+    }
+
+    /// An action. What it passes on is done by the workbench's table (`update::actions`).
+    fn update(&mut self, _action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// The session changed: what it shows of it is worked out again.
+    fn sync(&mut self, _session: &mut Session, _conversation: &Conversation, _live: Option<RunId>) {}
+
+    /// What follows every message while it is on top.
+    fn after(&self) -> Option<Run> {
+        None
+    }
+
+    /// When something has to happen by itself, if anything; `now` in milliseconds since the program began.
+    fn due(&self, _now: u64) -> Option<u64> {
+        None
+    }
+
+    /// Whether a branch's answers are seen on it.
+    fn shows(&self, _branch: BranchId) -> bool {
+        false
+    }
+}
+
+/// Keys where a line is typed.
+pub(crate) const TYPING: &[When] = &[When::Picker, When::Always];
+/// Keys where nothing is but to read.
+pub(crate) const PANEL: &[When] = &[When::Panel, When::Always];
+
+/// Rows from one place to another.
+pub(crate) fn by(from: usize, to: usize) -> i64 {
+    i64::try_from(to).unwrap_or(0) - i64::try_from(from).unwrap_or(0)
+}
+
+/// Half a page, at least a row.
+pub(crate) fn half(page: usize) -> i64 {
+    i64::try_from(page / 2).unwrap_or(1).max(1)
+}
+
+/// A place moved by some steps within a list.
+pub(crate) fn shift(at: usize, by: i64, last: usize) -> usize {
+    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step).min(last) }
+}
+
+/// What an implementation names.
+pub(crate) mod prelude {
+    pub(crate) use super::{Lacking, Outcome, PANEL, Run, Screen, TYPING, by, half, shift};
+    pub(crate) use crate::tui::model::{Action, Chord, When};
+    pub(crate) use crate::tui::msg::Cmd;
+    pub(crate) use crate::tui::view::{Look, cache::Cache};
+    pub(crate) use ratatui::{buffer::Buffer, layout::Rect};
+}

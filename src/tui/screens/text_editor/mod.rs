@@ -1,0 +1,42 @@
+//! A text to edit.
+//! Not for: things with their versions (`editor`).
+
+pub mod model;
+pub(crate) mod update;
+pub(crate) mod view;
+
+use crate::tui::chat::model::composer;
+use crate::tui::screens::screen::prelude::*;
+use crate::tui::update::keys::input;
+use model::Editor;
+
+impl Screen for Editor {
+    fn places(&self) -> &'static [When] {
+        &[When::Editor, When::Always]
+    }
+
+    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn type_in(&mut self, chord: Chord) -> Outcome {
+        self.area.input(input(chord));
+        Outcome::Done
+    }
+
+    fn paste(&mut self, text: &str) -> Outcome {
+        self.area.insert_str(
+            composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>(),
+        );
+        Outcome::Done
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Save => Outcome::Then(update::save),
+            Action::Leave | Action::Clear => Outcome::Then(|model, _| update::leave(model)),
+            _ => Outcome::Pass,
+        }
+    }
+}

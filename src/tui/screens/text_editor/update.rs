@@ -1,0 +1,58 @@
+//! Typing in an editor, saving what was written, and leaving it so that nothing is lost.
+//! Not for: what becomes of a saved request (`raw_request`) or of a thing with versions (`editor`).
+
+use super::model::{Edited, Editor};
+use crate::engine::api::{BranchRequest, Request};
+use crate::tui::model::{Action, Model, Pending};
+use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::{editor, raw_request, summaries};
+use crate::tui::update::send;
+use editor::model::Workshop;
+
+/// Leaves the editor, or asks first.
+pub(crate) fn leave(model: &mut Model) {
+    if !raw_request::update::leave_editor(model) && !editor::update::keeps_text(model) && !asks_to_save(model) {
+        model.layers.pop();
+    }
+}
+
+/// Leaving an editor whose text was changed asks what becomes of it. False where there is nothing to ask.
+fn asks_to_save(model: &mut Model) -> bool {
+    let Some(editor) = model.layers.top::<Editor>() else { return false };
+    if !editor.area.clone().undo() {
+        return false;
+    }
+    model.layers.push(Question {
+        title: "Leave without saving?".to_owned(),
+        words: vec!["The text was changed.".to_owned()],
+        choices: vec![
+            ('n', "no, go on editing".to_owned(), Act::Close),
+            ('s', "save it".to_owned(), Act::Run(Action::Save)),
+            ('y', "yes, leave it as it was".to_owned(), Act::Forget),
+        ],
+        cursor: 0,
+    });
+    true
+}
+
+pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(editor) = model.layers.top::<Editor>() else { return };
+    if matches!(editor.what, Edited::Request { .. }) {
+        return raw_request::update::saved(model, out);
+    }
+    let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
+    let versions = model.layers.below::<Workshop>().is_some();
+    match what {
+        Edited::State(branch) if !versions => {
+            model.layers.pop();
+            send(model, Request::Branch(BranchRequest::EditState { branch, text }), Pending::Act, out);
+        }
+        Edited::Draft { branch, number } => {
+            model.layers.pop();
+            summaries::update::save(model, branch, number, text, out);
+        }
+        what => return editor::update::save(model, what, text, out),
+    }
+    model.plan.hurry(model.now);
+}

@@ -1,0 +1,41 @@
+//! A text that is edited over the whole screen, with why it was not saved below it.
+//! Not for: typing (`update`).
+
+use super::model::{Edited, Editor};
+use crate::tui::chat::view::composer;
+use crate::tui::model::{Action, When};
+use crate::tui::text::Line;
+use crate::tui::text::markdown::Flow;
+use crate::tui::theme::Ink;
+use crate::tui::view::{Look, paint};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+pub(crate) fn draw(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
+    paint::wipe(area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
+    if area.height >= 2 {
+        let (save, own) = (look.key(Action::Save), look.key_in(Action::Compose, When::Editor));
+        let saves = match editor.what {
+            Edited::Request { .. } => "shows it before it goes",
+            _ => "saves",
+        };
+        let hint = format!("{save} {saves}  {own} your editor  Esc leaves it as it was");
+        paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    }
+    let fault = editor.fault.as_ref().map(|words| Flow::plain(words, usize::from(inside.width).max(1), Ink::Danger));
+    let rows = fault.unwrap_or_default();
+    let foot = u16::try_from(rows.len()).unwrap_or(0).min(inside.height / 2);
+    let below = Rect { y: inside.bottom() - foot, height: foot, ..inside };
+    paint::lines(look.theme, &rows, below, buf);
+    let inside = Rect { height: inside.height - foot, ..inside };
+    if !inside.is_empty() {
+        let said = look.model.status.shown().is_some() && inside.height > 3;
+        let room = Rect { height: inside.height - u16::from(said), ..inside };
+        editor.area.render(room, buf);
+        if said {
+            composer::notice(look, Rect { y: room.bottom(), height: 1, ..inside }, buf);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Moving about: in the topmost screen, else in the pane with the focus.
+//! Not for: what a screen makes of it (`screens`).
+
+use crate::tui::model::{Action, Focus, Model};
+use crate::tui::screens::screen::shift;
+
+/// Up, down, pages and ends, in whatever has the focus.
+pub(super) fn travel(model: &mut Model, run: Action) {
+    let rows = model.size.1.saturating_sub(8);
+    let page = match model.layers.last() {
+        Some(screen) => screen.page().map_or(rows, |page| u16::try_from(page).unwrap_or(rows)),
+        None => model.conversation.page,
+    };
+    let page = i64::from(page.max(2).saturating_sub(1));
+    let by = match run {
+        Action::Up => -1,
+        Action::Down => 1,
+        Action::ScrollUp => -page,
+        Action::ScrollDown => page,
+        Action::Top => i64::MIN / 2,
+        _ => i64::MAX / 2,
+    };
+    match model.layers.last_mut() {
+        Some(screen) => screen.travel(run, by),
+        None => travel_pane(model, run, by),
+    }
+}
+
+fn travel_pane(model: &mut Model, run: Action, by: i64) {
+    let page = matches!(run, Action::ScrollUp | Action::ScrollDown);
+    match model.focus {
+        Focus::Composer => model.conversation.scroll += by,
+        Focus::Conversation if page => model.conversation.scroll += by,
+        Focus::Conversation => {
+            let last = model.conversation.path.len().saturating_sub(1);
+            let to = shift(model.conversation.cursor, by, last);
+            model.conversation.select(to);
+            if run == Action::Bottom {
+                model.conversation.follow();
+            }
+        }
+        Focus::Branches => {
+            model.panel.wheeled = None;
+            model.panel.cursor = shift(model.panel.cursor, by, model.panel.len().saturating_sub(1));
+        }
+        Focus::Tools => {
+            let count = model.session.as_ref().map_or(0, |session| session.traces.len());
+            model.tool = shift(model.tool, by, count.saturating_sub(1));
+        }
+        Focus::Context => {}
+    }
+}
