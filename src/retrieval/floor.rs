@@ -10,10 +10,14 @@
 use super::RetrievalError;
 use super::gate::{self, Signs};
 use super::search::{Ask, Hit};
+use super::tuning::chatty;
 use std::collections::HashSet;
 
 /// Share of a question's weight that one place must hold.
 const COVERED: f32 = 0.29;
+/// In text that is less like short chat there is no floor: questions about long messages use other words than they do, and
+/// it would cost their answers.
+const CHAT: f32 = 0.5;
 /// Share of a question's weight that a candidate's score must reach.
 const SCORED: f32 = 0.08;
 
@@ -36,6 +40,9 @@ impl Floor {
     pub fn new(ask: &Ask<'_>, text: &str) -> Result<Self, RetrievalError> {
         let signs = gate::signs(ask, text)?;
         let near = ask.cosines.map(|cosines| gate::far_above(cosines, signs.asks)).unwrap_or_default();
+        if chatty(ask.scope.shape.mean_tokens) < CHAT {
+            return Ok(Self { covered: true, least: f32::NEG_INFINITY, near });
+        }
         Ok(Self { covered: covered(&signs), least: SCORED * weight(&signs), near })
     }
 
