@@ -179,6 +179,8 @@ pub enum Reason {
     },
     /// Out: others fit what is asked better.
     BelowThreshold,
+    /// It says too little of what is asked to be sent, whatever room there is.
+    Unrelated,
     /// Out: bigger than the whole budget.
     TooLarge,
     /// Out: of another lane.
@@ -264,6 +266,7 @@ impl Reason {
             Self::ModeOff => "The context mode is Off: nothing is looked up by itself.".into(),
             Self::NotSearched { because } => format!("Nothing was looked up: {}.", because.sentence()),
             Self::BelowThreshold => "Others fit this message better.".into(),
+            Self::Unrelated => "It says too little of what this message asks.".into(),
             Self::TooLarge => "Larger than the whole prompt budget.".into(),
             Self::OtherLane => "It belongs to another lane.".into(),
             Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
@@ -355,6 +358,7 @@ impl Reason {
             Self::ModeOff => "mode_off",
             Self::NotSearched { .. } => "not_searched",
             Self::BelowThreshold => "below_threshold",
+            Self::Unrelated => "unrelated",
             Self::TooLarge => "too_large",
             Self::OtherLane => "other_lane",
             Self::LaneCount { .. } => "lane_count",
