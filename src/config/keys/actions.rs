@@ -113,6 +113,7 @@ actions! {
     PrevHit "prev-hit" "Go to the place before that was found.",
     TakeRow "take-row" "Take this line to act on several at once, or let it go.",
     TakeAll "take-all" "Take all listed lines that can be acted on, or let them go.",
+    Details "details" "Show or hide the selected item's history, scores and hashes.",
     Order "order" "Order the list: as planned, by tokens, by score, by age.",
     Group "group" "Group the list by section, kind, reason or not at all; part the exact request by section.",
     DetailDown "detail-down" "Scroll the text beside the list down.",
