@@ -37,7 +37,7 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line>
     ));
     let mut ids = format!("plan {}", plan.id.short());
     if let Some(Solved::Plan { digest, bytes, cost, .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        ids.push_str(&format!(", request {} , {} bytes", digest.short(), text::number(*bytes)).replace(" ,", ","));
+        ids.push_str(&format!(", request {}, {} bytes", digest.short(), text::number(*bytes)));
         if let Some(cost) = cost.filter(|cost| cost.cached > 0) {
             words.push(format!("{} without the cached prefix.", text::money(cost.uncached_micro)));
         }
