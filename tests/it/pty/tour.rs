@@ -96,7 +96,7 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.keys("jj");
     tour.stands(
         "why: the text of a turn, its window, its calls",
-        &["Recent: inside the window.", "── user ──", "1 call: your message"],
+        &["Inside the window of recent turns.", "── user ──", "1 call: your message"],
     );
     tour.keys("h");
     tour.stands("why: an item over all calls", &["History of turn 1", "call on main", "Recent: inside the window"]);

@@ -97,7 +97,7 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
     assert!(stage.screen(120, 35).contains("What i would do is being worked out"));
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Foreseen(foreseen(lost())));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("That brings 340 tok est; pushes out 3,244:"), "{screen}");
+    assert!(screen.contains("Adds 340 tokens, removes 3.2k:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
     pictures("ahead", &mut stage);
     assert!(marks(&stage).is_none(), "nothing is done by looking");
