@@ -7,3 +7,4 @@ pub mod model_preview;
 pub(crate) mod update;
 pub(crate) mod view;
 pub(crate) mod view_detail;
+pub(crate) mod view_figures;
