@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench recall -- CONVERSATIONS.jsonl QUESTIONS.jsonl [BUDGET…]` measures evidence recall on conversations in
 //! the import shape and on questions `{session, query, category, evidence: [ids]}`, beside baselines computed in the same run,
-//! and the gate's figures. Without files it makes a technical conversation of its own and questions about it. Both end with
+//! the gate's figures, and what questions bring that are asked of a conversation which is not theirs. Without files it makes a technical conversation of its own and questions about it. Both end with
 //! the times at 1,000, 100,000 and 1,000,000 made-up messages (`--no-times` leaves them out, `--only-times` all else).
 //! `--vectors=FILE` names vectors of a model for every message and question (see `data::Vectors`) and adds a row with them.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
@@ -13,6 +13,8 @@
 
 #[path = "recall/baseline.rs"]
 mod baseline;
+#[path = "recall/cross.rs"]
+mod cross;
 #[path = "recall/data.rs"]
 mod data;
 #[path = "recall/made.rs"]
@@ -21,6 +23,7 @@ mod made;
 mod times;
 
 use data::{Question, Table, Talk, Vectors};
+use pleach::retrieval::floor::Floor;
 use pleach::retrieval::gate;
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::Filter;
@@ -54,6 +57,7 @@ fn main() {
         let budgets = if budgets.is_empty() { vec![1_000, 2_000, 4_000, 8_000] } else { budgets };
         recall(&talks, &questions, &budgets, vectors.as_ref());
         gates(&talks, &questions);
+        cross::print(&talks, &questions, &budgets);
     }
     if !flag("--no-times") {
         times::print();
@@ -66,6 +70,11 @@ fn found(talk: &Talk, query: &str, cosines: Option<&[(u32, f32)]>) -> Vec<Hit> {
     let filter = Filter::default();
     let ask = Ask { cosines, ..talk.ask(&filter, None) };
     search(&ask, &Query::new(&talk.index, &talk.scope, query)).expect("postings are in memory")
+}
+
+fn floor(talk: &Talk, query: &str, cosines: Option<&[(u32, f32)]>) -> Floor {
+    let filter = Filter::default();
+    Floor::new(&Ask { cosines, ..talk.ask(&filter, None) }, query).expect("postings are in memory")
 }
 
 fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Option<&Vectors>) {
@@ -101,8 +110,10 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Opti
             let tuning = (!own).then_some(&plain);
             let hits = method(talk, question);
             times.push(start.elapsed());
+            let cosines = vectors.filter(|_| name == DENSE).map(|vectors| vectors.cosines(talk, question));
+            let floor = own.then(|| floor(talk, &question.query, cosines.as_deref()));
             for (budget, table) in budgets.iter().zip(&mut tables) {
-                let filled = data::filled(talk, &hits, *budget, tuning, &count);
+                let filled = data::filled(talk, &hits, *budget, tuning, floor.as_ref(), &count);
                 assert!(filled.tokens <= *budget, "over the budget");
                 table.add(question, &filled);
             }

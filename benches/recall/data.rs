@@ -5,6 +5,7 @@ use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::message::Role;
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::retrieval::fill::{Filled, Room, fill};
+use pleach::retrieval::floor::Floor;
 use pleach::retrieval::index::segment::Nowhere;
 use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::scope::{Filter, Scope};
@@ -186,8 +187,15 @@ pub fn counter() -> impl Fn(&str) -> u32 {
     }
 }
 
-pub fn filled(talk: &Talk, hits: &[Hit], tokens: u32, tuning: Option<&Tuning>, count: &dyn Fn(&str) -> u32) -> Filled {
+pub fn filled(
+    talk: &Talk,
+    hits: &[Hit],
+    tokens: u32,
+    tuning: Option<&Tuning>,
+    floor: Option<&Floor>,
+    count: &dyn Fn(&str) -> u32,
+) -> Filled {
     let filter = Filter::default();
-    let room = Room { tokens, count, together: &|at| at..at + 1, near: 0 };
+    let room = Room { tokens, count, together: &|at| at..at + 1, near: 0, floor };
     fill(&talk.ask(&filter, tuning), hits, &room)
 }

@@ -342,7 +342,7 @@ fn plan_as_words_and_as_bytes() {
     let said = say(&["plan", "--request", "x"], plans);
     assert_eq!(said.out, BODY);
     let said = say(&["plan", "x"], plans);
-    for part in ["71 of", "recent turns", "You pinned it", "excluded 1", "pushes out the oldest turn", "1,234 bytes"] {
+    for part in ["71 of", "recent turns", "You pinned this", "excluded 1", "removes the oldest turn", "1,234 bytes"] {
         assert!(said.out.contains(part), "{part}: {}", said.out);
     }
     let said = say(&["build"], plans);

@@ -130,8 +130,11 @@ fn talk_that_is_not_of_code_brings_none() {
     let gate = |text: &str| {
         let tuning = Tuning::default();
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
-        silent(&index, &asked, &rank(&index, &asked, &tuning, 50))
+        silent(&index, &asked, &rank(&index, &asked, &tuning, 50), text.ends_with('?'))
     };
+    for question in ["how does validate work?", "why does the backoff fail?", "where is the retry decided?"] {
+        assert_eq!(gate(question), None, "{question}");
+    }
     assert_eq!(gate("why does the request retry?"), None);
     assert_eq!(gate("look at sync_all"), None, "a name is written out");
     assert_eq!(gate("see src/net/retry.rs"), None, "a path is");

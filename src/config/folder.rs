@@ -211,15 +211,17 @@ impl Config {
         record(&self.paths, &self.workspace)
     }
 
-    /// The folder of that file and its name, to be watched where the workspace has settings of its own; the folder is made
-    /// where it is missing.
+    /// The folder of that file and its name, to be watched where the workspace has settings of its own. The
+    /// folder is made where the data folder exists; `--demo` must not create a data folder.
     #[must_use]
     pub fn watched_record(&self) -> Option<(PathBuf, String)> {
         self.folder.as_ref()?;
         let record = self.folder_record();
         let (folder, name) = (record.parent()?, record.file_name()?);
         // Where it cannot be made, nothing can be said to the folder's settings either.
-        let _ = make_dir(folder);
+        if self.paths.data_dir.is_dir() {
+            let _ = make_dir(folder);
+        }
         Some((folder.to_owned(), name.to_string_lossy().into_owned()))
     }
 

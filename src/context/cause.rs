@@ -140,6 +140,7 @@ impl Case<'_> {
             Reason::ModeOff => self.setting().unwrap_or_else(|| plain(By::Mode, &spoken())),
             Reason::NotSearched { .. }
             | Reason::BelowThreshold
+            | Reason::Unrelated
             | Reason::Allowance { .. }
             | Reason::CodeReading
             | Reason::NoCode { .. }
@@ -271,7 +272,7 @@ impl Case<'_> {
             (Some(Reason::Budget { .. }), _) => {
                 self.setting().unwrap_or_else(|| plain(By::Budget, "There is room for it now."))
             }
-            (Some(Reason::BelowThreshold | Reason::Allowance { .. }), _) => {
+            (Some(Reason::BelowThreshold | Reason::Unrelated | Reason::Allowance { .. }), _) => {
                 plain(By::Retrieval, "It is nearer to what is named or touched now than other summaries.")
             }
             (_, RowKind::Skills) => plain(By::You, "There are skills now, and tools to load them."),

@@ -1,7 +1,7 @@
 //! The engine's own thread: takes requests and what other threads report, one after the other, and keeps the sessions.
 //! Not for: the work itself; each family of requests has its file.
 
-use super::api::{Answer, Event, Request, SessionRequest, Settings, Ticket};
+use super::api::{Answer, Event, Request, Settings, Ticket};
 use super::calls::diff_worker::Looker;
 use super::calls::meters::Meters;
 use super::indexing::code_indexer::Coder;
@@ -383,8 +383,7 @@ pub(super) fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
 /// Lets a test see what becomes of the workbench when this thread panics.
 #[cfg(debug_assertions)]
 fn rehearse(message: &Inbox) {
-    let undo =
-        matches!(message, Inbox::Request(_, request) if matches!(**request, Request::Session(SessionRequest::Undo)));
+    let undo = matches!(message, Inbox::Request(_, request) if matches!(**request, Request::Session(super::api::SessionRequest::Undo)));
     let wished = undo && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "engine");
     assert!(!wished, "rehearsed in the engine");
 }

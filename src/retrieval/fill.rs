@@ -3,6 +3,7 @@
 //! Not for: scores (`search`) or how a card is written (`cards`).
 
 use super::cards::{Piece, Place, Sheet, day, label};
+use super::floor::Floor;
 use super::index::passages::{estimate, passages};
 use super::index::words::Term;
 use super::search::{Ask, Hit};
@@ -35,6 +36,8 @@ pub struct Room<'a> {
     pub together: &'a dyn Fn(usize) -> Range<usize>,
     /// Most near misses that come back.
     pub near: usize,
+    /// What a hit must reach to come; none where all may.
+    pub floor: Option<&'a Floor>,
 }
 
 /// A message (or passages of it) that goes.
@@ -100,8 +103,10 @@ pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
         near: Vec::new(),
         read: HashMap::new(),
     };
+    let passes = |at: &usize| room.floor.is_none_or(|floor| floor.passes(ask, &hits[*at]));
+    let (may, below): (Vec<usize>, Vec<usize>) = order(ask, hits).into_iter().partition(passes);
     let mut failed = 0;
-    for at in order(ask, hits) {
+    for at in may {
         let (rank, hit) = (at + 1, &hits[at]);
         if failed >= PATIENCE || work.left() < CRUMBS {
             if work.near.len() >= room.near {
@@ -114,6 +119,7 @@ pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
             failed += 1;
         }
     }
+    below.into_iter().take(room.near).for_each(|at| work.miss(&hits[at], MissWhy::Unrelated));
     work.finish()
 }
 

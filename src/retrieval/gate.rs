@@ -6,10 +6,11 @@
 
 use super::RetrievalError;
 use super::index::stops::{is_filler, past_cue};
-use super::index::words::{Term, words_of};
+use super::index::words::{Analyzer, Term, words_of};
 use super::query::Query;
 use super::search::{Ask, idf, lists};
 use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
+use std::collections::HashSet;
 
 /// What the gate sees in a message.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct Signs {
     pub mass: f32,
     /// The highest sum of idf of them in one message and the two beside it.
     pub together: f32,
+    /// The same among messages that may come back.
+    pub within: f32,
     /// The most of them in such a place.
     pub shared: usize,
     /// What a word would weigh that stands once on the path.
@@ -86,8 +89,12 @@ pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
             }
         }
     }
-    for (sum, count) in places {
+    let allowed = ask.filter.allowed(ask.index, ask.scope);
+    for ((sum, count), allowed) in places.into_iter().zip(allowed) {
         signs.together = signs.together.max(sum);
+        if allowed {
+            signs.within = signs.within.max(sum);
+        }
         signs.shared = signs.shared.max(count);
     }
     Ok(signs)
@@ -103,6 +110,22 @@ const ASKING: &[&str] = &[
 /// Characters of questions in scripts without spaces.
 const ASKING_CJK: &[&str] = &["什么", "谁", "哪", "怎么", "何", "吗", "どこ", "いつ", "誰", "なぜ"];
 
+/// Whether a text has a word of its own: no stop word, no word of mere conversation.
+#[must_use]
+pub fn names_something(text: &str) -> bool {
+    let mut names = false;
+    Analyzer::default().each(text, &mut |_, word| names |= !is_filler(&word.lower));
+    names
+}
+
+/// Whether a text is a question, or an order to tell something.
+#[must_use]
+pub fn asks_something(text: &str) -> bool {
+    let low = text.to_lowercase().replace('’', "'");
+    let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
+    asks(&low, &all)
+}
+
 fn asks(low: &str, words: &[String]) -> bool {
     low.contains(['?', '？'])
         || words.first().is_some_and(|word| ASKING.contains(&word.as_str()))
@@ -116,7 +139,8 @@ fn is_code(raw: &str) -> bool {
     raw.len() > 2 && (raw.contains(['_', '/', '\\']) || raw.contains("::") || inner || mixed)
 }
 
-/// A question with one known word opens when the word is at least this rare (in idf).
+/// A question with one known word opens when the word is at least this rare (in idf), or in a short conversation half as
+/// rare as a word can be there.
 const RARE: f32 = 3.0;
 /// What a statement shares with one place of the path must weigh this many words that stand once.
 const TOGETHER: f32 = 1.5;
@@ -146,7 +170,7 @@ pub fn decide(signs: &Signs, before: bool) -> Gate {
         if signs.shared >= 2 || signs.named > 0 {
             return Gate::Pass(PassWhy::Several);
         }
-        let rare = signs.rarest >= RARE && mostly;
+        let rare = signs.rarest >= RARE.min(signs.once / 2.0) && mostly;
         return if rare { Gate::Pass(PassWhy::Rare) } else { shut(SkipWhy::Common) };
     }
     let meets = signs.shared >= 2 && mostly && signs.together >= TOGETHER * signs.once;
@@ -157,15 +181,14 @@ pub fn decide(signs: &Signs, before: bool) -> Gate {
 /// A share, since models differ in how alike they find any two texts.
 const AHEAD: (f32, f32) = (0.3, 0.45);
 
-/// Whether a passage is far nearer than the others.
-fn ahead(cosines: &[(u32, f32)], asks: bool) -> bool {
-    let finite: Vec<f32> = cosines.iter().map(|(_, cosine)| *cosine).filter(|cosine| cosine.is_finite()).collect();
-    let Some(best) = finite.iter().copied().reduce(f32::max) else { return false };
-    let sum: f64 = finite.iter().copied().map(f64::from).sum();
+/// The passages that are far nearer than the mean.
+pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
+    let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
+    let sum: f64 = finite().map(|(_, cosine)| f64::from(*cosine)).sum();
     #[allow(clippy::cast_precision_loss, reason = "a number of passages")]
-    let mean = sum / finite.len() as f64;
+    let mean = sum / finite().count().max(1) as f64;
     let wanted = f64::from(if asks { AHEAD.0 } else { AHEAD.1 });
-    f64::from(best) - mean >= wanted * (1.0 - mean)
+    finite().filter(|(_, cosine)| f64::from(*cosine) - mean >= wanted * (1.0 - mean)).map(|(at, _)| *at).collect()
 }
 
 /// [`signs`], then [`decide`]; what words leave shut is judged by meaning, where cosines are given.
@@ -187,7 +210,7 @@ pub fn gate(ask: &Ask<'_>, text: &str, before: bool) -> Result<Gate, RetrievalEr
         Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)
             | Gate::Inherited(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)
     );
-    let near = wordy && ask.cosines.is_some_and(|cosines| ahead(cosines, signs.asks));
+    let near = wordy && ask.cosines.is_some_and(|cosines| !far_above(cosines, signs.asks).is_empty());
     Ok(if near { Gate::Pass(PassWhy::Meaning) } else { gate })
 }
 
@@ -281,6 +304,40 @@ mod tests {
         }
         assert_eq!(opens("who painted the sunrise?"), Gate::Inherited(SkipWhy::Unknown));
         assert_eq!(opens("go on"), Gate::Inherited(SkipWhy::NoContent));
+    }
+
+    #[test]
+    fn follow_ups_name_nothing_and_questions_do() {
+        for text in ["ok continue", "yes please", "thanks, that works!", "go on", "why?", "do it", "looks good", ""] {
+            assert!(!names_something(text), "{text}");
+        }
+        for text in ["where is the budget decided", "how does the parser work", "why does it fail in parse_header?"] {
+            assert!(names_something(text) && asks_something(text), "{text}");
+        }
+        assert!(names_something("clean parse_header up") && !asks_something("clean parse_header up"));
+    }
+
+    /// A short conversation, where no word is rare by its number alone.
+    #[test]
+    fn a_question_with_one_known_word_opens_in_a_short_conversation() {
+        let said =
+            ["We chose PostgreSQL as the database.", "Bread rises overnight.", "The tokenizer is flaky.", "Fine."];
+        let mut index = Index::new();
+        let path: Vec<u32> = (0..12_usize)
+            .map(|number| {
+                let text = format!("{} Note {number}.", said[number % 4]);
+                let (key, role) = (Hash::of(text.as_bytes()), Role::User);
+                index.add(&Entry { key, role, speaker: None, at: None, lane: 0, text: &text })
+            })
+            .collect();
+        let (scope, filter) = (Scope::new(&index, &path), Filter::default());
+        let (texts, source) = (&NoTexts, &Nowhere);
+        let ask = Ask { index: &index, scope: &scope, source, texts, filter: &filter, cosines: None, tuning: None };
+        let opens = |text: &str| gate(&ask, text, false).unwrap().is_open();
+        assert!(opens("Which database did we choose?"));
+        for text in ["ok continue", "yes please", "thanks, that works!"] {
+            assert!(!opens(text), "{text}");
+        }
     }
 
     #[test]

@@ -2,14 +2,15 @@
 //! A pure library: no clock, no files; the same input gives the same cards on every machine.
 //!
 //! From a question to cards: [`gate`] decides whether anything is looked up, [`scope`] says which messages of the branch's
-//! path may be found, [`search`] scores their passages over the postings of [`mod@index`], and [`fill`] makes cards of the
-//! best that fit.
+//! path may be found, [`search`] scores their passages over the postings of [`mod@index`], [`floor`] keeps out what is not about
+//! the question, and [`fill`] makes cards of the best that fit.
 //!
 //! Not for: dense vectors themselves (`vectors`), where postings are kept (`store`), or what of the result is sent (`context`).
 
 pub mod cards;
 pub mod cluster;
 pub mod fill;
+pub mod floor;
 pub mod gate;
 pub mod hints;
 pub mod query;

@@ -124,7 +124,7 @@ proptest! {
         let mut all = Said::default();
         let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
         let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
-        let room = Room { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9 };
+        let room = Room { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9, floor: None };
         let filled = find(&all.ask(&scope, &filter, &Nowhere), &query, &room);
         let whole: String = filled.cards.iter().map(|card| card.text.as_str()).collect();
         prop_assert!(filled.tokens <= tokens);
@@ -268,7 +268,7 @@ fn neighbours_duplicates_and_names_count() {
     assert!(of(1).parts.smooth > 0.0, "the answer gains from its question");
     let scope = Scope::new(&all.index, &path);
     let filter = Filter::default();
-    let room = Room { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5 };
+    let room = Room { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
     let found = find(&all.ask(&scope, &filter, &Nowhere), "how hot is the sourdough oven?", &room);
     assert!(found.near.iter().any(|near| near.why == MissWhy::Duplicate));
     let record = found.record(Gate::Pass(PassWhy::Forced), "q", Hash::default(), &|key| *key);

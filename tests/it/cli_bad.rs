@@ -508,7 +508,9 @@ fn a_store_that_vanished_and_one_with_a_hole() {
     let store = rusqlite::Connection::open(home.store()).unwrap();
     store.execute_batch("DROP INDEX node_by_parent").unwrap();
     drop(store);
-    let hurt = content(&home.json(&["doctor"]));
+    let said = home.run(&["doctor", "--json"]);
+    assert_eq!(said.code, 5, "scripts learn it from the exit code: {}", said.out);
+    let hurt = content(&serde_json::from_str(&said.out).unwrap());
     assert_eq!((&hurt["ok"], &hurt["faults"]), (&false.into(), &"the index node_by_parent is missing".into()));
     assert!(hurt["todo"].as_str().unwrap().contains("doctor --repair"), "{hurt}");
     home.ok(&["doctor", "--repair", "--yes"]);

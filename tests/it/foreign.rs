@@ -151,17 +151,18 @@ fn the_workbench_sends_what_it_shows() {
         screen.keys(question);
         screen.see(&format!("> {question}"));
         screen.keys("\x0f");
-        let shown =
-            screen.until("the overlay", |text| text.contains("What the next call holds") && text.contains(question));
-        let digest = shown.split_once("request ").unwrap().1.split_whitespace().next().unwrap().to_owned();
+        screen.until("the overlay", |text| text.contains("Next request ·") && text.contains(question));
+        screen.keys("?");
+        let shown = screen.until("the digests", |text| text.contains(", request "));
+        let digest = shown.split_once(", request ").unwrap().1.split_whitespace().next().unwrap().to_owned();
         screen.keys("\x1b");
-        screen.until("the chat again", |text| !text.contains("What the next call holds"));
+        screen.until("the chat again", |text| !text.contains("Next request ·"));
         screen.keys("\r");
         screen.until("the answer", |text| text.matches(" out actual").count() == number + 1);
         let runs = home.json(&["plans", "list"]);
         let run = runs.as_array().unwrap().iter().max_by_key(|run| run["at"].as_i64()).unwrap().clone();
         let whole = run["request_digest"].as_str().unwrap();
-        assert!(whole.starts_with(digest.trim_end_matches('…')), "{digest} was shown, {whole} went");
+        assert!(whole.starts_with(digest.trim_end_matches(['…', ','])), "{digest} was shown, {whole} went");
         let (replayed, code) = home.cli(&["replay", run["run_id"].as_str().unwrap(), "--dry-run", "--request"]);
         assert_eq!(code, 0);
         assert_eq!(blake3::hash(replayed.as_bytes()).to_hex().as_str(), whole);

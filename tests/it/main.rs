@@ -46,3 +46,4 @@ mod versions;
 mod whatif;
 mod wire;
 mod wire_faults;
+mod words;

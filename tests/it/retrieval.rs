@@ -131,7 +131,7 @@ fn what_is_not_spent_on_cards_goes_to_turns() {
         assert!(fewer * 200 <= cards + 200, "{mode}: {fewer} turns left for {cards} tokens of cards");
         let said = next["reason_text"].as_str().unwrap();
         assert!(
-            said.starts_with("No room: ") && free.abs_diff(first_number(said)) <= 16,
+            said.starts_with("Does not fit the budget: ") && free.abs_diff(first_number(said)) <= 16,
             "{said}, and {free} are free"
         );
     }

@@ -168,6 +168,7 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
             MissWhy::NoRoom { missing } => format!("no room, {missing} tok est missing"),
             MissWhy::Duplicate => "says what another says".into(),
             MissWhy::Below => "others fit better".into(),
+            MissWhy::Unrelated => "says too little of what is asked".into(),
         };
         run.io.say(&format!("  near {}  {:.2}  {why}", near.key.short(), near.score));
     }

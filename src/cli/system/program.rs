@@ -16,7 +16,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::meter::{Calibration, Learned};
 use crate::domain::call::model::ModelInfo;
 use crate::domain::tool::folder_settings::{FileStanding, FolderSettings};
-use crate::engine::api::{Answer, ProgramRequest, Request};
+use crate::engine::api::{Answer, Finding, ProgramRequest, Request};
 use serde_json::{Value, json};
 
 /// `models`.
@@ -78,7 +78,7 @@ fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
     )
 }
 
-/// `doctor`.
+/// `doctor`. Ends with the store's exit code where the store is damaged, after it has said everything.
 pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<(), Stop> {
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
@@ -96,7 +96,8 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
                 shape
             })
             .collect();
-        return run.io.value(&shapes);
+        run.io.value(&shapes)?;
+        return verdict(&findings);
     }
     for finding in &findings {
         let mark = match finding.ok {
@@ -110,7 +111,16 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
             run.io.say(&format!("    {}", finding.todo.replace(" `pleach doctor` tries every profile.", "")));
         }
     }
-    Ok(())
+    verdict(&findings)
+}
+
+/// What scripts learn from the exit code: a damaged store is a failure of the store. A server that cannot be reached is
+/// a finding like any other.
+fn verdict(findings: &[Finding]) -> Result<(), Stop> {
+    let damaged = findings
+        .iter()
+        .any(|finding| finding.ok == Some(false) && matches!(finding.subject.as_str(), "store" | "store content"));
+    if damaged { Err(Stop::Said(FailureKind::Store.exit_code())) } else { Ok(()) }
 }
 
 /// `doctor --forget`.

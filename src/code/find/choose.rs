@@ -142,9 +142,9 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]
 
 /// Why nothing is looked for in code for a message: it names nothing, nothing that is known here, or too little of what the
 /// best symbols hold. None where it speaks of code: a name or a path of it is written out, or the best symbols hold two of
-/// its words, or the only one.
+/// its words, or the only one; of a question (`asks`) one, where half of its words are known.
 #[must_use]
-pub fn silent(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipWhy> {
+pub fn silent(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Option<SkipWhy> {
     let alive = |name: &str| index.defined(name).iter().any(|id| index.is_symbol(*id));
     let written = query.names.keys().any(|name| alive(name))
         || query.paths.iter().any(|path| index.files().any(|file| file.shown.ends_with(path.as_str())));
@@ -171,5 +171,7 @@ pub fn silent(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipWhy> {
         if held.iter().any(|weight| *weight >= WEIGHTY) { held.len() } else { 0 }
     };
     let most = hits.iter().take(LOOKED).map(held).max().unwrap_or_default();
-    (most < 2.min(words)).then_some(SkipWhy::Faint)
+    let mostly = known.iter().filter(|(_, weight)| *weight >= WORD).count() * 2 >= words;
+    let enough = if asks && mostly { 1 } else { 2.min(words) };
+    (most < enough).then_some(SkipWhy::Faint)
 }

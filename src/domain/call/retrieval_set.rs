@@ -141,6 +141,8 @@ pub enum MissWhy {
     Duplicate,
     /// Better ones had filled the room.
     Below,
+    /// It says too little of what is asked.
+    Unrelated,
 }
 
 /// An item that nearly went.

@@ -110,9 +110,9 @@ impl Warning {
             }
             Self::ToolsShortened { count: 1 } => "1 tool result is shortened to make room.".into(),
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
-            Self::MarksAsleep { count: 1 } => "1 mark sleeps: its message is not on this branch's path.".into(),
+            Self::MarksAsleep { count: 1 } => "1 mark inactive: its message is on another branch.".into(),
             Self::MarksAsleep { count } => {
-                format!("{count} marks sleep: their messages are not on this branch's path.")
+                format!("{count} marks inactive: their messages are on another branch.")
             }
             Self::HiddenCharacters { count } => format!("{count} invisible characters are among what is sent."),
             Self::StateMissing => "The last answer brought no state block; the state before it is sent.".into(),

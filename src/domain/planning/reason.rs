@@ -179,6 +179,8 @@ pub enum Reason {
     },
     /// Out: others fit what is asked better.
     BelowThreshold,
+    /// It says too little of what is asked to be sent, whatever room there is.
+    Unrelated,
     /// Out: bigger than the whole budget.
     TooLarge,
     /// Out: of another lane.
@@ -209,6 +211,17 @@ pub enum Reason {
     EditedAway,
 }
 
+/// Who or what decided that an item is included or left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecidedBy {
+    /// A person's mark, reply, or setting.
+    Person,
+    /// The program's rules.
+    Program,
+    /// A limit: a person or the rules wanted the item, and it did not fit.
+    Limit,
+}
+
 #[warn(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
 impl Reason {
     /// The sentence.
@@ -216,87 +229,135 @@ impl Reason {
     #[allow(clippy::too_many_lines, reason = "one arm for each reason")]
     pub fn sentence(&self) -> String {
         match self {
-            Self::Instructions => "Instructions that go with every call.".into(),
+            Self::Instructions => "Instructions, sent with every request.".into(),
             Self::Configured => "You configured this text.".into(),
-            Self::Guideline => "Says how history is to be read and the state block kept.".into(),
+            Self::Guideline => "Tells the model how to read history and how to keep the state block.".into(),
             Self::CurrentState => "The newest state block on this branch's path.".into(),
-            Self::Open => "The turn that is being asked; it always goes.".into(),
-            Self::Sticky => "You pinned it; it stays until you take the pin off.".into(),
+            Self::Open => "The open turn; always included.".into(),
+            Self::Sticky => "You pinned this; included until you unpin.".into(),
             Self::Leased { left, engine } => leased(*left, *engine),
-            Self::Ephemeral => "Just spoken of: the program keeps it for this call.".into(),
-            Self::ErrorBefore => "An earlier error like the one just met.".into(),
-            Self::ErrorResolved => "What was said once it worked, after an earlier error like the one just met.".into(),
-            Self::Recent => "Recent: inside the window.".into(),
+            Self::Ephemeral => "Kept for one turn: the answer cites this.".into(),
+            Self::ErrorBefore => "An earlier error like the newest one.".into(),
+            Self::ErrorResolved => "The solution of an earlier error like the newest one.".into(),
+            Self::Recent => "Inside the window of recent turns.".into(),
             Self::Relevant => "Older, and relevant enough to stay.".into(),
             Self::WorkingLevel => "In the working level.".into(),
-            Self::Pending => "Your message answers this question, which waited for it.".into(),
-            Self::IncludedOnce => "You included it for this call.".into(),
-            Self::Replied => "Your message replies to it.".into(),
-            Self::GoOn => "Asks the model to go on where its answer was cut.".into(),
-            Self::Retrieved { rank } => format!("Found for this message: number {rank} of what fits it."),
+            Self::Pending => "Your message answers this question.".into(),
+            Self::IncludedOnce => "You included this in the next request.".into(),
+            Self::Replied => "Your message replies to this.".into(),
+            Self::GoOn => "Asks the model to continue the cut answer.".into(),
+            Self::Retrieved { rank } => format!("Found by the search for your message: rank {rank}."),
             Self::Searched { among } => {
-                format!("Heads what was found among {} older messages.", grouped(u64::from(*among)))
+                format!("Heading of the search results among {} older messages.", grouped(u64::from(*among)))
             }
-            Self::Summary => "Sums up older turns that do not go themselves.".into(),
-            Self::Memory { standing: false } => "A memory that you confirmed; it fits this message.".into(),
-            Self::Memory { standing: true } => "A preference that you confirmed; it goes whatever is asked.".into(),
-            Self::PinSuggested => "The model suggests to pin it. Nothing happens unless you do it.".into(),
-            Self::PinMattered => "You noted that it mattered: a call without it was answered otherwise.".into(),
+            Self::Summary => "Stands for older turns that are left out.".into(),
+            Self::Memory { standing: false } => "A memory that you confirmed; related to your message.".into(),
+            Self::Memory { standing: true } => "A preference that you confirmed; always included.".into(),
+            Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
+            Self::PinMattered => "You noted that an answer without this item differed.".into(),
             Self::PinEarned { renewals } => earned(*renewals),
-            Self::Budget { free } => format!("No room: {free} tokens (est) were free for it."),
+            Self::Budget { free } => format!("Does not fit the budget: {free} tokens were free."),
             Self::Allowance { tokens } => {
-                format!("This may take {tokens} tokens (est) in this mode; what fits better comes first.")
+                format!("The mode searches up to {tokens} tokens; better matches filled them.")
             }
-            Self::OutsideWindow => "Older than the window reaches.".into(),
-            Self::Superseded { .. } => "A summary that you accepted goes in its place.".into(),
-            Self::UserExcluded { once: false } => "You excluded it.".into(),
-            Self::UserExcluded { once: true } => "You excluded it for this call.".into(),
+            Self::OutsideWindow => "Older than the window of recent turns.".into(),
+            Self::Superseded { .. } => "An accepted summary replaces this.".into(),
+            Self::UserExcluded { once: false } => "You left this out.".into(),
+            Self::UserExcluded { once: true } => "You left this out of the next request.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
-            Self::LeaseCap { cap } => format!("Leased pins together are over their cap of {cap} tokens."),
-            Self::OffPath => "Marked, but not on this branch's path: the mark sleeps.".into(),
-            Self::Hidden => "Hidden in the export that it came from.".into(),
-            Self::ForeignInstructions => "Instructions from an import are off unless you include them.".into(),
+            Self::LeaseCap { cap } => format!("All leases together exceed their cap of {cap} tokens."),
+            Self::OffPath => "Inactive mark: the message is on another branch.".into(),
+            Self::Hidden => "Hidden in the imported file.".into(),
+            Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
             Self::ModelCannot => {
-                "The model cannot take this kind of content; a line of text names it in its place.".into()
+                "The model does not accept this kind of content; one line of text stands for it.".into()
             }
-            Self::Removed => "Removed: only its place is left.".into(),
-            Self::Duplicate => "Already in the request in another row.".into(),
-            Self::ModeOff => "The context mode is Off: nothing is looked up by itself.".into(),
-            Self::NotSearched { because } => format!("Nothing was looked up: {}.", because.sentence()),
-            Self::BelowThreshold => "Others fit this message better.".into(),
-            Self::TooLarge => "Larger than the whole prompt budget.".into(),
-            Self::OtherLane => "It belongs to another lane.".into(),
+            Self::Removed => "Removed; only an empty place remains.".into(),
+            Self::Duplicate => "Another item already contains this.".into(),
+            Self::ModeOff => "The context mode is Off; no automatic search.".into(),
+            Self::NotSearched { because } => format!("No search: {}.", because.sentence()),
+            Self::BelowThreshold => "Other messages match better.".into(),
+            Self::Unrelated => "Matches too little of your message.".into(),
+            Self::TooLarge => "Larger than the whole budget.".into(),
+            Self::OtherLane => "Belongs to another lane.".into(),
             Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
             Self::SoftTarget { tokens } => {
-                format!("No room in the window's {tokens} tokens; what is newer or more relevant comes first.")
+                format!("Newer or more relevant turns fill the window's {tokens} tokens.")
             }
-            Self::ByHand => "You wrote it into the exact request by hand.".into(),
-            Self::EditedAway => "You edited the exact request by hand: it did not go as it stood.".into(),
+            Self::ByHand => "You wrote this into the exact request.".into(),
+            Self::EditedAway => "You edited the exact request; the original was not sent.".into(),
             Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
             Self::LevelsOver { percent } => levels_over(*percent),
-            Self::Oriented => {
-                "The folders and files of this trusted folder's code, so that the model knows its way.".into()
-            }
+            Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint(*rank, because),
             Self::CodeSearched { among } => {
-                format!("Heads what was found among {} symbols of this trusted folder.", grouped(u64::from(*among)))
+                format!(
+                    "Heading of the search results among {} symbols of this trusted folder.",
+                    grouped(u64::from(*among))
+                )
             }
-            Self::NoCode { because } => format!("The code was not looked through: {}.", of_code(*because)),
-            Self::StaleFile => "Its file was changed since: it is no longer there under that name.".into(),
-            Self::CodeReading => "The folder's code is being read; it is looked through once that is done.".into(),
+            Self::NoCode { because } => format!("No code search: {}.", of_code(*because)),
+            Self::StaleFile => "The file changed; this name is no longer in it.".into(),
+            Self::CodeReading => "The folder's code is still being indexed.".into(),
             Self::ProjectRules { folder, changed, left } => {
                 format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
             }
             Self::OwnRules { changed, left } => {
                 format!("Your own rules for all projects.{}", of_file(*changed, *left))
             }
-            Self::Skills { count: 1 } => "The name of a skill that can be loaded; its text goes once it is.".into(),
-            Self::Skills { count } => format!("Names of {count} skills that can be loaded; a text goes once it is."),
+            Self::Skills { count: 1 } => "The name of a skill; the text is sent when the model loads the skill.".into(),
+            Self::Skills { count } => {
+                format!("Names of {count} skills; a text is sent when the model loads the skill.")
+            }
             Self::Module { by, stands } => {
                 format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
             }
             Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
         }
+    }
+
+    /// Who or what decided: a person, the program's rules, or a limit.
+    #[must_use]
+    pub fn decided_by(&self) -> DecidedBy {
+        match self.name() {
+            "sticky" | "included_once" | "user_excluded" | "replied" | "by_hand" | "edited_away" | "switched_off" => {
+                DecidedBy::Person
+            }
+            "leased" if !matches!(self, Self::Leased { engine: true, .. }) => DecidedBy::Person,
+            "budget" | "allowance" | "lease_cap" | "too_large" | "level_full" | "levels_over" | "soft_target"
+            | "model_cannot" => DecidedBy::Limit,
+            _ => DecidedBy::Program,
+        }
+    }
+
+    /// Its two or three words in a list.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self.name() {
+            "open" => "open turn",
+            "sticky" => "pinned",
+            "ephemeral" => "kept for one turn",
+            "included_once" => "included once",
+            "retrieved" => "found",
+            "searched" | "code_searched" => "search results",
+            "oriented" => "code map",
+            "touchpoint" => "found in code",
+            "budget" => "over the budget",
+            "allowance" => "search limit",
+            "outside_window" => "older than window",
+            "superseded" => "summarized",
+            "user_excluded" if matches!(self, Self::UserExcluded { once: true }) => "left out once",
+            "user_excluded" => "left out by you",
+            "ttl_expired" => "lease ended",
+            "off_path" => "inactive mark",
+            "foreign_instructions" => "imported system prompt",
+            "model_cannot" => "not accepted by model",
+            "below_threshold" => "weaker match",
+            "soft_target" => "window is full",
+            "pin_suggested" | "pin_mattered" | "pin_earned" => "suggested pin",
+            name => return name.replace('_', " "),
+        }
+        .to_owned()
     }
 
     /// Its word in JSON.
@@ -355,6 +416,7 @@ impl Reason {
             Self::ModeOff => "mode_off",
             Self::NotSearched { .. } => "not_searched",
             Self::BelowThreshold => "below_threshold",
+            Self::Unrelated => "unrelated",
             Self::TooLarge => "too_large",
             Self::OtherLane => "other_lane",
             Self::LaneCount { .. } => "lane_count",
@@ -427,10 +489,10 @@ impl Remedy {
     #[must_use]
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
-            (0, _) => "; no turn has to leave for it".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens (est) more than the budget holds"),
-            (tokens, 1) => format!("; pushes out the oldest turn ({tokens} tokens est)"),
-            (tokens, turns) => format!("; pushes out the {turns} oldest turns ({tokens} tokens est)"),
+            (0, _) => "; removes no turn".to_owned(),
+            (tokens, 0) => format!("; {tokens} tokens over the budget"),
+            (tokens, 1) => format!("; removes the oldest turn ({tokens} tokens)"),
+            (tokens, turns) => format!("; removes the {turns} oldest turns ({tokens} tokens)"),
         };
         format!("{key} {}{price}", self.does)
     }

@@ -95,7 +95,8 @@ impl Figures {
     pub fn of(plan: &ContextPlan, present: &ContextPlan, same: Option<u32>, cost: Option<PromptCost>) -> Self {
         let (here, there) = (rows(plan), rows(present));
         let only = |of: &ContextPlan, others: &BTreeMap<Atom, &Row>| {
-            let alone = of.included().filter(|row| counts(row) && !others.contains_key(&row.atom));
+            let alone =
+                of.included().filter(|row| counts(row) && !others.contains_key(&row.atom) && !again(row, others));
             let all: Vec<Moved> = alone.map(moved).collect();
             let tokens = all.iter().map(|item| item.tokens).sum::<u32>();
             let sum = (u32::try_from(all.len()).unwrap_or(u32::MAX), tokens);
@@ -103,7 +104,10 @@ impl Figures {
         };
         let (gained, more) = only(plan, &there);
         let (lost, less) = only(present, &here);
-        let other = |(atom, row): (&Atom, &&Row)| there.get(atom).is_some_and(|before| looks(before) != looks(row));
+        let other = |(atom, row): (&Atom, &&Row)| match there.get(atom) {
+            Some(before) => looks(before) != looks(row),
+            None => again(row, &there),
+        };
         Self {
             plan: plan.id,
             est: plan.est_total,
@@ -131,6 +135,16 @@ impl Figures {
     pub fn same_words(&self) -> String {
         self.same_pct().map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"))
     }
+}
+
+/// Whether the other side sends the same turn, or a card of it, in another row: moved or shortened, neither added nor removed.
+fn again(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
+    let other = match row.kind {
+        RowKind::Turn => RowKind::Card,
+        RowKind::Card => RowKind::Turn,
+        _ => return false,
+    };
+    row.source.turn.is_some() && others.values().any(|it| it.kind == other && it.source.turn == row.source.turn)
 }
 
 fn counts(row: &Row) -> bool {

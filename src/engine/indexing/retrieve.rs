@@ -83,7 +83,6 @@ fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved
         near: NEAR,
         forced: wish.anyway,
         haste: Haste::Asked,
-        inherits: false,
         count: &count,
     };
     if let Some(vectors) = gatherer.finder.vectors.clone() {

@@ -74,7 +74,8 @@ pub(crate) fn put(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
         Ok(there.query_row((row, segment), |row| row.get(0)).optional()?)
     };
     let number = i64::from(*segment);
-    if digest_of(number)?.is_some() || digest_of(number - 1)? != *before {
+    let first = number == 0;
+    if first != before.is_none() || digest_of(number)?.is_some() || digest_of(number - 1)? != *before {
         return Ok(());
     }
     apply.run(

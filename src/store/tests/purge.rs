@@ -266,6 +266,7 @@ fn segments_of_an_index_follow_one_another() {
         known.iter().map(|(_, header)| String::from_utf8(header.clone()).unwrap()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(put(1, Some("a"), "b"), "", "none stands before it");
+    assert_eq!(put(1, None, "b"), "", "only the first stands after nothing");
     assert_eq!(put(0, Some("b"), "a"), "", "nothing stands before the first");
     assert_eq!(put(0, None, "a"), "a");
     assert_eq!(put(0, None, "other"), "a", "one stands there");

@@ -186,6 +186,8 @@ mod tests {
         std::fs::write(work.join(FOLDER_FILE), "mode = \"heavy\"\n").unwrap();
         std::fs::write(dir.join("config.toml"), format!("trusted_folders = [{work:?}]\n")).unwrap();
         let mut reading = Reading::new(config(home.path(), ("X", "y")));
+        // The open store stands there in the program.
+        std::fs::create_dir_all(&reading.config.paths.data_dir).unwrap();
         let (to, touched) = std::sync::mpsc::channel();
         super::super::watch::watch(reading.folders(), to);
         for yes in [true, false, true] {

@@ -148,6 +148,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Context => request::update::open(model),
         A::TakeRow => request::update::take_row(model),
         A::TakeAll => request::update::take_all(model),
+        A::Details => request::update::details(model),
         A::Order => request::update::order(model),
         A::Group => request::update::group(model),
         A::WhatIf => what_if::update::open(model, out),

@@ -153,6 +153,8 @@ fn without_a_terminal_it_says_so() {
 #[test]
 fn the_demo_saves_nothing() {
     let home = Home::offline();
+    // A folder's settings are read, and what was said to them is looked up; that must not create a folder either.
+    std::fs::write(home.path("work").join(".pleach.toml"), "mode = \"heavy\"\n").unwrap();
     let pty = Start::new(&home).args(&["--demo"]).size(200, 40).run();
     pty.see("demo, nothing is saved");
     pty.until("a conversation", |screen| screen.contains("you ·") || screen.contains("offline ·"));

@@ -59,9 +59,7 @@ fn a_newcomer() {
 
     pty.keys("\x0f");
     let screen = pty.until("the overlay with both turns", |screen| {
-        screen.contains("What the next call holds")
-            && screen.contains("How do bees dance?")
-            && screen.contains("And wasps?")
+        screen.contains("Next request ·") && screen.contains("How do bees dance?") && screen.contains("And wasps?")
     });
     let with = after(&screen, "request ").to_owned();
     pty.keys("jjx");

@@ -90,18 +90,18 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.keys("\x0f");
     let screen = tour.stands(
         "look: every row of the next call, in or out, with its tokens and its reason",
-        &["What the next call holds", FIRST, SECOND, THIRD, "recent", "open"],
+        &["Next request ·", FIRST, SECOND, THIRD, "recent", "open"],
     );
     let planned = after(&screen, "request ");
     tour.keys("jj");
     tour.stands(
         "why: the text of a turn, its window, its calls",
-        &["Recent: inside the window.", "── user ──", "1 call: your message"],
+        &["Inside the window of recent turns.", "── user ──", "1 call: your message"],
     );
     tour.keys("h");
     tour.stands("why: an item over all calls", &["History of turn 1", "call on main", "Recent: inside the window"]);
     tour.keys("\x1b");
-    tour.stands("back in the overlay", &["What the next call holds"]);
+    tour.stands("back in the overlay", &["Next request ·"]);
     planned
 }
 
@@ -109,7 +109,7 @@ fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
     tour.keys("x");
     let screen = tour.stands(
         "exclude: the plan is solved again at once",
-        &["You excluded it.", "excluded 1", "x takes the exclusion back"],
+        &["You left this out.", "excluded 1", "x takes the exclusion back"],
     );
     assert_ne!(after(&screen, "request "), planned, "{screen}");
     tour.keys("\x1b");
@@ -206,7 +206,7 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
     tour.pty.until("the draft is as it was left", |screen| screen.contains(THIRD) && screen.contains("^P actions"));
     tour.keys("\x0f");
     let first = format!("request {planned}");
-    tour.stands("the plan is the first one again, to the byte", &["What the next call holds", THIRD, &first]);
+    tour.stands("the plan is the first one again, to the byte", &["Next request ·", THIRD, &first]);
 }
 
 /// What the store and the server know of it.

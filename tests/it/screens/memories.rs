@@ -83,7 +83,7 @@ fn a_suggested_pin_is_turned_down_with_one_key() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
     let screen = stage.screen(120, 30);
-    assert!(screen.contains("suggested pins 1"), "{screen}");
+    assert!(screen.contains("Suggested pins 1"), "{screen}");
     let dismissed = |stage: &Stage| {
         stage.sent.iter().rev().find_map(|(_, request)| match request {
             Request::Branch(BranchRequest::Dismiss { branch, item }) => Some((*branch, item.clone())),

@@ -93,10 +93,10 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
         asked,
         [Request::Plan(PlanRequest::Preview { branch: MAIN, draft, items: vec![Item::Atom(out())], act })]
     );
-    assert!(stage.screen(120, 35).contains("What i would do is being worked out"));
+    assert!(stage.screen(120, 35).contains("Previewing i"));
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Foreseen(foreseen(lost())));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("That brings 340 tok est; pushes out 3,244:"), "{screen}");
+    assert!(screen.contains("Adds 340 tokens, removes 3.2k:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
     pictures("ahead", &mut stage);
     assert!(marks(&stage).is_none(), "nothing is done by looking");
@@ -118,7 +118,7 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
     stage.press("space");
-    assert!(stage.screen(120, 35).contains("goes by the settings"), "the instructions cannot be marked");
+    assert!(stage.screen(120, 35).contains("Settings control"), "the instructions cannot be marked");
     stage.press("j j space space");
     let rows = plan().rows;
     let two: Vec<Item> = [rows[2].atom, rows[3].atom].map(Item::Atom).into();

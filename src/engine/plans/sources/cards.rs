@@ -117,6 +117,7 @@ impl Cards<'_> {
             MissWhy::NoRoom { .. } => Reason::Allowance { tokens: most },
             MissWhy::Duplicate => Reason::Duplicate,
             MissWhy::Below => Reason::BelowThreshold,
+            MissWhy::Unrelated => Reason::Unrelated,
         };
         let span = Some((short(near.span.start), short(near.span.end)));
         Some(Near {

@@ -15,6 +15,7 @@ use crate::code::tuning::Tuning;
 use crate::context::{AlreadyIn, render_forms};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::retrieval_set::SkipWhy;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings::{CodeLimits, Orienting};
 use crate::domain::code::symbols::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
@@ -31,6 +32,7 @@ use crate::engine::plans::input_builder::{Gathered, Gatherer};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::modules;
 use crate::export::secrets;
+use crate::retrieval::gate;
 use std::collections::HashSet;
 
 /// Symbols that are ranked.
@@ -295,6 +297,7 @@ impl Put<'_> {
             return;
         }
         let tuning = Tuning::default();
+        let (says, asks) = (gate::names_something(own_words(asked)), gate::asks_something(own_words(asked)));
         let asked = query::read(analyzer, own_words(asked), &tuning);
         let marked: HashSet<Hash> =
             self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
@@ -308,7 +311,7 @@ impl Put<'_> {
         };
         let looked = self.book.look(|held| {
             let scope = choose::scope(&held.index, &rules.focus);
-            look(held, (&asked, &tuning), &scope, attached, (&marked, &taken, &rules), limits, self.count)
+            look(held, (&asked, &tuning, (says, asks)), &scope, attached, (&marked, &taken, &rules), limits, self.count)
         });
         let Some(looked) = looked else {
             return self.near(nothing(Reason::CodeReading, 0));
@@ -398,7 +401,7 @@ fn own_words(asked: &str) -> &str {
 
 fn look(
     held: &Held,
-    (asked, tuning): (&query::Query, &Tuning),
+    (asked, tuning, (says, asks)): (&query::Query, &Tuning, (bool, bool)),
     scope: &Scope,
     attached: &[(String, Option<(u32, u32)>)],
     (marked, taken, rules): (&HashSet<Hash>, &Taken, &CodeRules),
@@ -416,7 +419,7 @@ fn look(
         unknown: scope.unknown.clone(),
     };
     if scope.is_empty() && beside.is_empty() {
-        looked.silent = choose::silent(index, asked, &hits);
+        looked.silent = if says { choose::silent(index, asked, &hits, asks) } else { Some(SkipWhy::NoContent) };
         if looked.silent.is_some() {
             return looked;
         }

@@ -118,6 +118,18 @@ mod tests {
     use crate::domain::code::symbols::{Anchor, Kind};
 
     #[test]
+    fn the_row_for_no_code_says_among_how_many_it_was_looked_for() {
+        for (among, title) in [(0, "search of the code"), (1_234, "search of 1 234 symbols of the code")] {
+            let row = nothing(Reason::CodeReading, among);
+            assert_eq!(
+                (row.title.replace([',', '\u{2009}', '\u{202f}', '\u{a0}'], " "), row.kind),
+                (title.into(), RowKind::Search)
+            );
+            assert_eq!((row.atom, row.reason, row.tokens), (heading_atom(), Reason::CodeReading, 0));
+        }
+    }
+
+    #[test]
     fn the_map_points_at_parts_first_and_at_eight_things_at_most() {
         let anchor = |n: usize| Anchor {
             symbol: format!("symbol_{n}"),

@@ -19,6 +19,7 @@ use crate::engine::plans::input_builder::{Gathered, Gatherer};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::sessions::path::{PathNode, PathView};
 use crate::retrieval::fill::{Filled, Room, fill};
+use crate::retrieval::floor::Floor;
 use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
@@ -29,8 +30,6 @@ use std::ops::Range;
 const NEAR: usize = 8;
 /// Tokens that the frame around the cards takes at most.
 const FRAME: u32 = 48;
-/// How many earlier messages are tried when the present one says nothing of its own.
-const BACK: usize = 8;
 
 /// What is to be looked for, where, and in what room.
 pub(crate) struct Wanted<'a> {
@@ -43,15 +42,13 @@ pub(crate) struct Wanted<'a> {
     pub(crate) forced: bool,
     /// How an embedder may be used.
     pub(crate) haste: Haste,
-    /// Where the message says nothing of its own: look with the last one that did.
-    pub(crate) inherits: bool,
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
 /// What was found, with what cards need to be written.
 pub(crate) struct Looked {
     pub(crate) gate: Gate,
-    /// What was looked with: the message itself, or the earlier one that it goes on with.
+    /// What was looked with.
     pub(crate) query: String,
     pub(crate) among: u32,
     pub(crate) filled: Filled,
@@ -91,23 +88,19 @@ pub(crate) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
         near = cosines(library, wanted.query, &allowed, wanted.haste);
         looked.gate = opens(&Ask { cosines: near.as_deref(), ..ask }, wanted.query)?;
     }
-    if let Gate::Skipped(why) = looked.gate
-        && wanted.inherits
-        && let Some(earlier) = earlier(&ask, library, wanted.path)?
-    {
-        looked.gate = Gate::Inherited(why);
-        looked.query = earlier;
-    }
     if matches!(looked.gate, Gate::Skipped(_)) {
         return Ok(looked);
     }
-    let near = near.filter(|_| looked.query == wanted.query);
     let cosines = near.or_else(|| cosines(library, &looked.query, &allowed, wanted.haste));
     looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
     let ask = Ask { cosines: cosines.as_deref(), ..ask };
     let hits = search(&ask, &Query::new(&shelf.index, scope, &looked.query)).map_err(|error| unreadable(&error))?;
+    // A person who asks for a search gets what there is.
+    let floor =
+        (!wanted.forced).then(|| Floor::new(&ask, &looked.query)).transpose().map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
-    let room = Room { tokens: wanted.tokens, count: wanted.count, together: &run, near: wanted.near };
+    let room =
+        Room { tokens: wanted.tokens, count: wanted.count, together: &run, near: wanted.near, floor: floor.as_ref() };
     looked.filled = fill(&ask, &hits, &room);
     Ok(looked)
 }
@@ -120,18 +113,6 @@ fn cosines(library: &Library<'_>, query: &str, allowed: &[bool], haste: Haste) -
 
 fn opens(ask: &Ask<'_>, text: &str) -> Result<Gate, Failure> {
     gate::gate(ask, text, false).map_err(|error| unreadable(&error))
-}
-
-/// The last of the person's earlier messages that says something of its own.
-fn earlier(ask: &Ask<'_>, library: &Library<'_>, path: &[PathNode]) -> Result<Option<String>, Failure> {
-    let asked = path.iter().rev().filter(|node| node.role == Role::User && node.speaks).take(BACK);
-    for node in asked {
-        let Some(told) = library.told(&node.key) else { continue };
-        if opens(ask, &told.text)?.is_open() {
-            return Ok(Some(told.text));
-        }
-    }
-    Ok(None)
 }
 
 fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
@@ -180,7 +161,6 @@ pub(crate) fn add(
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,
         haste: snapshot.haste,
-        inherits: true,
         count: &count,
     };
     let library = gatherer.finder.shelf(snapshot.session, path)?;

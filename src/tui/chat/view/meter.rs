@@ -158,7 +158,8 @@ pub(crate) fn line(look: &Look<'_>, part: Part, count: usize, tokens: u32) -> (L
     (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 
-fn name(part: Part) -> &'static str {
+/// Its name, wherever the part is named.
+pub(crate) fn name(part: Part) -> &'static str {
     match part {
         Part::Section(Section::System) => "Instructions",
         Part::Section(Section::Personality) => "Personality",

@@ -22,13 +22,6 @@ pub(crate) fn total(plan: &ContextPlan) -> String {
     format!("{} of {}", text::short(u64::from(plan.est_total)), text::short(u64::from(plan.budget.prompt)))
 }
 
-/// What the server would count: `→ 5,480 cal ±2 %`.
-pub(crate) fn calibrated(look: &Look<'_>, plan: &ContextPlan) -> Option<String> {
-    let known = look.model.plan.calibration()?;
-    let glyphs = &look.theme.glyphs;
-    Some(format!("{} {}", glyphs.becomes, known.words(plan.est_total).replace('±', glyphs.within)))
-}
-
 /// The bar by section, as far as it fits into one row.
 pub(crate) fn meter(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     meter::bar(look, &meter::parts(plan), area, buf);

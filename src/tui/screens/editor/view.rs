@@ -355,7 +355,7 @@ fn tried(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Vec<L
     };
     let mut rows = vec![Line::of(Ink::Border, &look.theme.glyphs.rule.repeat(width))];
     let words = match result {
-        None => "What the next call would be under it is being worked out.".to_owned(),
+        None => "Previewing the next request under this policy".to_owned(),
         Some(Err(why)) => why.clone(),
         Some(Ok(found)) => match (found.ways.first().map(|way| &way.result), &found.present) {
             (Some(Ok(made)), Ok(now)) => call(look, made, now),

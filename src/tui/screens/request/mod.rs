@@ -7,6 +7,7 @@ pub mod model_preview;
 pub(crate) mod update;
 pub(crate) mod view;
 pub(crate) mod view_detail;
+pub(crate) mod view_figures;
 
 use crate::tui::screens::screen::prelude::*;
 use model::Overlay;

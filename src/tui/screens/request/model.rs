@@ -109,6 +109,8 @@ pub struct Overlay {
     pub arranged: Arranged,
     /// What the act at hand would do.
     pub ahead: Ahead,
+    /// History, scores, hashes and the figures of the budget are shown.
+    pub details: bool,
     /// Rows of the detail pane that are scrolled past.
     pub detail_scroll: usize,
     /// Rows the list had when last drawn.
@@ -181,6 +183,7 @@ impl Overlay {
             }
             let mut part = part.to_vec();
             order.sort(rows, &mut part);
+            let part = under_turns(rows, part);
             for at in part {
                 self.put(rows, at, entries);
             }
@@ -253,7 +256,7 @@ impl Overlay {
     pub fn take(&mut self) -> Result<(), &'static str> {
         let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
         if matches!(entry, Entry::Tools(_) | Entry::Tool(_)) {
-            return Err("Tools are switched one by one.");
+            return Err("Switch tools one by one.");
         }
         let Some(atom) = self.atom(entry) else { return Ok(()) };
         if let Some(why) = self.fixed(entry) {
@@ -302,13 +305,13 @@ impl Overlay {
         let open = row.section() == Some(Section::UserMessage);
         match row.kind {
             _ if row.pin.is_some() => None,
-            RowKind::Range => Some("These are many turns in one row; open it and take them one by one."),
+            RowKind::Range => Some("Many turns in one row: open the row and select turns one by one."),
             RowKind::Turn | RowKind::Card | RowKind::Preamble | RowKind::Message if !open => None,
             RowKind::Note | RowKind::Memory | RowKind::Rules | RowKind::Skills | RowKind::Module | RowKind::Code => {
                 None
             }
-            _ if open => Some("This is what is asked; it always goes."),
-            _ => Some("This text goes by the settings, not by marks."),
+            _ if open => Some("Your message is always included."),
+            _ => Some("Settings control this text, not marks."),
         }
     }
 
@@ -449,6 +452,17 @@ impl Overlay {
             _ => None,
         }
     }
+}
+
+/// Cards of one turn, one below the other, at the place of the turn's first card.
+fn under_turns(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
+    let turn = |at: usize| rows[at].source.turn.filter(|_| rows[at].kind == RowKind::Card);
+    let mut sorted: Vec<usize> = Vec::with_capacity(part.len());
+    for at in part {
+        let same = turn(at).and_then(|of| sorted.iter().rposition(|before| turn(*before) == Some(of)));
+        sorted.insert(same.map_or(sorted.len(), |before| before + 1), at);
+    }
+    sorted
 }
 
 /// The turns of a session that a range covers, newest first: between its first and its last node's key.

@@ -46,6 +46,14 @@ pub(crate) fn take_all(model: &mut Model) {
     }
 }
 
+/// Shows the details of the selected item and of the plan, or hides them.
+pub(crate) fn details(model: &mut Model) {
+    if let Some(overlay) = listed(model) {
+        overlay.details = !overlay.details;
+        overlay.detail_scroll = 0;
+    }
+}
+
 /// Goes to the next order of the list.
 pub(crate) fn order(model: &mut Model) {
     arrange(model, |arranged| arranged.order = arranged.order.next());

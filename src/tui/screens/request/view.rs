@@ -4,13 +4,12 @@
 use super::model::{Content, Entry, Overlay, Past};
 use super::model_filter::Group;
 use super::view_detail;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::meter::PromptCost;
-use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind, Verdict};
+use crate::domain::planning::reason::DecidedBy;
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::chat::model::plan::Solved;
+use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
@@ -21,14 +20,22 @@ use crate::tui::view::{Look, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+/// Rows above the list: the title, the meter, one line of warnings or about the budget, a rule.
+const HEAD: u16 = 4;
+
 /// How many rows of the screen the list has.
 pub(crate) fn list_rows(area: Rect) -> u16 {
-    let inside = crate::tui::view::layout::inside(area);
-    split(inside).0.height.saturating_sub(1)
+    split(inside(area)).0.height
+}
+
+/// The screen without its margins and its line of keys.
+fn inside(area: Rect) -> Rect {
+    let side = u16::from(area.width > 2);
+    Rect { x: area.x + side, width: area.width - 2 * side, height: area.height.saturating_sub(1), ..area }
 }
 
 fn split(inside: Rect) -> (Rect, Rect) {
-    let head = inside.height.min(4);
+    let head = inside.height.min(HEAD);
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
     if body.width >= 100 {
         let left = body.width * 55 / 100;
@@ -41,11 +48,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
 
 pub(crate) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
-    let inside = look.frame(title(overlay), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, overlay, usize::from(area.width)), edge, buf);
-    }
+    let inside = inside(area);
     if inside.is_empty() {
         return;
     }
@@ -54,29 +57,47 @@ pub(crate) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
     entries(look, overlay, list, buf);
     let rows = view_detail::rows(look, overlay, cache, pane.width);
     if pane.width == inside.width && !pane.is_empty() {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(pane.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), pane, buf);
+        rule(look, pane, buf);
         let below = Rect { y: pane.y + 1, height: pane.height - 1, ..pane };
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
     } else {
         paint::beside(look.theme, pane, buf);
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
     }
-    if look.model.status.shown().is_some() && inside.height > 8 {
-        let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
-        paint::wipe(foot, buf);
+    let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
+    if look.model.status.shown().is_some() {
         composer::notice(look, foot, buf);
+    } else {
+        paint::line(look.theme, &hints(look, overlay, usize::from(foot.width)), foot, buf);
     }
 }
 
-fn title(overlay: &Overlay) -> Line {
-    let mut line = Line::of(Ink::Heading, "What the next call holds");
+fn rule(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let line = look.theme.glyphs.rule.repeat(usize::from(area.width));
+    paint::line(look.theme, &Line::of(Ink::Border, &line), area, buf);
+}
+
+/// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`
+fn title(look: &Look<'_>, overlay: &Overlay) -> Line {
+    let mut line = Line::of(Ink::Heading, "Next request");
+    let dot = format!(" {} ", look.theme.glyphs.dot);
+    if let Some(content) = &overlay.content {
+        let (included, out) = counts(content.rows());
+        line.push(Ink::Text, &format!("{dot}{included} in, {out} left out"));
+    }
+    if let Some(Content::Plan(plan)) = &overlay.content {
+        line.push(Ink::Text, &dot);
+        line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
+    }
+    if let Some(Solved::Plan { cost: Some(cost), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
+        line.push(Ink::Text, &format!("{dot}{} {}", look.theme.glyphs.about, text::money(cost.micro)));
+    }
     if overlay.filtering || !overlay.filter.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", overlay.filter));
     }
     if !overlay.taken.is_empty() {
-        let (count, tokens) = (overlay.taken.len() as u64, text::number(overlay.taken_tokens()));
-        line.push(Ink::Pinned, &format!("  {} taken, {tokens} tok est", text::number(count)));
+        let (count, tokens) = (overlay.taken.len() as u64, text::short(overlay.taken_tokens()));
+        line.push(Ink::Pinned, &format!("  {} selected, {tokens} tokens", text::number(count)));
     }
     if let Some(words) = overlay.arranged.words() {
         line.push(Ink::Dim, &format!("  {words}"));
@@ -84,29 +105,34 @@ fn title(overlay: &Overlay) -> Line {
     line
 }
 
+/// Items that are included and that are left out; a range counts all its turns, and a turn of which a card is included is
+/// not counted as left out.
+fn counts(rows: &[Row]) -> (u64, u64) {
+    let included = rows.iter().filter(|row| row.included()).count() as u64;
+    let out = rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. }) && cards_of(rows, row) == 0);
+    (included, out.map(|row| u64::from(row.turns.max(1))).sum())
+}
+
+/// How many cards of a turn that is left out are included.
+fn cards_of(rows: &[Row], row: &Row) -> usize {
+    if row.kind != RowKind::Turn || row.included() {
+        return 0;
+    }
+    let card = |it: &&Row| it.kind == RowKind::Card && it.included() && it.source.turn == row.source.turn;
+    row.source.turn.map_or(0, |_| rows.iter().filter(card).count())
+}
+
 fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
-        (Action::ExcludeOnce, "out once"),
-        (Action::IncludeOnce, "in once"),
-        (Action::TakeRow, "take"),
+        (Action::IncludeOnce, "include once"),
+        (Action::TakeRow, "select"),
         (Action::Dismiss, "dismiss"),
-        (Action::PlanDiff, "what changed"),
-        (Action::RawRequest, "exact request"),
+        (Action::PlanDiff, "changes"),
+        (Action::Details, "details"),
         (Action::Filter, "filter"),
-        (Action::Order, "order"),
-        (Action::Group, "group"),
-        (Action::ItemHistory, "history"),
-        (Action::EditRequest, "edit the request"),
-        (Action::TakeAll, "take all"),
-        (Action::Undo, "undo"),
-        (Action::SearchAnyway, "search"),
-        (Action::Fork, "fork"),
-        (Action::Edit, "edit"),
-        (Action::BudgetDown, "less"),
-        (Action::BudgetUp, "more"),
     ];
     let mut line = Line::new();
     for (action, word) in words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss) {
@@ -121,85 +147,82 @@ fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
 }
 
 fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
-    let mut rows = area.rows();
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let mut rows = area.rows().take(usize::from(HEAD));
+    let Some(top) = rows.next() else { return };
+    paint::line(look.theme, &title(look, overlay), top, buf);
+    let mut below = None;
     match &overlay.content {
-        None => {
-            if let Some(row) = rows.next() {
-                paint::line(look.theme, &Line::of(Ink::Dim, "The plan is being worked out"), row, buf);
-            }
-        }
+        None => below = Some(Line::of(Ink::Dim, "Planning the request")),
         Some(Content::Blocked(blocked)) => {
-            for (line, row) in Flow::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger).iter().zip(rows) {
+            let lines = Flow::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger);
+            for (line, row) in lines.iter().zip(rows.by_ref().take(2)) {
                 paint::line(look.theme, line, row, buf);
             }
         }
         Some(Content::Plan(plan)) => {
             let percent = u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1));
             let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
-            let mut sum = Line::of(ink, &format!("{} {percent} %", next_request::total(plan)));
-            if let Some(known) = next_request::calibrated(look, plan).filter(|_| area.width >= 60) {
-                sum.push(Ink::Text, &format!("  {known}"));
-            }
+            let sum = Line::of(ink, &format!("{percent} %"));
             if let Some(row) = rows.next() {
                 let wide = u16::try_from(sum.width() + 1).unwrap_or(u16::MAX).min(row.width);
                 next_request::meter(look, plan, Rect { width: row.width - wide, ..row }, buf);
                 paint::right(look.theme, &sum, row, buf);
             }
-            let mut facts = vec![
-                format!("policy {} v{}", plan.policy, plan.policy_version),
-                format!("mode {}", plan.mode.title()),
-                format!("layout {}", plan.layout.name()),
-                format!("{} / {}", plan.profile, plan.model),
-            ];
-            if let Encoding::File(_) = plan.encoding {
-                facts.push(format!("counted by {}", plan.encoding.title()));
-            }
-            if let Some(row) = rows.next() {
-                paint::line(look.theme, &Line::of(Ink::Text, &facts.join(&dot)), row, buf);
-            }
-            if let Some(row) = rows.next() {
-                paint::line(look.theme, &Line::of(Ink::Dim, &ids(look, plan.id, &dot)), row, buf);
-            }
-            let warnings: Vec<String> =
-                plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
-            if let (Some(row), false) = (rows.next(), warnings.is_empty()) {
-                let line = paint::cut(look.theme, Ink::Warn, &warnings.join(" "), usize::from(row.width));
-                paint::line(look.theme, &line, row, buf);
-            }
+            below = Some(remark(look, plan, usize::from(area.width)));
+        }
+    }
+    if let (Some(line), Some(row)) = (below, rows.next()) {
+        paint::line(look.theme, &line, row, buf);
+    }
+    if area.height >= HEAD {
+        let last = Rect { y: area.y + HEAD - 1, height: 1, ..area };
+        rule(look, last, buf);
+        let broken = overlay.content.as_ref().is_some_and(|it| it.rows().iter().any(|row| breaks_at(look, row)));
+        if broken {
+            let list = Rect { width: split(area).0.width, ..last };
+            paint::right(
+                look.theme,
+                &Line::of(Ink::Warn, &format!(" {} cache breaks here ", look.theme.glyphs.differs)),
+                list,
+                buf,
+            );
         }
     }
 }
 
-fn ids(look: &Look<'_>, plan: Hash, dot: &str) -> String {
-    let mut words = vec![format!("plan {}", plan.short())];
-    if let Some(Solved::Plan { digest, bytes, cost, .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        words.push(format!("request {}", digest.short()));
-        words.push(format!("{} bytes", text::number(*bytes)));
-        words.extend(cost.map(|cost| cost_words(look, &cost)));
+/// The plan's warnings; without any, why the budget is smaller than the model's window.
+fn remark(look: &Look<'_>, plan: &ContextPlan, room: usize) -> Line {
+    let warnings: Vec<String> = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
+    if !warnings.is_empty() {
+        return paint::cut(look.theme, Ink::Warn, &warnings.join(" "), room);
     }
-    words.join(dot)
-}
-
-/// `≈ $0.0004 est, $0.0009 uncached`
-fn cost_words(look: &Look<'_>, cost: &PromptCost) -> String {
-    let words = format!("{} {} {}", look.theme.glyphs.about, text::money(cost.micro), cost.certainty.label());
-    if cost.cached == 0 { words } else { format!("{words}, {} uncached", text::money(cost.uncached_micro)) }
+    let size = |n: u32| text::short(u64::from(n));
+    let budget = &plan.budget;
+    let mut words = format!("budget {} of this model's {} context", size(budget.prompt), size(budget.context_window));
+    if budget.cap.is_some() {
+        let key = |action| look.key_in(action, When::Overlay);
+        words.push_str(&format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp)));
+    }
+    paint::cut(look.theme, Ink::Dim, &words, room)
 }
 
 fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
     let Some(content) = &overlay.content else { return };
     let rows = content.rows();
-    let area = heading(look, content, area, buf);
     let page = usize::from(area.height);
     let from = overlay.cursor.saturating_sub(page / 2).min(overlay.entries.len().saturating_sub(page));
-    let most = rows.iter().map(|row| row.tokens).max().unwrap_or_default();
-    let wide = text::number(u64::from(most)).len();
+    let wide = rows.iter().map(|row| text::short(u64::from(row.tokens)).len()).max().unwrap_or_default();
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {
         match *entry {
             Entry::Section(section, tokens) => {
-                let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
-                paint::pair(look.theme, &Line::of(Ink::Heading, section.title()), &value, place, buf);
+                let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
+                paint::pair(
+                    look.theme,
+                    &Line::of(Ink::Heading, meter::name(Part::Section(section))),
+                    &value,
+                    place,
+                    buf,
+                );
             }
             Entry::Tools(tokens) => tools(look, overlay, tokens, place, buf),
             Entry::Tool(tool) => {
@@ -208,21 +231,21 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
                 }
             }
             Entry::Framing(tokens) => {
-                let label = Line::of(Ink::Heading, "framing").with(Ink::Dim, "  around the messages");
-                let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
+                let label = Line::of(Ink::Heading, meter::name(Part::Framing));
+                let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
                 paint::pair(look.theme, &label, &value, place, buf);
             }
-            Entry::Suggested(count) => border(look, &format!("suggested pins {count}"), place, buf),
+            Entry::Suggested(count) => border(look, &format!("Suggested pins {count}"), place, buf),
             Entry::Excluded(count, tokens) => {
-                border(look, &format!("excluded {count}, {} tok est", text::number(tokens)), place, buf);
+                border(look, &format!("Left out {count}, {} tokens", text::short(tokens)), place, buf);
             }
             Entry::Group(heading, count, tokens) => {
                 let label = Line::of(Ink::Heading, &heading.title()).with(Ink::Dim, &format!(" {count}"));
-                paint::pair(look.theme, &label, &Line::of(Ink::Heading, &text::number(tokens)), place, buf);
+                paint::pair(look.theme, &label, &Line::of(Ink::Heading, &text::short(tokens)), place, buf);
             }
             Entry::Row(row) => {
                 if let Some(row) = rows.get(row) {
-                    one(look, overlay, row, wide, place, buf);
+                    one(look, overlay, (rows, row), wide, place, buf);
                 }
             }
             Entry::Item(row, item) => {
@@ -246,23 +269,6 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// What the numbers are, over their column: on the last row of the head, or below it where warnings stand there. Gives the
-/// rest of the list's room.
-fn heading(look: &Look<'_>, content: &Content, area: Rect, buf: &mut Buffer) -> Rect {
-    if area.is_empty() {
-        return area;
-    }
-    let over = u16::from(matches!(content, Content::Plan(plan) if plan.warnings.is_empty()));
-    let row = Rect { y: area.y.saturating_sub(over), height: 1, ..area };
-    let sign = look.theme.glyphs.differs;
-    let marked = content.rows().iter().any(|row| breaks_at(look, row));
-    let words =
-        if marked { format!("{sign} from here on not as in the last call   tok est") } else { "tok est".to_owned() };
-    paint::pair(look.theme, &Line::new(), &Line::of(Ink::Dim, &words), row.intersection(buf.area), buf);
-    let used = (1 - over).min(area.height);
-    Rect { y: area.y + used, height: area.height - used, ..area }
-}
-
 fn border(look: &Look<'_>, words: &str, area: Rect, buf: &mut Buffer) {
     let rule = look.theme.glyphs.rule;
     let left = usize::from(area.width).saturating_sub(text::width(words) + 2);
@@ -270,15 +276,24 @@ fn border(look: &Look<'_>, words: &str, area: Rect, buf: &mut Buffer) {
     paint::line(look.theme, &Line::of(Ink::Excluded, &line), area, buf);
 }
 
-fn pin_sign(look: &Look<'_>, pin: Option<MarkKind>) -> (Ink, String) {
+/// The sign before a row, and its ink: a person's decisions by their marks, what a limit forced out by `!`, everything else
+/// by a dot or a cross.
+fn state_sign(look: &Look<'_>, row: &Row) -> (Ink, String) {
     let glyphs = &look.theme.glyphs;
-    match pin {
-        None => (Ink::Text, "  ".to_owned()),
-        Some(MarkKind::Sticky) => (Ink::Pinned, format!("{} ", glyphs.pin)),
-        Some(MarkKind::Leased { turns }) => (Ink::Leased, format!("{}{turns} ", glyphs.lease)),
-        Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, format!("{} ", glyphs.out)),
-        Some(MarkKind::IncludeOnce) => (Ink::Accent, format!("{} ", glyphs.once)),
-        Some(MarkKind::Ephemeral) => (Ink::Leased, format!("{}1 ", glyphs.lease)),
+    match row.pin {
+        Some(MarkKind::Sticky) => return (Ink::Pinned, format!("{} ", glyphs.pin)),
+        Some(MarkKind::Leased { turns }) => return (Ink::Leased, format!("{}{turns} ", glyphs.lease)),
+        Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => return (Ink::Good, format!("{} ", glyphs.out)),
+        Some(MarkKind::IncludeOnce) => return (Ink::Good, format!("{} ", glyphs.once)),
+        Some(MarkKind::Ephemeral) => return (Ink::Leased, format!("{}1 ", glyphs.lease)),
+        None => {}
+    }
+    match (&row.verdict, row.reason.decided_by()) {
+        (Verdict::Out { .. }, DecidedBy::Limit) => (Ink::Warn, "! ".to_owned()),
+        (Verdict::Suggested, _) => (Ink::Accent, "? ".to_owned()),
+        (_, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.ok)),
+        (Verdict::Out { .. }, DecidedBy::Program) => (Ink::Dim, "- ".to_owned()),
+        (Verdict::In { .. }, _) => (Ink::Dim, format!("{} ", glyphs.dot)),
     }
 }
 
@@ -290,7 +305,7 @@ pub(crate) fn breaks_at(look: &Look<'_>, row: &Row) -> bool {
     row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))
 }
 
-fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, wide: usize, area: Rect, buf: &mut Buffer) {
+fn one(look: &Look<'_>, overlay: &Overlay, (rows, row): (&[Row], &Row), wide: usize, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let ink = match row.verdict {
         Verdict::In { .. } => Ink::Text,
@@ -303,10 +318,7 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, wide: usize, area: Rect, b
         (true, true) => glyphs.opened,
     };
     let out = !row.included() && overlay.arranged.group != Group::Section;
-    let (pin_ink, pin) = match row.verdict {
-        Verdict::Out { .. } if out && row.pin.is_none() => (Ink::Excluded, format!("{} ", glyphs.out)),
-        _ => pin_sign(look, row.pin),
-    };
+    let (pin_ink, pin) = state_sign(look, row);
     let mut label = Line::of(Ink::Dim, &format!(" {fold} ")).with(pin_ink, &pin);
     if let Some(turn) = row.source.turn {
         label.push(Ink::Dim, &format!("{turn:>3} "));
@@ -316,27 +328,35 @@ fn one(look: &Look<'_>, overlay: &Overlay, row: &Row, wide: usize, area: Rect, b
         value.push(Ink::Warn, &format!("{} ", glyphs.differs));
     }
     let sign = value.width();
-    let tokens = text::number(u64::from(row.tokens));
+    let tokens = text::short(u64::from(row.tokens));
     value.push(ink, &tokens);
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| look.stale(origin)) {
         label.push(Ink::Warn, "stale ");
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
-    let mut why = row.reason.name().replace('_', " ");
-    if out {
-        why.insert_str(0, if row.verdict == Verdict::Suggested { "suggested: " } else { "out: " });
+    let mut why = match cards_of(rows, row) {
+        0 => row.reason.label(),
+        count => format!("{} included", text::counted(count as u64, "card")),
+    };
+    if out && row.verdict != Verdict::Suggested && !why.starts_with("left out") {
+        why.insert_str(0, "left out: ");
     }
     // So that the reasons stand below one another.
     let blank = wide.saturating_sub(tokens.len() + sign);
     let why_room = if room + sign > 48 { text::width(&why) + blank + 2 } else { 0 };
     let empty = row.title.is_empty() && row.included();
-    let title = if empty { "(nothing is typed yet)" } else { row.title.as_str() };
+    let title = if empty { "(nothing typed yet)" } else { row.title.as_str() };
     let title_ink = if empty { Ink::Dim } else { ink };
     label.push(title_ink, &text::fit(title, room - why_room, glyphs.ellipsis));
     let mut right = Line::new();
     if why_room > 0 {
-        right.push(Ink::Dim, &format!("{why}  {}", " ".repeat(blank)));
+        let ink = match (row.reason.decided_by(), row.included()) {
+            (DecidedBy::Person, _) => Ink::Good,
+            (DecidedBy::Limit, false) => Ink::Warn,
+            (DecidedBy::Limit, true) | (DecidedBy::Program, _) => Ink::Dim,
+        };
+        right.push(ink, &format!("{why}  {}", " ".repeat(blank)));
     }
     right.pieces.extend(value.pieces);
     paint::pair(look.theme, &label, &right, area, buf);
@@ -355,17 +375,17 @@ fn tools(look: &Look<'_>, overlay: &Overlay, tokens: u32, area: Rect, buf: &mut 
     let off_words = if off > 0 { format!(", {} switched off", text::number(off as u64)) } else { String::new() };
     let words = format!("  {}{off_words}", text::number((costs.len() - off) as u64));
     let fold = if overlay.tools_opened { look.theme.glyphs.opened } else { look.theme.glyphs.folded };
-    let mut label = Line::of(Ink::Heading, "tool schemas");
+    let mut label = Line::of(Ink::Heading, meter::name(Part::Tools));
     if !costs.is_empty() {
         label.push(Ink::Dim, &format!(" {fold}{words}"));
     }
-    let value = Line::of(Ink::Heading, &text::number(u64::from(tokens)));
+    let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
     paint::pair(look.theme, &label, &value, area, buf);
 }
 
 fn one_tool(look: &Look<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
     let (ink, sign) = if tool.on { (Ink::Text, " ") } else { (Ink::Excluded, look.theme.glyphs.out) };
-    let value = Line::of(ink, &text::number(u64::from(tool.tokens)));
+    let value = Line::of(ink, &text::short(u64::from(tool.tokens)));
     let mut right = Line::new();
     if !tool.on {
         right.push(Ink::Dim, "switched off  ");
@@ -380,7 +400,7 @@ fn one_tool(look: &Look<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
 fn message(look: &Look<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
     let ink = if matches!(item.form, Form::Out | Form::Gone | Form::Placeholder) { Ink::Excluded } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("        {} ", item.role.name()));
-    let value = Line::of(ink, &text::number(u64::from(item.tokens)));
+    let value = Line::of(ink, &text::short(u64::from(item.tokens)));
     let form = form_words(item.form);
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + form.len() + 3);
     label.push(ink, &text::fit(&item.title, room, look.theme.glyphs.ellipsis));
@@ -389,7 +409,7 @@ fn message(look: &Look<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
 }
 
 fn past(look: &Look<'_>, turn: &Past, area: Rect, buf: &mut Buffer) {
-    let value = Line::of(Ink::Excluded, &format!("~{}", text::number(turn.tokens)));
+    let value = Line::of(Ink::Excluded, &format!("~{}", text::short(turn.tokens)));
     let mut label = Line::of(Ink::Dim, &format!("     {:>3} ", turn.number));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Excluded, &text::fit(&turn.title, room, look.theme.glyphs.ellipsis));
@@ -401,9 +421,9 @@ fn form_words(form: Form) -> &'static str {
         Form::Full | Form::Card => "",
         Form::NoState => "without its state block",
         Form::Cut(_) => "shortened",
-        Form::Elided => "call in one line",
+        Form::Elided => "call named in one line",
         Form::Gone => "named in the call's line",
-        Form::Placeholder => "left out, a line in its place",
-        Form::Out => "out with its turn",
+        Form::Placeholder => "replaced by one line",
+        Form::Out => "left out with its turn",
     }
 }

@@ -4,6 +4,7 @@
 
 use super::model::Overlay;
 use super::view::breaks_at;
+use super::view_figures;
 use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
 use crate::domain::planning::what_if::{Figures, Foreseen, Moved};
@@ -31,7 +32,7 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width:
         return one_tool(look, tool, room);
     }
     if overlay.on_tools() {
-        let words = "What the model is told of its tools goes with every call. Enter lists them with what each costs.";
+        let words = "Tool definitions are sent with every request. Enter lists the tools with their tokens.";
         return Flow::plain(words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
@@ -42,18 +43,21 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width:
         rows.extend(ahead(look, overlay, room));
     }
     if breaks_at(look, row) {
-        let words = "Up to here the request begins as the last one on this branch, so a server that keeps prefixes reads it from its cache; from here on it reads anew.";
+        let words = "The cache breaks here: everything above is the same as in the last request on this branch.";
         rows.extend(Flow::plain(words, room, Ink::Text));
     }
-    rows.extend(Flow::plain(&source(look, row, room), room, Ink::Dim));
+    rows.extend(Flow::plain(&source(look, row, overlay.details), room, Ink::Dim));
     rows.extend(origin(look, row, room));
-    rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
-    let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
-    for step in steps.into_iter().flatten().rev().take(STEPS) {
-        rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
+    if overlay.details {
+        rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+        let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
+        for step in steps.into_iter().flatten().rev().take(STEPS) {
+            rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
+        }
+        let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
+        rows.extend(lately.map(|history| view_diff::lately(look, history, room)).unwrap_or_default());
+        rows.extend(view_figures::rows(look, overlay, room));
     }
-    let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
-    rows.extend(lately.map(|history| view_diff::lately(look, history, room)).unwrap_or_default());
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
         let words = format!("{}: {}", item.role.name(), item.title);
@@ -76,14 +80,14 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width:
 fn one_tool(look: &Look<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
     let words = if tool.on {
-        format!("Its name, description and arguments go with every call: {tokens} tok est, counted alone.")
+        format!("Name, description and arguments are sent with every request: {tokens} tokens.")
     } else {
-        format!("You switched it off on this branch. It would take {tokens} tok est of every call.")
+        format!("You switched this tool off on this branch. Adds {tokens} tokens to every request.")
     };
     let mut rows = Flow::plain(&words, room, Ink::Accent);
     let turn = if tool.on { "off" } else { "on again" };
-    rows.extend(Flow::plain(&format!("{key} switches it {turn} on this branch."), room, Ink::Text));
-    rows.extend(Flow::plain("Enter shows what it says of itself.", room, Ink::Dim));
+    rows.extend(Flow::plain(&format!("{key} switches the tool {turn} on this branch."), room, Ink::Text));
+    rows.extend(Flow::plain("Enter shows its description.", room, Ink::Dim));
     rows
 }
 
@@ -92,10 +96,10 @@ fn taken(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
     if overlay.taken.is_empty() {
         return Vec::new();
     }
-    let count = text::counted(overlay.taken.len() as u64, "line");
+    let count = text::counted(overlay.taken.len() as u64, "item");
     let key = |action| look.key_in(action, When::Overlay);
     let words = format!(
-        "{count} taken: {} {} {} {} {} act on all of them in one step; Esc lets them go.",
+        "{count} selected: {} {} {} {} {} act on all of them; Esc clears the selection.",
         key(Action::Pin),
         key(Action::Lease),
         key(Action::Exclude),
@@ -119,10 +123,10 @@ fn remedy(look: &Look<'_>, overlay: &Overlay, row: &Row, room: usize) -> Vec<Lin
             let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
             rows.extend(Flow::plain(&words, room, Ink::Text));
         }
-        None => rows.push(Line::of(Ink::Dim, "Nothing brings it in.")),
+        None => rows.push(Line::of(Ink::Dim, "No action includes this item.")),
     }
     if *needed > 0 && !known {
-        let words = format!("It needs {} tok est more than are free.", text::number(u64::from(*needed)));
+        let words = format!("Needs {} tokens more than are free.", text::short(u64::from(*needed)));
         rows.extend(Flow::plain(&words, room, Ink::Text));
     }
     rows
@@ -134,45 +138,45 @@ fn ahead(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
     let Some(wish) = &ahead.wish else { return Vec::new() };
     let key = look.key_in(wish.action, When::Overlay);
     match &ahead.found {
-        None => Flow::plain(&format!("What {key} would do is being worked out."), room, Ink::Dim),
-        Some(Err(why)) => Flow::plain(&format!("What {key} would do cannot be told: {why}"), room, Ink::Warn),
+        None => Flow::plain(&format!("Previewing {key}"), room, Ink::Dim),
+        Some(Err(why)) => Flow::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
         Some(Ok(found)) => match &found.result {
-            Err(why) => Flow::plain(&format!("{key} would leave no call that fits: {why}"), room, Ink::Danger),
+            Err(why) => Flow::plain(&format!("{key}: no request would fit: {why}"), room, Ink::Danger),
             Ok(figures) => {
                 let named = overlay.selected().and_then(|(row, _)| match &row.verdict {
                     Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
                     _ => None,
                 });
                 let same = overlay.taken.is_empty() && named.as_deref() == Some(wish.action.name());
-                outcome(look, if same { "That" } else { &key }, found, figures, room)
+                outcome(look, if same { "" } else { &key }, found, figures, room)
             }
         },
     }
 }
 
 fn outcome(look: &Look<'_>, key: &str, found: &Foreseen, figures: &Figures, room: usize) -> Vec<Line> {
-    let number = |n: u32| text::number(u64::from(n));
+    let number = |n: u32| text::short(u64::from(n));
+    let start = if key.is_empty() { String::new() } else { format!("{key}: ") };
     let [(more, more_tokens), (less, less_tokens)] = figures.sums;
     if more == 0 && less == 0 && figures.changed == 0 {
-        return Flow::plain(&format!("{key} would change nothing of this call."), room, Ink::Text);
+        return Flow::plain(&format!("{start}Changes nothing in the next request."), room, Ink::Text);
     }
     let brings = match more {
-        0 => format!("{key} brings no item of its own"),
-        _ => format!("{key} brings {} tok est", number(more_tokens)),
+        0 => format!("{start}Adds no item"),
+        _ => format!("{start}Adds {} tokens", number(more_tokens)),
     };
-    let pushes =
-        if less == 0 { "; pushes nothing out".to_owned() } else { format!("; pushes out {}:", number(less_tokens)) };
+    let pushes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}:", number(less_tokens)) };
     let mut rows = Flow::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
     let becomes = look.theme.glyphs.becomes;
-    let whole = format!("{} {becomes} {} of {} tok est", number(found.est), number(figures.est), number(figures.room));
+    let whole = format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.room));
     let changed = match figures.changed {
         0 => String::new(),
-        n => format!("; {} in another form or place", text::counted(u64::from(n), "item")),
+        n => format!("; {} moved or shortened", text::counted(u64::from(n), "item")),
     };
     rows.extend(Flow::plain(&format!("{whole}{changed}"), room, Ink::Dim));
     rows.extend(named(look, look.theme.glyphs.out, &figures.lost, less, room));
     if more > 1 {
-        rows.push(Line::of(Ink::Dim, "What comes in:"));
+        rows.push(Line::of(Ink::Dim, "Adds:"));
         rows.extend(named(look, "+", &figures.gained, more, room));
     }
     rows
@@ -181,7 +185,7 @@ fn outcome(look: &Look<'_>, key: &str, found: &Foreseen, figures: &Figures, room
 /// The first of some items, a line each.
 fn named(look: &Look<'_>, sign: &str, items: &[Moved], count: u32, room: usize) -> Vec<Line> {
     let one = |item: &Moved| {
-        let tokens = text::number(u64::from(item.tokens));
+        let tokens = text::short(u64::from(item.tokens));
         let turn = item.turn.map_or_else(String::new, |turn| format!("{turn:>3} "));
         let left = room.saturating_sub(text::width(&tokens) + turn.len() + text::width(sign) + 5);
         let title = if item.title.is_empty() { item.kind.name() } else { item.title.as_str() };
@@ -207,8 +211,9 @@ fn origin(look: &Look<'_>, row: &Row, room: usize) -> Vec<Line> {
     let mut rows = Flow::plain(&format!("{}, {messages}.", origin.words()), room, Ink::Text);
     if look.stale(origin) {
         let key = look.key_in(Action::Compare, When::Branches);
-        let words =
-            format!("Stale: that branch went on since. {key} in the branches looks at both; bring it back anew.");
+        let words = format!(
+            "Stale: the other branch has new messages. {key} in Branches compares them; pick the result again."
+        );
         rows.extend(Flow::plain(&words, room, Ink::Warn));
     }
     rows
@@ -222,9 +227,9 @@ fn score(row: &Row) -> Option<String> {
     Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
 }
 
-fn source(look: &Look<'_>, row: &Row, room: usize) -> String {
+fn source(look: &Look<'_>, row: &Row, details: bool) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
-    let mut words = vec![format!("{}, {} tok est", row.kind.name(), text::number(u64::from(row.tokens)))];
+    let mut words = vec![format!("{}, {} tokens", row.kind.name(), text::short(u64::from(row.tokens)))];
     if row.turns > 1 {
         words.push(text::counted(u64::from(row.turns), "turn"));
     }
@@ -245,11 +250,11 @@ fn source(look: &Look<'_>, row: &Row, room: usize) -> String {
     let branch = row.source.branch.filter(|id| here.is_some_and(|here| here.id != *id));
     let named = branch.and_then(|id| look.model.session.as_ref()?.find(id)).map(|branch| branch.name.clone());
     words.extend(named.map(|name| format!("branch {name}")));
-    words.extend(row.source.span.map(|(from, to)| format!("bytes {from} to {to}")));
+    words.extend(row.source.span.filter(|_| details).map(|(from, to)| format!("bytes {from} to {to}")));
     words.extend(row.source.code.as_ref().map(|code| {
         let (first, last) = code.lines;
         format!("{} {}, {} lines {first} to {last}", code.kind.name(), code.qualified, code.path)
     }));
-    words.extend(row.source.message.filter(|_| room >= 90).map(|id| format!("message {id}")));
+    words.extend(row.source.message.filter(|_| details).map(|id| format!("message {id}")));
     words.join(&dot)
 }

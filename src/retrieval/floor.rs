@@ -1,0 +1,99 @@
+//! What a candidate must reach to come at all: its question must be about this conversation, and the candidate about the
+//! question. Below the floor nothing comes, however much room there is.
+//! Not for: whether a message asks for anything (`gate`), scores (`search`), or room (`fill`).
+//!
+//! A question weighs the sum of its content words' idf; a word that stands nowhere on the path weighs as much as one that
+//! stands once. A speaker who is named weighs the same. Of this weight one place of the path (a message and its two neighbors)
+//! must hold [`COVERED`], and a candidate's score must reach [`SCORED`] of it. A candidate whose cosine stands far above the
+//! mean of the path comes whatever its words.
+
+use super::RetrievalError;
+use super::gate::{self, Signs};
+use super::search::{Ask, Hit};
+use super::tuning::chatty;
+use std::collections::HashSet;
+
+/// Share of a question's weight that one place must hold.
+const COVERED: f32 = 0.29;
+/// In text that is less like short chat there is no floor: questions about long messages use other words than they do, and
+/// it would cost their answers.
+const CHAT: f32 = 0.5;
+/// Share of a question's weight that a candidate's score must reach.
+const SCORED: f32 = 0.08;
+
+/// See the module.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Floor {
+    /// A place of the path covers enough of the question.
+    covered: bool,
+    /// The least score.
+    least: f32,
+    /// Passages of the index whose meaning is far nearer than that of the others.
+    near: HashSet<u32>,
+}
+
+impl Floor {
+    /// The floor for a question over what may come back.
+    ///
+    /// # Errors
+    /// When stored postings cannot be read.
+    pub fn new(ask: &Ask<'_>, text: &str) -> Result<Self, RetrievalError> {
+        let signs = gate::signs(ask, text)?;
+        let near = ask.cosines.map(|cosines| gate::far_above(cosines, signs.asks)).unwrap_or_default();
+        if chatty(ask.scope.shape.mean_tokens) < CHAT {
+            return Ok(Self { covered: true, least: f32::NEG_INFINITY, near });
+        }
+        Ok(Self { covered: covered(&signs), least: SCORED * weight(&signs), near })
+    }
+
+    /// Whether a candidate may come.
+    #[must_use]
+    pub fn passes(&self, ask: &Ask<'_>, hit: &Hit) -> bool {
+        if self.covered && hit.score >= self.least {
+            return true;
+        }
+        let known = ask.index.known(ask.scope.number(hit.position));
+        let passage = known.and_then(|known| known.first.checked_add(u32::try_from(hit.passage).ok()?));
+        passage.is_some_and(|passage| self.near.contains(&passage))
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a number of words")]
+fn weight(signs: &Signs) -> f32 {
+    signs.mass + (signs.content - signs.known) as f32 * signs.once
+}
+
+/// An identifier that is known here, or a phrase that points to the past, says by itself that older messages are meant.
+#[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
+fn covered(signs: &Signs) -> bool {
+    let names = signs.named as f32 * signs.once;
+    signs.code || signs.cue || signs.within + names >= COVERED * (weight(signs) + names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_covered_by_the_weight_of_its_words() {
+        let signs = |known: usize, content: usize, within: f32| Signs {
+            content,
+            known,
+            within,
+            mass: within,
+            once: 4.0,
+            ..Signs::default()
+        };
+        for (sign, expected) in [
+            (signs(1, 1, 2.0), true),
+            (signs(1, 4, 4.0), false),
+            (signs(2, 4, 6.0), true),
+            (signs(1, 4, 1.0), false),
+            (Signs { cue: true, ..signs(1, 4, 1.0) }, true),
+            (Signs { code: true, ..signs(1, 4, 1.0) }, true),
+            (Signs { named: 1, ..signs(1, 4, 2.0) }, true),
+        ] {
+            assert_eq!(covered(&sign), expected, "{sign:?}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The overlay's details of the plan as a whole: how its tokens were counted, what the budget is made of, policy and hashes.
+//! Not for: the selected row (`view_detail`).
+
+use super::model::{Content, Overlay};
+use crate::tui::chat::model::plan::Solved;
+use crate::tui::text::markdown::Flow;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::Look;
+
+/// The figures of the plan in words, set to `room` columns.
+pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
+    let Some(Content::Plan(plan)) = &overlay.content else { return Vec::new() };
+    let number = |n: u32| text::number(u64::from(n));
+    let budget = &plan.budget;
+    let mut words =
+        vec![format!("Estimated: {} tokens, counted with {}.", number(plan.est_total), plan.encoding.title())];
+    if let Some(known) = look.model.plan.calibration() {
+        let within =
+            known.error_pct.map_or_else(String::new, |error| format!(", {} {error:.0} %", look.theme.glyphs.within));
+        let calls = text::counted(u64::from(known.samples), "call");
+        words.push(format!("Calibrated: {} tokens{within}, from {calls}.", number(known.apply(plan.est_total))));
+    }
+    let input = budget.input_limit.map_or_else(String::new, |most| format!(", input limit {}", number(most)));
+    let cap = budget.cap.map_or_else(String::new, |cap| format!(", cap {}", number(cap)));
+    words.push(format!(
+        "Budget: {} tokens (context {}{input}{cap}).",
+        number(budget.prompt),
+        number(budget.context_window)
+    ));
+    words.push(format!("Reserved for the answer: {} tokens.", number(budget.reserved_output)));
+    words.push(format!("Safety margin: {} tokens.", number(budget.safety)));
+    let (layout, mode) = (plan.layout.name(), plan.mode.title());
+    words.push(format!(
+        "Policy {} v{}, mode {mode}, layout {layout}, {} / {}.",
+        plan.policy, plan.policy_version, plan.profile, plan.model
+    ));
+    let mut ids = format!("plan {}", plan.id.short());
+    if let Some(Solved::Plan { digest, bytes, cost, .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
+        ids.push_str(&format!(", request {}, {} bytes", digest.short(), text::number(*bytes)));
+        if let Some(cost) = cost.filter(|cost| cost.cached > 0) {
+            words.push(format!("{} without the cached prefix.", text::money(cost.uncached_micro)));
+        }
+    }
+    words.push(ids);
+    let mut rows = vec![Line::new()];
+    rows.extend(words.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+    rows
+}
