@@ -19,6 +19,7 @@ use crate::tui::view::cache::Cache;
 use crate::tui::view::{Look, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::fmt::Write as _;
 
 /// Rows above the list: the title, the meter, one line of warnings or about the budget, a rule.
 const HEAD: u16 = 4;
@@ -179,11 +180,11 @@ fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
         rule(look, last, buf);
         let broken = overlay.content.as_ref().is_some_and(|it| it.rows().iter().any(|row| breaks_at(look, row)));
         if broken {
-            let list = Rect { width: split(area).0.width, ..last };
+            let beside = Rect { width: split(area).0.width, ..last };
             paint::right(
                 look.theme,
                 &Line::of(Ink::Warn, &format!(" {} cache breaks here ", look.theme.glyphs.differs)),
-                list,
+                beside,
                 buf,
             );
         }
@@ -201,7 +202,7 @@ fn remark(look: &Look<'_>, plan: &ContextPlan, room: usize) -> Line {
     let mut words = format!("budget {} of this model's {} context", size(budget.prompt), size(budget.context_window));
     if budget.cap.is_some() {
         let key = |action| look.key_in(action, When::Overlay);
-        words.push_str(&format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp)));
+        let _ = write!(words, "; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp));
     }
     paint::cut(look.theme, Ink::Dim, &words, room)
 }

@@ -7,6 +7,7 @@ use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::Look;
+use std::fmt::Write as _;
 
 /// The figures of the plan in words, set to `room` columns.
 pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
@@ -37,7 +38,7 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line>
     ));
     let mut ids = format!("plan {}", plan.id.short());
     if let Some(Solved::Plan { digest, bytes, cost, .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        ids.push_str(&format!(", request {}, {} bytes", digest.short(), text::number(*bytes)));
+        let _ = write!(ids, ", request {}, {} bytes", digest.short(), text::number(*bytes));
         if let Some(cost) = cost.filter(|cost| cost.cached > 0) {
             words.push(format!("{} without the cached prefix.", text::money(cost.uncached_micro)));
         }
