@@ -87,7 +87,7 @@ fn from_stored_conversations() {
     let pty = desk(&home);
     pty.see("⟨U+E0041⟩");
     pty.keys("\t\x1b[H");
-    for (keys, seen) in [("\x0f", "excluded"), ("\r", "Instructions"), ("qq", "Answer")] {
+    for (keys, seen) in [("\x0f", "Next request ·"), ("\r", "Instructions"), ("qq", "Answer")] {
         pty.keys(keys);
         pty.see(seen);
     }

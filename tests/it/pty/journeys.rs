@@ -58,14 +58,16 @@ fn a_newcomer() {
     pty.see("> And wasps?");
 
     pty.keys("\x0f");
-    let screen = pty.until("the overlay with both turns", |screen| {
+    pty.until("the overlay with both turns", |screen| {
         screen.contains("Next request ·") && screen.contains("How do bees dance?") && screen.contains("And wasps?")
     });
-    let with = after(&screen, "request ").to_owned();
+    pty.keys("v");
+    let screen = pty.until("the details", |screen| screen.contains(", request "));
+    let with = after(&screen, ", request ").to_owned();
     pty.keys("jjx");
-    let screen = pty.until("the turn is out", |screen| screen.contains("excluded 1") && screen.contains("✕"));
-    assert_ne!(after(&screen, "request "), with, "the plan changed at once:\n{screen}");
-    let drawn = after(&screen, "request ").to_owned();
+    let screen = pty.until("the turn is out", |screen| screen.contains("1 left out") && screen.contains("✕"));
+    assert_ne!(after(&screen, ", request "), with, "the plan changed at once:\n{screen}");
+    let drawn = after(&screen, ", request ").trim_end_matches(',').to_owned();
     pty.keys("\x1b");
     pty.until("the chat again", |screen| screen.contains("> And wasps?"));
     pty.keys("\r");

@@ -9,6 +9,8 @@ use serde_json::Value;
 const SIZE: (u16, u16) = (110, 32);
 const STEADY: &str = "Store the new token first, then rotate: a crash in between loses nothing.";
 const SWIFT: &str = "Rotate first; it is one write less.";
+/// What stands before the digest of the request in the details.
+const DIGEST: &str = ", request ";
 const FIRST: &str = "Why does login fail after the refresh?";
 const SECOND: &str = "And which order is safer?";
 const THIRD: &str = "Show me the test for it.";
@@ -88,12 +90,14 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.types(THIRD);
     tour.pty.until("the plan of the draft", |screen| screen.contains("Recent turns 2"));
     tour.keys("\x0f");
-    let screen = tour.stands(
+    tour.stands(
         "look: every row of the next call, in or out, with its tokens and its reason",
-        &["Next request ·", FIRST, SECOND, THIRD, "recent", "open"],
+        &["Next request ·", "Recent turns", FIRST, SECOND, THIRD],
     );
-    let planned = after(&screen, "request ");
-    tour.keys("jj");
+    tour.keys("v");
+    let screen = tour.stands("details: what was counted, and the digest of the request", &["Safety margin", DIGEST]);
+    let planned = after(&screen, DIGEST);
+    tour.keys("vjj");
     tour.stands(
         "why: the text of a turn, its window, its calls",
         &["Inside the window of recent turns.", "── user ──", "1 call: your message"],
@@ -107,11 +111,13 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
 
 fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
     tour.keys("x");
-    let screen = tour.stands(
+    tour.stands(
         "exclude: the plan is solved again at once",
-        &["You left this out.", "excluded 1", "x takes the exclusion back"],
+        &["You left this out.", "1 left out", "x takes the exclusion back"],
     );
-    assert_ne!(after(&screen, "request "), planned, "{screen}");
+    tour.keys("v");
+    let screen = tour.stands("details: another request", &[DIGEST]);
+    assert_ne!(after(&screen, DIGEST), planned, "{screen}");
     tour.keys("\x1b");
     tour.stands("the turn is marked in the conversation", &["✕ you", "✕ steady", THIRD]);
     tour.keys("\x1b[18~");
@@ -205,8 +211,9 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
     tour.keys("\x1b");
     tour.pty.until("the draft is as it was left", |screen| screen.contains(THIRD) && screen.contains("^P actions"));
     tour.keys("\x0f");
-    let first = format!("request {planned}");
-    tour.stands("the plan is the first one again, to the byte", &["Next request ·", THIRD, &first]);
+    tour.stands("the request again", &["Next request ·", THIRD]);
+    tour.keys("v");
+    tour.stands("the plan is the first one again, to the byte", &[&format!("{DIGEST}{planned}")]);
 }
 
 /// What the store and the server know of it.
