@@ -97,13 +97,13 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.keys("v");
     let screen = tour.stands("details: what was counted, and the digest of the request", &["Safety margin", DIGEST]);
     let planned = after(&screen, DIGEST);
-    tour.keys("vjj");
+    tour.keys("jj");
     tour.stands(
         "why: the text of a turn, its window, its calls",
         &["Inside the window of recent turns.", "── user ──", "1 call: your message"],
     );
     tour.keys("h");
-    tour.stands("why: an item over all calls", &["History of turn 1", "call on main", "Recent: inside the window"]);
+    tour.stands("why: an item over all calls", &["History of turn 1", "call on main", "Inside the window"]);
     tour.keys("\x1b");
     tour.stands("back in the overlay", &["Next request ·"]);
     planned
@@ -111,12 +111,10 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
 
 fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
     tour.keys("x");
-    tour.stands(
+    let screen = tour.stands(
         "exclude: the plan is solved again at once",
-        &["You left this out.", "1 left out", "x takes the exclusion back"],
+        &["You left this out.", "1 left out", "x takes the exclusion back", DIGEST],
     );
-    tour.keys("v");
-    let screen = tour.stands("details: another request", &[DIGEST]);
     assert_ne!(after(&screen, DIGEST), planned, "{screen}");
     tour.keys("\x1b");
     tour.stands("the turn is marked in the conversation", &["✕ you", "✕ steady", THIRD]);
@@ -162,7 +160,7 @@ fn compare_and_pick_back(tour: &mut Tour) {
     tour.keys("\x1b");
     tour.stands("pick back: a pinned text that knows where it came from", &["Picked 1 item of race-1 onto main", "◆"]);
     tour.keys("\x0f");
-    tour.stands("pick back: it goes with the next call", &["branch \"race-1\"", "sticky", "excluded 1"]);
+    tour.stands("pick back: it goes with the next call", &["branch \"race-1\"", "pinned", "1 left out"]);
     tour.keys("\x1b");
     tour.stands("back in the chat", &["● main  "]);
 }
