@@ -4,7 +4,7 @@
 //!
 //! A question weighs the sum of its content words' idf; a word that stands nowhere on the path weighs as much as one that
 //! stands once. A speaker who is named weighs the same. Of this weight one place of the path (a message and its two neighbors)
-//! must hold [`COVERED`], and a candidate's score must reach [`SCORED`] of it. A candidate whose cosine stands far above the
+//! must hold `COVERED`, and a candidate's score must reach `SCORED` of it. A candidate whose cosine stands far above the
 //! mean of the path comes whatever its words.
 
 use super::RetrievalError;
