@@ -12,27 +12,27 @@ mod support {
     pub(crate) mod server;
 }
 
-use pleach::context::summary::survive::{Survival, Wanted};
+use pleach::context::summary::survive::{RequiredFacts, Survival};
 use pleach::context::summary::{Size, extract};
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::tokens::{Encoding, approximate};
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::accepted::CapsuleKind;
-use pleach::domain::summary::draft::{AnchorKind, By, CapsuleDraft, SALIENT, SourceTurn};
-use pleach::engine::api::{Act, Answer, BranchRequest, Condense, Item, PlanRequest, Request};
+use pleach::domain::summary::accepted::SummaryKind;
+use pleach::domain::summary::draft::{AnchorKind, SALIENT, SourceTurn, SummaryAuthor, SummaryDraft};
+use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request, SummaryAct};
 use std::sync::Arc;
 use support::bench::{Bench, Client, Model, message};
 
 const COMPACTIONS: usize = 20;
 const TURNS_EACH: usize = 8;
 
-fn act(client: &mut Client, branch: BranchId, act: Condense) -> Answer {
+fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
     client.must(Request::Condense { branch, act })
 }
 
-fn drafted(client: &mut Client, branch: BranchId, wish: Condense) -> Arc<CapsuleDraft> {
+fn drafted(client: &mut Client, branch: BranchId, wish: SummaryAct) -> Arc<SummaryDraft> {
     match act(client, branch, wish) {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
@@ -186,28 +186,28 @@ fn main() {
         add(&mut client, branch, Role::Assistant, answered);
         if index % (each * 2) == each / 2 && pinned.len() < 8 {
             let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
-            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(user)], act }));
+            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::TurnOf(user)], act }));
             pinned.push((asked.clone(), answered.clone()));
         }
         if index < 8 || (index - 8) % each != each - 1 || done == COMPACTIONS {
             continue;
         }
         done += 1;
-        let wish = Condense::Draft { kind: CapsuleKind::Lane, up_to: None, by: By::Extractive };
+        let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
         let plain = drafted(&mut client, branch, wish);
         let mut draft = plain.clone();
         let new = draft.dropped.iter().position(|item| item.weight >= SALIENT && !kept.contains(&item.sentence));
         if let Some(item) = new {
             kept.push(draft.dropped[item].sentence.clone());
-            draft = drafted(&mut client, branch, Condense::Keep { draft: draft.number, items: vec![item] });
+            draft = drafted(&mut client, branch, SummaryAct::Keep { draft: draft.number, items: vec![item] });
         }
-        draft = drafted(&mut client, branch, Condense::KeepAll { draft: draft.number });
-        act(&mut client, branch, Condense::Accept { draft: draft.number });
+        draft = drafted(&mut client, branch, SummaryAct::KeepAll { draft: draft.number });
+        act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
         let said = request(&mut client, branch);
         let gone = |text: &String| !said.contains(text.trim());
         lost += pinned.iter().filter(|(asked, answered)| gone(asked) || gone(answered)).count();
         lost += kept.iter().filter(|text| gone(text)).count();
-        let wanted = Wanted::of(&draft.sources);
+        let wanted = RequiredFacts::of(&draft.sources);
         let room = draft.capsule.tokens;
         let default = Size::default().target(draft.capsule.original_tokens);
         let ways = [
@@ -216,7 +216,7 @@ fn main() {
             extract::extract(&draft.sources, room, &approximate),
             draft.capsule.text.clone().unwrap(),
         ];
-        let salient = |draft: &CapsuleDraft| draft.dropped.iter().filter(|item| item.weight >= SALIENT).count();
+        let salient = |draft: &SummaryDraft| draft.dropped.iter().filter(|item| item.weight >= SALIENT).count();
         rows.push(Row {
             number: done,
             original: draft.capsule.original_tokens,

@@ -27,7 +27,7 @@ use pleach::retrieval::floor::Floor;
 use pleach::retrieval::gate;
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::Filter;
-use pleach::retrieval::search::{Ask, Hit, search};
+use pleach::retrieval::search::{Hit, SearchOptions, search};
 use pleach::retrieval::tuning::Tuning;
 
 /// The row that shows its categories.
@@ -68,13 +68,13 @@ type Method<'a> = (&'static str, &'a dyn Fn(&Talk, &Question) -> Vec<Hit>, bool)
 
 fn found(talk: &Talk, query: &str, cosines: Option<&[(u32, f32)]>) -> Vec<Hit> {
     let filter = Filter::default();
-    let ask = Ask { cosines, ..talk.ask(&filter, None) };
+    let ask = SearchOptions { cosines, ..talk.ask(&filter, None) };
     search(&ask, &Query::new(&talk.index, &talk.scope, query)).expect("postings are in memory")
 }
 
 fn floor(talk: &Talk, query: &str, cosines: Option<&[(u32, f32)]>) -> Floor {
     let filter = Filter::default();
-    Floor::new(&Ask { cosines, ..talk.ask(&filter, None) }, query).expect("postings are in memory")
+    Floor::new(&SearchOptions { cosines, ..talk.ask(&filter, None) }, query).expect("postings are in memory")
 }
 
 fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Option<&Vectors>) {
@@ -141,9 +141,8 @@ fn row(name: &str, category: &str, tables: &[Table]) -> String {
 
 fn gates(talks: &[Talk], questions: &[Question]) {
     let filter = Filter::default();
-    let open = |talk: &Talk, text: &str| {
-        gate::gate(&talk.ask(&filter, None), text, true).expect("postings are in memory").is_open()
-    };
+    let open =
+        |talk: &Talk, text: &str| gate::gate(&talk.ask(&filter, None), text).expect("postings are in memory").is_open();
     let (mut pulled, mut all) = (0_usize, 0_usize);
     for talk in talks {
         for line in FOLLOWUPS.lines() {

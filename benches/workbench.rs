@@ -244,7 +244,7 @@ fn session() {
     keys(&mut bench, "start and end, the same", true, &[Key::Char('g'), Key::Char('G')], 300);
     bench.press(Key::Esc);
     bench.plan(plan);
-    println!("what the next call holds: {CANDIDATES} candidates");
+    println!("what the next request holds: {CANDIDATES} candidates");
     let open = Chord { ctrl: true, ..Chord::plain(Key::Char('o')) };
     let mut times = Vec::new();
     let (before, region) = (bench.bytes.0.load(Ordering::Relaxed), Region::new(COUNTING));

@@ -1,4 +1,4 @@
-//! Short guides for people who use the program, kept beside its code so that they are read when it changes.
+//! Short guides for users, kept beside the code so that changes update them.
 //! Not for: the architecture; that is the crate's own page.
 
 #[doc = include_str!("../assets/guides/commands.md")]

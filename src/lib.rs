@@ -55,7 +55,8 @@
 //!    there is. A source that must not repeat what is sent anyway (errors, code, older messages) is told which turns go
 //!    whatever is found ([`context::already_in`]). One place admits (`context`'s `admit` and `offers`), in this order: what
 //!    is required, rules and the map of the code, what was looked up within the mode's allowance, the window of turns with
-//!    all that is left, leases. Only the newest draft of a branch is planned. When an embedder is
+//!    all that is left, leases, and what still fits of what was looked up. An accepted summary goes in every mode while the
+//!    request is no larger with it than without it (`context`'s `summaries`). Only the newest draft of a branch is planned. When an embedder is
 //!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the vectors
 //!    that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a trusted workspace,
 //!    and a plan (`engine::plans::sources::code`) uses what is known when the plan is made.

@@ -1,4 +1,4 @@
-//! The thin binary: reads settings, starts the engine, and lets the command line or the workbench in. Not for: anything else.
+//! Reads the settings, starts the engine, and runs the command line or the workbench. Not for: anything else.
 
 use pleach::cli::{self, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};

@@ -1,5 +1,5 @@
 //! What questions bring that are asked of a conversation which is not theirs, beside what they bring of their own. The floor
-//! was tuned on the first three of five conversations; the others are reported by themselves.
+//! was tuned on the first three of five conversations; the figures of the others were seen too, and stand apart.
 
 use super::data::{self, Question, Talk};
 use super::{floor, found};
@@ -32,8 +32,7 @@ pub fn print(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
         {
             for talk in talks {
                 let own = usize::from(talk.session != question.session);
-                let open =
-                    gate::gate(&talk.ask(&filter, None), &question.query, false).expect("postings are in memory");
+                let open = gate::gate(&talk.ask(&filter, None), &question.query).expect("postings are in memory");
                 let hits = if open.is_open() { found(talk, &question.query, None) } else { Vec::new() };
                 let floor = floor(talk, &question.query, None);
                 for (sum, budget) in sums.iter_mut().zip(budgets) {

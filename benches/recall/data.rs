@@ -4,12 +4,12 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::message::Role;
 use pleach::llm::counting::tokens::Tokenizers;
-use pleach::retrieval::fill::{Filled, Room, fill};
+use pleach::retrieval::fill::{CardRoom, Filled, fill};
 use pleach::retrieval::floor::Floor;
-use pleach::retrieval::index::segment::Nowhere;
+use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::scope::{Filter, Scope};
-use pleach::retrieval::search::{Ask, Hit, Texts};
+use pleach::retrieval::search::{Hit, SearchOptions, Texts};
 use pleach::retrieval::tuning::Tuning;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -93,8 +93,16 @@ impl Talk {
         Self { session, said, index, scope, by_key }
     }
 
-    pub fn ask<'a>(&'a self, filter: &'a Filter, tuning: Option<&'a Tuning>) -> Ask<'a> {
-        Ask { index: &self.index, scope: &self.scope, source: &Nowhere, texts: self, filter, cosines: None, tuning }
+    pub fn ask<'a>(&'a self, filter: &'a Filter, tuning: Option<&'a Tuning>) -> SearchOptions<'a> {
+        SearchOptions {
+            index: &self.index,
+            scope: &self.scope,
+            source: &NoSegments,
+            texts: self,
+            filter,
+            cosines: None,
+            tuning,
+        }
     }
 }
 
@@ -196,6 +204,6 @@ pub fn filled(
     count: &dyn Fn(&str) -> u32,
 ) -> Filled {
     let filter = Filter::default();
-    let room = Room { tokens, count, together: &|at| at..at + 1, near: 0, floor };
+    let room = CardRoom { tokens, count, together: &|at| at..at + 1, near: 0, floor };
     fill(&talk.ask(&filter, tuning), hits, &room)
 }

@@ -2,11 +2,11 @@
 
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::message::Role;
-use pleach::retrieval::index::segment::Nowhere;
+use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::{Filter, Scope};
-use pleach::retrieval::search::{Ask, Texts, search};
+use pleach::retrieval::search::{SearchOptions, Texts, search};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -109,10 +109,10 @@ pub fn print() {
         let scoped = start.elapsed().as_secs_f64() * 1e3;
         let texts = Made((0..many).map(|number| (key(number), number)).collect());
         let filter = Filter { out: std::iter::once(path.len() - 20..path.len()).collect(), lane: None };
-        let ask = Ask {
+        let ask = SearchOptions {
             index: &index,
             scope: &scope,
-            source: &Nowhere,
+            source: &NoSegments,
             texts: &texts,
             filter: &filter,
             cosines: None,

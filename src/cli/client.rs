@@ -1,5 +1,5 @@
-//! Requests through the engine's door, one at a time, and the events that come meanwhile.
-//! Not for: what is asked (the commands).
+//! Sends requests to the engine, one at a time, and handles the events that arrive meanwhile.
+//! Not for: the requests themselves (the commands).
 
 use super::output::{Io, in_commands};
 use super::stop::Stop;
@@ -8,39 +8,39 @@ use crate::domain::planning::plan::Blocked;
 use crate::domain::tool::consent::Rule;
 use crate::domain::tool::rerun::AgainState;
 use crate::engine::api::{
-    Answer, Door, Draft, Event, Events, Named, PlanRequest, Planned, Request, SessionRequest, SessionView, Ticket,
+    Answer, Door, Draft, Event, Events, NameOrId, PlanRequest, Planned, Request, SessionRequest, SessionView, Ticket,
     ToolRequest, TraceAct, TurnRequest,
 };
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-/// How often Ctrl+C is looked for while nothing comes.
+/// The interval of checks for Ctrl+C while no event arrives.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The engine, as a command uses it.
+/// A command's connection to the engine.
 pub(super) struct Client<'a> {
     door: &'a dyn Door,
     events: &'a Events,
     next: u64,
-    /// What the command line lets tools do.
+    /// The approval rules from the command line.
     rules: Vec<Rule>,
     blocked: Option<Arc<Blocked>>,
-    /// Words of an answer stand on a line that is not ended.
+    /// An answer's last line is still open.
     line_open: bool,
-    /// Notices until that line is ended.
+    /// Notices that wait until that line ends.
     waiting: Vec<String>,
 }
 
 impl<'a> Client<'a> {
-    /// Behind this door.
+    /// Connects to the engine behind this door.
     #[must_use]
     pub(super) fn new(door: &'a dyn Door, events: &'a Events, rules: Vec<Rule>) -> Self {
         Self { door, events, next: 1, rules, blocked: None, line_open: false, waiting: Vec::new() }
     }
 
-    /// Another one behind the same door, for a command within a longer run. Tickets must not meet: say afterwards how far
-    /// it came (see [`Client::go_on_from`]).
+    /// A second client for the same engine, for a command within a longer run. Tickets must not collide: afterwards,
+    /// pass its last ticket to [`Client::go_on_from`].
     #[must_use]
     pub(super) fn again(&self) -> Self {
         Self { next: self.next, ..Self::new(self.door, self.events, self.rules.clone()) }
@@ -52,12 +52,12 @@ impl<'a> Client<'a> {
         self.next
     }
 
-    /// Goes on after another's tickets.
+    /// Continues after another client's tickets.
     pub(super) fn go_on_from(&mut self, ticket: u64) {
         self.next = self.next.max(ticket);
     }
 
-    /// Whether an answer's line stands open. Notices wait until it is ended.
+    /// Marks an answer's line as open or ended. Notices wait until the line ends.
     pub(super) fn line(&mut self, open: bool, io: &mut Io<'_>) {
         self.line_open = open;
         if !open {
@@ -85,7 +85,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The same for what takes long: Ctrl+C sends `stop` and waits on, a second one ends the command at once.
+    /// Sends a long request and waits for the answer: Ctrl+C sends `stop` and continues to wait, a second Ctrl+C ends
+    /// the command at once.
     pub(super) fn stoppable(&mut self, request: Request, stop: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
         let pressed = (io.interrupts)();
         let ticket = self.send(request);
@@ -109,15 +110,15 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The next event; none when nothing came for a moment. What a person should know at once is said here.
+    /// The next event; none if no event arrived for a moment. Notices and warnings are printed here.
     pub(super) fn next(&mut self, io: &mut Io<'_>) -> Result<Option<Event>, Stop> {
         let event = match self.events.recv_timeout(TICK) {
             Ok(event) => event,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
-                let what = "The engine stopped before it answered.";
+                let what = "The engine stopped before it answered the request.";
                 return Err(Failure::new(FailureKind::Internal, what)
-                    .kept("What was committed is in the store.")
+                    .kept("Committed changes are in the store.")
                     .into());
             }
         };
@@ -130,21 +131,21 @@ impl<'a> Client<'a> {
         match event {
             Event::Notice(text) if self.line_open => self.waiting.push(in_commands(text)),
             Event::Notice(text) => io.note(&in_commands(text)),
-            Event::Embedding { made, total } => io.progress(&format!("embedding {made} of {total}")),
+            Event::Embedding { made, total } => io.progress(&format!("embedded {made} of {total} texts")),
             Event::Coding { done, files, symbols } => {
                 io.progress(&format!("read {done} of {files} files, {symbols} symbols"));
             }
             Event::Moduling { path, files: (done, of), tokens, .. } => io.progress(&match (done == of, tokens) {
                 (false, _) => format!("{path}: read {done} of {of} files"),
-                (true, 0) => format!("{path}: {of} files are read, being summed up"),
-                (true, tokens) => format!("{path}: {tokens} tokens so far"),
+                (true, 0) => format!("{path}: read {of} files, writing the summary"),
+                (true, tokens) => format!("{path}: {tokens} tokens written"),
             }),
-            Event::Room(None) => io.note("there is room again: what waited is in the store"),
+            Event::Room(None) => io.note("disk space is available again: pending changes are in the store"),
             Event::Alarm(text) | Event::Room(Some(text)) => io.note(&format!("warning: {text}")),
             Event::Retrying { attempt, wait_ms, why, .. } => {
                 let seconds = wait_ms.div_ceil(1_000);
                 let why = why.trim_end_matches('.');
-                io.note(&format!("{why}. Attempt {attempt} follows in {seconds} s."));
+                io.note(&format!("{why}. Attempt {attempt} starts in {seconds} s."));
             }
             Event::Asks { branch, asking: Some(asking) } => {
                 if let Some(consent) = super::consent::word(io, &self.rules, asking) {
@@ -164,7 +165,7 @@ impl<'a> Client<'a> {
                 }
             }
             Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
-            // The command that waits takes these itself.
+            // The waiting command handles these.
             Event::Answer { .. }
             | Event::Planned { .. }
             | Event::Nodes { .. }
@@ -189,7 +190,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A refusal for want of room says its choices, where they came as an event.
+    /// Adds the choices to a failure for lack of budget, if they arrived as an event.
     pub(super) fn refused(&mut self, failure: Failure) -> Stop {
         match self.blocked.take() {
             Some(blocked) if failure.kind == FailureKind::Blocked => Stop::Blocked(blocked),
@@ -200,8 +201,8 @@ impl<'a> Client<'a> {
     /// Opens the session and the branch that the flags name.
     pub(super) fn open(
         &mut self,
-        session: &Named,
-        branch: &Named,
+        session: &NameOrId,
+        branch: &NameOrId,
         create: bool,
         io: &mut Io<'_>,
     ) -> Result<Arc<SessionView>, Stop> {
@@ -218,7 +219,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Solves a draft's plan on the open branch.
+    /// Plans a draft on the open branch.
     pub(super) fn plan(&mut self, view: &SessionView, draft: Draft, io: &mut Io<'_>) -> Result<Planned, Stop> {
         let request = Request::Plan(PlanRequest::Replan { branch: view.current, generation: 1, draft });
         match self.call(request, io)? {
@@ -228,7 +229,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The exact body of the plan last solved on the open branch.
+    /// The exact request body of the open branch's last plan.
     pub(super) fn wire(&mut self, view: &SessionView, io: &mut Io<'_>) -> Result<String, Stop> {
         match self.call(Request::Plan(PlanRequest::WireText { branch: view.current }), io)? {
             Answer::Text(body) => Ok(body),
@@ -237,10 +238,10 @@ impl<'a> Client<'a> {
     }
 }
 
-/// An answer of another kind than the request's.
+/// The failure for an answer of an unexpected kind.
 #[must_use]
 pub(super) fn unexpected(answer: &Answer) -> Stop {
     let kind = format!("{answer:?}");
     let kind = kind.split(['(', '{', ' ']).next().unwrap_or_default();
-    Failure::new(FailureKind::Internal, format!("The engine gave an answer of another kind ({kind}).")).into()
+    Failure::new(FailureKind::Internal, format!("The engine returned an unexpected answer ({kind}).")).into()
 }

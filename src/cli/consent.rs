@@ -1,13 +1,15 @@
-//! Calls to tools that ask for a word, on the command line: by `--allow`, by a person at the terminal, else refused. And
-//! `rules`.
-//! Not for: rules of the settings, the session and the folder, which the engine knows.
+//! Approval of tool calls on the command line: by `--allow`, by a person at the terminal, or else denied. Also the
+//! `rules` command.
+//! Not for: rules of the settings, the session, and the folder, which the engine applies.
 
 use super::Run;
 use super::client::unexpected;
 use super::output::Io;
 use super::stop::Stop;
 use crate::config::commands::system::RulesCommand;
-use crate::domain::tool::consent::{Asking, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::tool::consent::{
+    Consent, FileChange, PendingApproval, Rule, RuleScope, ToolEffect, Verdict, decide,
+};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::OUTSIDE;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest};
@@ -57,16 +59,16 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         run.io.say(&format!("{:<8} {:<6} {} on {on}", word(json!(scope)), word(json!(rule.verdict)), rule.tool));
     }
     if all.is_empty() {
-        run.io.note("no rules: what only looks is done, anything else asks");
+        run.io.note("no rules: reads run; everything else asks");
     }
     Ok(())
 }
 
-/// What `--allow` takes to let a call, quoted for a shell: of a command its very line where that is short, else the tool where
-/// a rule for the tool is enough, else the line after all. None where no rule lets it: a star in a rule stands for anything,
-/// so a line with a star cannot be spelled out.
-fn word_for(asking: &Asking) -> Option<String> {
-    let Deed::Run(command) = &asking.deed else { return Some(asking.tool.clone()) };
+/// The `--allow` value that approves a call, quoted for a shell: a short command line itself, or else the tool if a
+/// rule for the tool is enough, or else the long line. None if no rule can approve the call: a star in a rule matches
+/// anything, so a rule cannot spell out a line with a star.
+fn word_for(asking: &PendingApproval) -> Option<String> {
+    let ToolEffect::Run(command) = &asking.deed else { return Some(asking.tool.clone()) };
     let line = &command.line;
     let whole = format!("{}:{line}", asking.tool);
     let short = line.len() <= 100 && !line.contains(['\n', '\r']);
@@ -76,23 +78,25 @@ fn word_for(asking: &Asking) -> Option<String> {
     Some(if **word == whole { format!("'{}'", whole.replace('\'', r"'\''")) } else { asking.tool.clone() })
 }
 
-/// What is said of a call that was refused because nobody could be asked.
-fn refused(asking: &Asking) -> String {
+/// The message about a call that was denied because there is no terminal to ask on.
+fn refused(asking: &PendingApproval) -> String {
     let tool = &asking.tool;
     match (asking.deed.steers(), word_for(asking)) {
         (Some((path, what)), _) => {
-            format!("{tool} was refused: {path} {what}, so only a yes at a terminal lets a tool change it.")
+            format!("{tool} was denied: {path} {what}, so only approval at a terminal lets a tool change the file.")
         }
-        (None, Some(word)) => format!("{tool} was refused: nobody could be asked. --allow {word} lets it."),
+        (None, Some(word)) => {
+            format!("{tool} was denied: no terminal to ask on. To approve the call, use --allow {word}.")
+        }
         (None, None) => format!(
-            "{tool} was refused: nobody could be asked. The command holds a star and more than one program, so no rule \
-             lets it; say yes to it at a terminal."
+            "{tool} was denied: no terminal to ask on. The command contains a star and more than one program, so no \
+            rule can approve it; approve it at a terminal."
         ),
     }
 }
 
-/// The word on a call that asks; none where Ctrl+C was pressed instead, which stops what asked.
-pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<Consent> {
+/// The decision about a call that needs approval; none after Ctrl+C, which stops the turn.
+pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) -> Option<Consent> {
     if decide(rules.iter(), &asking.tool, &asking.deed).0 == Verdict::Allow {
         return Some(Consent::Yes { hunks: Vec::new() });
     }
@@ -104,7 +108,7 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
         io.note(&line);
     }
     io.forget_typed();
-    io.note("Enter y to let it be done, n to refuse it, or why it is refused; Ctrl+C stops the turn:");
+    io.note("Enter y to approve, n to deny, or a message to deny with; Ctrl+C stops the turn:");
     let pressed = (io.interrupts)();
     let line = io.line_unless(pressed).unwrap_or_default();
     if (io.interrupts)() > pressed {
@@ -117,36 +121,38 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &Asking) -> Option<C
     })
 }
 
-/// All that it would do.
-fn told(asking: &Asking) -> Vec<String> {
+/// Everything that the call would do.
+fn told(asking: &PendingApproval) -> Vec<String> {
     let mut lines = vec![format!("{} needs approval.", asking.tool)];
     match &asking.deed {
-        Deed::Run(command) => {
+        ToolEffect::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };
-            lines.push(format!("In {folder}, for at most {} seconds:", command.seconds));
+            lines.push(format!("In {folder}, at most {} seconds:", command.seconds));
             lines.extend(folded(&command.line).iter().map(|row| format!("  $ {}", row.words())));
-            lines.extend(length(&command.line).map(|length| format!("That was all of it: {length}.")));
+            lines.extend(length(&command.line).map(|length| format!("End of the text: {length}.")));
             lines.extend(command.protection.iter().cloned());
         }
-        Deed::Change(changes) => {
-            lines.extend(asking.deed.steers().map(|(path, what)| format!("{path} {what}. No rule allows this.")));
+        ToolEffect::Change(changes) => {
+            lines.extend(
+                asking.deed.steers().map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
+            );
             for change in changes {
                 let difference = change.unified(AROUND);
                 lines.extend(folded_difference(difference.trim_end_matches('\n')).iter().map(Row::words));
             }
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-            lines.push(format!("{more} lines come, {less} go."));
+            lines.push(format!("+{more} −{less} lines"));
         }
-        Deed::Foreign { server, tool, looks } => {
+        ToolEffect::Foreign { server, tool, looks } => {
             lines.push(OUTSIDE.to_owned());
             if *looks {
-                lines.push("The server says that it only looks; nothing here makes sure of it.".to_owned());
+                lines.push("The server declares this tool as read-only; pleach cannot verify that.".to_owned());
             }
             let call = format!("{server}: {tool} {}", asking.args);
             lines.extend(folded(&call).iter().map(Row::words));
-            lines.extend(length(&call).map(|length| format!("That was all of it: {length}.")));
+            lines.extend(length(&call).map(|length| format!("End of the text: {length}.")));
         }
-        Deed::Look { what } => lines.extend(folded(what).iter().map(Row::words)),
+        ToolEffect::Look { what } => lines.extend(folded(what).iter().map(Row::words)),
     }
     lines
 }
@@ -159,26 +165,30 @@ mod tests {
     #[test]
     fn the_question_shows_the_tail_of_a_command() {
         let line = format!("ls{}touch PWNED\u{200b}", "\n".repeat(200));
-        let deed = Deed::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
-        let lines = told(&Asking { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None });
+        let deed = ToolEffect::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
+        let lines = told(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None });
         let wanted = [
             "  $ ls",
             "  $ [199 blank lines]",
             "  $ touch PWNED⟨U+200B⟩",
-            "That was all of it: 201 lines, 199 of them blank.",
+            "End of the text: 201 lines, 199 of them blank.",
         ];
         assert_eq!(lines[2..], wanted);
     }
 
-    /// What the command line advises for a command that was refused is what lets exactly that command through.
+    /// The flag in the message about a denied command approves exactly that command.
     #[test]
     fn the_flag_that_is_advised_lets_the_command() {
         let long = format!("echo {}; ls", "x".repeat(150));
         let lines = ["ls", "echo 'a b'", "ls | wc", "echo 'a'; ls", "echo *", "echo *; ls", "a\nb", long.as_str()];
         for line in lines {
-            let deed =
-                Deed::Run(Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() });
-            let asking = Asking { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+            let deed = ToolEffect::Run(Command {
+                line: line.into(),
+                folder: String::new(),
+                seconds: 1,
+                protection: Vec::new(),
+            });
+            let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
             let Some(flag) = word_for(&asking) else {
                 assert!(line.contains('*') && line.contains(';'), "{line:?} can be spelled out");
                 continue;

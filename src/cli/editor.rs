@@ -1,17 +1,17 @@
-//! A text in the person's editor.
-//! Not for: the workbench, which has to give its terminal away first.
+//! Edits a text in the user's editor.
+//! Not for: the workbench, which has to release its terminal first.
 
 use super::stop::Stop;
 use crate::config::editor;
 use crate::config::load::Environment;
 use crate::domain::base::failure::Failure;
 
-/// What was saved.
+/// The text that the editor saved.
 pub(super) fn edit(text: &str, env: &Environment) -> Result<String, Stop> {
     editor::edit(text, env).map_err(|error| {
         Failure::user(error.to_string())
-            .kept("The old text is as it was.")
-            .todo("Set EDITOR, or give the text on standard input with `-`.")
+            .kept("The text is unchanged.")
+            .todo("Set EDITOR, or pass the text on standard input with `-`.")
             .into()
     })
 }

@@ -1,5 +1,5 @@
-//! What commands read: messages from words and standard input, and files of any kind and size, within bounds.
-//! Not for: what a person types at a terminal (`output`).
+//! The input of commands: messages from arguments and standard input, and files of any kind, within size limits.
+//! Not for: lines typed at a terminal (`output`).
 
 use super::Run;
 use super::output::Io;
@@ -11,24 +11,24 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Most bytes of one message; what is made of it takes about twenty times as much memory: 198 MB for this many.
+/// The maximum bytes of a message; processing takes about twenty times as much memory: 198 MB for this size.
 pub(super) const MESSAGE: u64 = 10 << 20;
 
-/// Most bytes of a request's body, or of a batch of questions.
+/// The maximum bytes of a request body, or of a batch of queries.
 pub(super) const BODY: u64 = 32 << 20;
 
-/// Most bytes that are read of what may have no end: a pipe, a device.
+/// The maximum bytes read from an endless source: a pipe or a device.
 const ENDLESS: u64 = 2 << 30;
 
-/// The first bytes of an import, by which it is decided whether the rest is read.
+/// The first bytes of an import, which decide whether the rest is read.
 const PREFIX: u64 = 64 << 10;
 
-/// How long standard input may be silent before it is said that it is waited for.
+/// The time without input before a notice says that pleach waits for standard input.
 const SILENCE: Duration = Duration::from_secs(2);
 
 impl Io<'_> {
-    /// A message from the command line's words and standard input. `-` is standard input alone; where words are given and
-    /// something is piped in, the one follows the other. Nothing is read from a terminal. No words and no input are none.
+    /// A message from the command line's words and standard input. `-` is standard input alone; piped input follows the
+    /// words. Nothing is read from a terminal. None without words and input.
     pub(super) fn message(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         if let [only] = words
             && only == "-"
@@ -47,7 +47,7 @@ impl Io<'_> {
         })
     }
 
-    /// All of standard input; one line end at its end is not part of the text.
+    /// All of standard input, without one final line end.
     pub fn read_all(&mut self) -> Result<String, Stop> {
         let mut text = self.read_exactly(MESSAGE)?;
         if text.ends_with('\n') {
@@ -66,20 +66,19 @@ impl Io<'_> {
     }
 }
 
-/// Says so on standard error, once, when nothing comes for a while. Dropping what comes back ends it.
+/// Prints a notice on standard error, once, if no input arrives for a while. Dropping the result stops the timer.
 fn say_when_silent() -> impl Sized {
     let (over, wait) = channel::<()>();
     let _ = std::thread::Builder::new().name("silence".into()).spawn(move || {
         if wait.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-            let what =
-                "pleach: waiting for standard input to end; it belongs to the message (< /dev/null leaves it out)";
+            let what = "pleach: reading the message from standard input until its end (use < /dev/null for no input)";
             let _ = writeln!(io::stderr(), "{what}");
         }
     });
     over
 }
 
-/// What was piped in, as it stands after words: in a fence where it has several lines.
+/// Piped input as it follows the words: in a code fence if it has several lines.
 fn quoted(text: &str) -> String {
     if !text.contains('\n') {
         return text.to_owned();
@@ -107,8 +106,8 @@ fn bounded(from: &mut dyn Read, most: u64, name: &str) -> Result<String, Stop> {
     let mut bytes = Vec::new();
     from.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
     if bytes.len() as u64 > most {
-        let what = format!("{name} is larger than {} MiB, or has no end.", most >> 20);
-        return Err(Failure::user(what).kept("Nothing of it was used.").into());
+        let what = format!("{name} is larger than {} MiB.", most >> 20);
+        return Err(Failure::user(what).kept("The input was not used.").into());
     }
     Ok(String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -120,7 +119,7 @@ fn unreadable(name: &str, error: &io::Error) -> Failure {
     Failure::user(format!("{name} cannot be read: {error}."))
 }
 
-/// A file to be imported. What is no plain file is first written to one that nobody else sees, up to a limit.
+/// Opens a file to import. Input that is not a regular file is first copied to a private temporary file, up to a limit.
 pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop> {
     let name = file.display().to_string();
     if name == "-" {
@@ -131,7 +130,7 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
     }
     let about = std::fs::metadata(file).map_err(|error| unreadable(&name, &error))?;
     if about.is_dir() {
-        return Err(Failure::user(format!("{name} is a folder.")).todo("Name a file in it.").into());
+        return Err(Failure::user(format!("{name} is a folder.")).todo("Name a file in the folder.").into());
     }
     let mut opened = File::open(file).map_err(|error| unreadable(&name, &error))?;
     if about.is_file() {
@@ -157,21 +156,21 @@ fn spool(
     (&mut *from).take(PREFIX).read_to_end(&mut prefix).map_err(|error| unreadable(name, &error))?;
     check(&prefix, name)?;
     let unwritable = |error: io::Error| {
-        Failure::new(FailureKind::Store, format!("{name} cannot be kept while it is read: {error}."))
-            .kept("Nothing of it was imported.")
-            .todo("Make room on the disk, or import a plain file.")
+        Failure::new(FailureKind::Store, format!("{name} cannot be buffered on disk: {error}."))
+            .kept("Nothing was imported.")
+            .todo("Free disk space, or import a regular file.")
     };
     let mut kept = nameless(store).map_err(unwritable)?;
     kept.write_all(&prefix).map_err(unwritable)?;
     io::copy(&mut (&mut *from).take(ENDLESS), &mut kept).map_err(unwritable)?;
     if from.read(&mut [0]).is_ok_and(|more| more > 0) {
-        note(&format!("{name} did not end within {} GiB; what came until then is imported", ENDLESS >> 30));
+        note(&format!("{name} is larger than {} GiB; the part up to the limit is imported", ENDLESS >> 30));
     }
     kept.rewind().map_err(unwritable)?;
     Ok(kept)
 }
 
-/// A new file beside the store that has no name any more, for its owner only.
+/// A new unlinked file beside the store, for its owner only.
 fn nameless(store: &Path) -> io::Result<File> {
     let folder = store.parent().filter(|folder| folder.is_dir());
     let folder = folder.map_or_else(std::env::temp_dir, Path::to_path_buf);

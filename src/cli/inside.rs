@@ -1,5 +1,5 @@
-//! Commands that the full-screen program hands to the command line's own code: what they print is given back as text.
-//! Not for: which commands those are (`tui`), or commands of a process of their own (`run`).
+//! Runs commands for the full-screen program and returns their output as text.
+//! Not for: choosing those commands (`tui`), or commands in their own process (`run`).
 
 use super::client::Client;
 use super::output::Io;
@@ -9,13 +9,13 @@ use crate::config::commands::args::Args;
 use crate::config::load::Config;
 use crate::engine::api::{Door, Events, Ticket};
 
-/// Carries a command out, and gives what it printed; the answers to its requests come as events.
-pub type Carrier = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
+/// Runs a command and returns its output; the answers to its requests arrive as events.
+pub type CommandRunner = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 
-/// Carries commands out behind a door that the full-screen program uses too. Their tickets begin at [`Ticket::COMMANDS`], and
-/// the answers to them are all that the events bring.
+/// Runs commands with an engine that the full-screen program uses too. Their tickets start at [`Ticket::COMMANDS`], and
+/// the events contain only the answers to them.
 #[must_use]
-pub fn inside(config: Config, door: Box<dyn Door>, formats: Formats) -> Carrier {
+pub fn inside(config: Config, door: Box<dyn Door>, formats: Formats) -> CommandRunner {
     let mut next = Ticket::COMMANDS.0;
     Box::new(move |args, events| {
         let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -25,7 +25,7 @@ pub fn inside(config: Config, door: Box<dyn Door>, formats: Formats) -> Carrier 
             out: &mut out,
             err: &mut err,
             input: &mut std::io::empty(),
-            // It is shown on a terminal, and nobody can answer a question there.
+            // The output is shown on a terminal, but questions cannot be answered there.
             out_tty: true,
             err_tty: false,
             in_tty: false,

@@ -1,10 +1,10 @@
-//! Signals of the command line: Ctrl+C, counted by a small thread; the file size limit, which must not end the program.
-//! Not for: what a count of Ctrl+C means (the commands), or the workbench's signals.
+//! Signals of the command line: a small thread counts Ctrl+C; the file size limit must not end the program.
+//! Not for: the meaning of a Ctrl+C count (the commands), or the workbench's signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Starts counting. From then on Ctrl+C no longer ends the program by itself.
+/// Starts counting. From then on, Ctrl+C alone no longer ends the program.
 pub(super) fn count() -> Arc<AtomicUsize> {
     let presses = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&presses);
@@ -14,13 +14,13 @@ pub(super) fn count() -> Arc<AtomicUsize> {
             runtime.block_on(listen(&counter, ready));
         }
     });
-    // Ends when the signal is registered, or when it cannot be: then Ctrl+C ends the program as it always did.
+    // Returns when the signal is registered, or when registration failed: then Ctrl+C still ends the program.
     let _ = started.recv();
     presses
 }
 
-/// From here on the system refuses a write beyond the file size limit (`ulimit -f`), as a full disk does, and no longer
-/// ends the program. Programs that this one starts get the system's default again, as with every handled signal.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like a write to a full disk, instead of ending the
+/// program. Child processes get the system's default again, as with every handled signal.
 #[cfg(unix)]
 pub(super) fn outlive_file_limit() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -30,7 +30,7 @@ pub(super) fn outlive_file_limit() {
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
-/// Only Unix ends a program for the size of a file.
+/// Only Unix ends a program because of a file's size.
 #[cfg(not(unix))]
 pub(super) fn outlive_file_limit() {}
 

@@ -1,5 +1,5 @@
-//! The command line: requests through the engine's door, answers as words or JSON, exit codes.
-//! Not for: doing anything itself; that is the engine's.
+//! The command line: sends requests to the engine, prints answers as text or JSON, and sets the exit code.
+//! Not for: the work itself (the engine).
 
 mod client;
 mod consent;
@@ -20,12 +20,12 @@ use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::record::{Incoming, Transcript};
-use crate::domain::summary::draft::By;
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, Door, Events, Request, SessionRequest, SessionView};
 use client::{Client, unexpected};
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
 use conversation::{aside, ask, files, messages, race, sessions, settings};
-pub use inside::{Carrier, inside};
+pub use inside::{CommandRunner, inside};
 use output::{Io, Outlet, in_commands, sentence};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -34,20 +34,20 @@ use std::sync::atomic::Ordering;
 use stop::Stop;
 use system::{backups, mcp, program, project, traces, trust};
 
-/// The formats of import and export, handed in so that this room need not know theirs.
+/// The formats of import and export, passed in so that this module does not depend on theirs.
 #[derive(Clone, Copy)]
 pub struct Formats {
-    /// Whether a file that begins so can be read, given its name.
+    /// Checks whether a file with these first bytes and this name can be imported.
     pub check: fn(&[u8], &str) -> Result<(), Failure>,
-    /// Opens a file of any size, given its name.
+    /// Opens a file of any size with this name.
     pub read: fn(std::fs::File, &str) -> Result<Incoming, Failure>,
-    /// Writes JSON lines, masked when asked.
+    /// Writes JSON lines, optionally masked.
     pub jsonl: fn(&Transcript, bool) -> String,
-    /// Writes Markdown, masked when asked.
+    /// Writes Markdown, optionally masked.
     pub markdown: fn(&Transcript, bool) -> String,
 }
 
-/// Everything that a command works with.
+/// Everything that a command uses.
 pub struct Run<'r, 'io> {
     global: &'r Global,
     config: &'r Config,
@@ -56,16 +56,17 @@ pub struct Run<'r, 'io> {
     formats: &'r Formats,
 }
 
-/// Runs a command on the process's own streams, and gives its exit code.
+/// Runs a command on the process's streams and returns its exit code.
 #[must_use]
 pub fn run(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats) -> u8 {
-    // Caught only once a turn looks for it: until then, and for every other command, Ctrl+C ends the program as usual.
+    // Counting starts when a turn first checks for Ctrl+C: until then, and for every other command, Ctrl+C ends the
+    // program.
     let pressed = std::cell::OnceCell::new();
     let count = || pressed.get_or_init(interrupt::count).load(Ordering::SeqCst);
     on_process(args, &count, |io| run_on(args, config, door, events, formats, io))
 }
 
-/// Runs a command that needs no engine (see [`Args::local`]), and gives its exit code.
+/// Runs a command without the engine (see [`Args::local`]) and returns its exit code.
 #[must_use]
 pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>) -> u8 {
     on_process(args, &|| 0, |mut io| {
@@ -74,7 +75,7 @@ pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>) -> u8 {
     })
 }
 
-/// Tells of a failure before any command could run, and gives its exit code.
+/// Reports a failure before any command could run, and returns its exit code.
 #[must_use]
 pub fn fail(args: &Args, failure: &Failure) -> u8 {
     on_process(args, &|| 0, |mut io| finish(Err(Stop::Failed(failure.clone())), &mut io))
@@ -102,15 +103,16 @@ fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<
     if code == 0 { 1 } else { code }
 }
 
-/// Said when standard output refused what was to be printed.
+/// The message about failed writes to standard output.
 fn unwritten(failed: &std::io::Error) -> String {
-    let what = sentence(&format!("Standard output cannot be written: {failed}"));
+    let what = sentence(&format!("Can't write to standard output: {failed}"));
     format!(
-        "{what} What was printed is not complete; the store keeps what the command did. Print it again to a place with room."
+        "{what} The printed output is incomplete; the command's changes are in the store. Free disk space, then print \
+        the output again."
     )
 }
 
-/// Runs a command on given streams, and gives its exit code.
+/// Runs a command on the given streams and returns its exit code.
 pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats, io: Io<'_>) -> u8 {
     let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
     let client = Client::new(door, events, rules);
@@ -120,13 +122,13 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
     finish(result, &mut run.io)
 }
 
-/// Says why a command ended early, where that is not said yet.
+/// Prints why a command ended early, if that was not printed yet.
 fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     let Err(stop) = result else { return 0 };
     match &stop {
         Stop::Failed(failure) | Stop::Stopped(failure) => io.note(&told(failure)),
         Stop::Usage(what) => io.note(what),
-        Stop::Interrupted => io.note("interrupted; what came is kept"),
+        Stop::Interrupted => io.note("interrupted; the text received so far is kept"),
         Stop::Said(_) => {}
         Stop::Blocked(blocked) => {
             io.note(&blocked.sentence());
@@ -141,28 +143,27 @@ fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     stop.code()
 }
 
-/// What happened, what was kept, what to do: each a sentence.
+/// A failure in sentences: the problem, the data that was kept, and the next step.
 fn told(failure: &Failure) -> String {
     let parts = [&failure.what, &failure.kept, &failure.todo].map(|part| sentence(&in_commands(part)));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Begins: the file size limit no longer ends the program, and the command line is read. What clap has to say is said
-/// here; then the exit code comes back.
+/// Makes the file size limit harmless and parses the command line. Prints clap's messages.
 ///
 /// # Errors
-/// The exit code, when there is nothing to run.
+/// The exit code, if there is nothing to run.
 pub fn parse() -> Result<Args, u8> {
     interrupt::outlive_file_limit();
     read::parse(std::env::args_os()).map_err(|error| {
         if !error.use_stderr() {
-            // Help and version are our own words.
+            // Help and version contain only trusted text.
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             let Err(failed) = printed.or_else(output::unless_closed) else { return 0 };
             let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&unwritten(&failed)));
             return 1;
         }
-        // It repeats what was typed, and that may come from anywhere.
+        // clap repeats the typed text, which can come from anywhere.
         let _ = write!(std::io::stderr(), "{}", Safe::text(&error.render().to_string()));
         2
     })
@@ -173,11 +174,11 @@ impl Run<'_, '_> {
         if plain {
             conversation::plain::plain(self)
         } else {
-            Err(Stop::Usage("Say what to do; --help lists the commands.".into()))
+            Err(Stop::Usage("No command given. --help lists all commands.".into()))
         }
     }
 
-    #[allow(clippy::too_many_lines, reason = "a table: a line or a few for each command")]
+    #[allow(clippy::too_many_lines, reason = "a table: a few lines for each command")]
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {
             None => self.without_command(args.plain),
@@ -218,7 +219,7 @@ impl Run<'_, '_> {
             Some(Command::Rules { command }) => consent::rules(self, command.as_ref()),
             Some(Command::Project { command }) => project::project(self, command.as_ref()),
             Some(Command::Capsule { path, by_model, undo, redo }) => {
-                let by = if *by_model { By::Model } else { By::Extractive };
+                let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
                 project::capsule(self, path.as_deref(), by, (*undo, *redo))
             }
             Some(Command::Compress(wish)) => summaries::compress(self, wish),
@@ -226,7 +227,7 @@ impl Run<'_, '_> {
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Traces(wish)) => traces::traces(self, wish),
             Some(Command::Undo) => messages::again(self, Request::Session(SessionRequest::Undo), "Undone."),
-            Some(Command::Redo) => messages::again(self, Request::Session(SessionRequest::Redo), "Done again."),
+            Some(Command::Redo) => messages::again(self, Request::Session(SessionRequest::Redo), "Redone."),
             Some(Command::Theme { name }) => program::choose_theme(self, name.as_deref()),
             Some(Command::Skill { name }) => project::skill(self, name.as_deref()),
             Some(Command::State(command)) => sessions::state(self, command),
@@ -250,13 +251,13 @@ impl Run<'_, '_> {
         self.client.open(&self.global.session, &self.global.branch, create, &mut self.io)
     }
 
-    /// Carries a change out and says the engine's sentence, or ours where it has none.
+    /// Makes a change and prints the engine's message, or `said` if the engine has no message.
     fn done(&mut self, request: Request, said: &str) -> Result<(), Stop> {
         let answer = self.client.call(request, &mut self.io)?;
         self.did(answer, said)
     }
 
-    /// Says what a change came to.
+    /// Prints the result of a change.
     fn did(&mut self, answer: Answer, said: &str) -> Result<(), Stop> {
         let words = match answer {
             Answer::Done(words) if words.is_empty() => said.to_owned(),

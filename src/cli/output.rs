@@ -1,6 +1,6 @@
-//! Standard output, errors and input: the only place of the command line that writes. What reaches a terminal is
-//! sanitised; what goes into a file or a pipe as data goes as it is.
-//! Not for: what is written (the commands).
+//! Standard output, error, and input: the only place where the command line writes. Terminal output is sanitized; data
+//! for a file or pipe is written unchanged.
+//! Not for: the content (the commands).
 
 use super::stop::Stop;
 use crate::domain::base::failure::Failure;
@@ -9,11 +9,11 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-/// Most bytes of a typed line.
+/// The maximum bytes of a typed line.
 const MOST_LINE: u64 = 64 << 10;
 
-/// Where a command reads and writes.
-#[allow(clippy::struct_excessive_bools, reason = "each says something of its own about a stream")]
+/// The streams of a command.
+#[allow(clippy::struct_excessive_bools, reason = "independent properties of the streams")]
 pub struct Io<'a> {
     /// Standard output.
     pub out: &'a mut dyn Write,
@@ -23,33 +23,33 @@ pub struct Io<'a> {
     pub input: &'a mut dyn BufRead,
     /// Standard output is a terminal.
     pub out_tty: bool,
-    /// The stream for notes is a terminal.
+    /// Standard error is a terminal.
     pub err_tty: bool,
     /// Standard input is a terminal.
     pub in_tty: bool,
-    /// Standard input may be part of a message; not where it holds commands.
+    /// Standard input can be part of a message; false if it contains commands.
     pub joins: bool,
-    /// JSON is wanted.
+    /// Print JSON.
     pub json: bool,
-    /// What nobody sees is escaped, wherever it goes.
+    /// Escape invisible characters, also in files and pipes.
     pub escape: bool,
-    /// How often the person pressed Ctrl+C.
+    /// The number of times that Ctrl+C was pressed.
     pub interrupts: &'a dyn Fn() -> usize,
 }
 
-/// Standard output that remembers why it could not be written. A reader that went away (`| head`) is no fault.
+/// Standard output that remembers its first write error. A closed pipe (`| head`) is not an error.
 pub struct Outlet<W: Write> {
     to: W,
     failed: Option<io::Error>,
 }
 
 impl<W: Write> Outlet<W> {
-    /// Writes there.
+    /// Writes to `to`.
     pub fn new(to: W) -> Self {
         Self { to, failed: None }
     }
 
-    /// Writes what still waits; gives the first error.
+    /// Flushes, and returns the first error.
     pub fn close(mut self) -> Option<io::Error> {
         let _ = self.flush();
         self.failed
@@ -66,7 +66,7 @@ impl<W: Write> Outlet<W> {
     }
 }
 
-/// A reader that went away is no failure.
+/// Treats a closed pipe as success.
 pub fn unless_closed(error: io::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }
@@ -89,30 +89,30 @@ impl Io<'_> {
         Io { out: &mut *self.out, err: &mut *self.err, input: &mut *self.input, ..*self }
     }
 
-    /// A line for people.
+    /// Prints a line of text.
     pub fn say(&mut self, text: &str) {
-        // What cannot be written is told once, at the end (see `Outlet`).
+        // Write errors are reported once, at the end (see `Outlet`).
         let _ = writeln!(self.out, "{}", Safe::text(text));
     }
 
-    /// Words before what a person types, in the same line.
+    /// Prints a prompt without a line end.
     pub fn prompt(&mut self, text: &str) {
         let _ = write!(self.out, "{}", Safe::line(text)).and_then(|()| self.out.flush());
     }
 
-    /// A sentence on standard error.
+    /// Prints a message on standard error.
     pub fn note(&mut self, text: &str) {
         let _ = writeln!(self.err, "pleach: {}", Safe::text(text));
     }
 
-    /// How far slow work is, where a person watches.
+    /// Prints progress if standard error is a terminal.
     pub fn progress(&mut self, text: &str) {
         if self.err_tty {
             self.note(text);
         }
     }
 
-    /// Data: exactly these bytes, or to a terminal what can be shown of them.
+    /// Writes data: exactly these bytes, or sanitized text on a terminal.
     pub fn data(&mut self, text: &str) {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
@@ -124,8 +124,8 @@ impl Io<'_> {
         let _ = self.out.flush();
     }
 
-    /// Words of a conversation. Behind a pipe there may be a terminal (`| cat`), so no control gets through there
-    /// either; tabs and line ends stay as they are. `--json` gives the very characters.
+    /// Writes text of a conversation. A pipe can lead to a terminal (`| cat`), so control characters are escaped there
+    /// too, except tabs and line ends. `--json` has the exact characters.
     pub fn words(&mut self, text: &str) {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
@@ -137,14 +137,14 @@ impl Io<'_> {
         let _ = self.out.flush();
     }
 
-    /// Ends data with a line end, where it has none.
+    /// Adds a line end if `text` has none.
     pub fn end_line(&mut self, text: &str) {
         if !text.ends_with('\n') {
             self.data("\n");
         }
     }
 
-    /// One JSON value in one line.
+    /// Prints a JSON value on one line.
     pub fn value<T: Serialize>(&mut self, value: &T) -> Result<(), Stop> {
         let text = serde_json::to_string(value)
             .map_err(|error| Failure::new(crate::domain::base::failure::FailureKind::Internal, error.to_string()))?;
@@ -152,7 +152,7 @@ impl Io<'_> {
         Ok(())
     }
 
-    /// Prints JSON or words, as was asked.
+    /// Prints JSON with `--json`, or else text.
     pub fn either<T: Serialize>(&mut self, value: &T, words: &str) -> Result<(), Stop> {
         if self.json {
             return self.value(value);
@@ -163,7 +163,7 @@ impl Io<'_> {
         Ok(())
     }
 
-    /// A text from the command line's words: `-` reads standard input, no words are no text.
+    /// A text from the command line's words: `-` reads standard input; none without words.
     pub fn text(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         match words {
             [] => Ok(None),
@@ -172,13 +172,13 @@ impl Io<'_> {
         }
     }
 
-    /// A line that a person types.
+    /// Reads a typed line.
     pub fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         (&mut self.input).take(MOST_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
-    /// Forgets what was typed at a terminal before it was asked for: it was meant for something else.
+    /// Discards text that was typed at a terminal before a question: it was meant for something else.
     pub fn forget_typed(&mut self) {
         #[cfg(unix)]
         if self.in_tty {
@@ -186,7 +186,7 @@ impl Io<'_> {
         }
     }
 
-    /// A line that a person types at a terminal; none once Ctrl+C was pressed more often than so.
+    /// Reads a line typed at a terminal; none if Ctrl+C was pressed more than `pressed` times.
     pub fn line_unless(&mut self, pressed: usize) -> Option<String> {
         #[cfg(unix)]
         if self.in_tty && !self.typed_unless(pressed) {
@@ -196,7 +196,7 @@ impl Io<'_> {
         self.line()
     }
 
-    /// Waits until something was typed; false once Ctrl+C was pressed more often than so.
+    /// Waits for typed text; false if Ctrl+C was pressed more than `pressed` times.
     #[cfg(unix)]
     fn typed_unless(&self, pressed: usize) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -204,7 +204,7 @@ impl Io<'_> {
         let tick = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
         loop {
             let mut waits = [PollFd::new(&input, PollFlags::IN)];
-            // A signal ends the wait early; then it is looked whether it was that.
+            // A signal ends the wait early; the check below finds out whether it was Ctrl+C.
             let there = matches!(poll(&mut waits, Some(&tick)), Ok(count) if count > 0);
             if (self.interrupts)() > pressed {
                 return false;
@@ -215,13 +215,13 @@ impl Io<'_> {
         }
     }
 
-    /// Asks for a yes. Without a terminal to ask on, `--yes` must have been said.
+    /// Asks for confirmation. Without a terminal, `--yes` is required.
     pub fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, Stop> {
         if yes {
             return Ok(true);
         }
         if !self.in_tty {
-            return Err(Stop::Usage("This cannot be undone; say --yes where nobody can be asked.".into()));
+            return Err(Stop::Usage("This cannot be undone. No terminal to ask on: use --yes to confirm.".into()));
         }
         let _ = write!(self.err, "{} [y/N] ", Safe::line(question));
         let _ = self.err.flush();
@@ -231,11 +231,12 @@ impl Io<'_> {
     }
 }
 
-/// Data in which what nobody sees is escaped: JSON by its own escapes, so that it stays the same, anything else by marks.
+/// Data with invisible characters escaped: JSON with JSON escapes, so that the value stays the same, any other text
+/// with markers.
 fn unhidden(text: &str) -> String {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     if text.starts_with(['{', '[']) && values.all(|value| value.is_ok()) {
-        // A line end can only stand between values there.
+        // JSON has line ends only between values.
         return text
             .split_inclusive('\n')
             .map(|line| match line.strip_suffix('\n') {
@@ -247,7 +248,7 @@ fn unhidden(text: &str) -> String {
     Safe::marked(text)
 }
 
-/// A text without controls, but for tabs and line ends.
+/// A text without control characters, except tabs and line ends.
 fn plain(text: &str) -> Cow<'_, str> {
     let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(acts) {
@@ -264,7 +265,7 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON lines whose controls are written as escapes: the same values.
+/// JSON lines with control characters escaped; the values stay the same.
 #[must_use]
 pub fn escaped_lines(lines: &str) -> String {
     let mut out = String::with_capacity(lines.len());
@@ -280,7 +281,7 @@ pub fn escaped_lines(lines: &str) -> String {
     out
 }
 
-/// Without the numbers of the system's errors, which say nothing to a person.
+/// Removes the numbers of system errors, which mean nothing to users.
 fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -290,30 +291,30 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
-/// What the engine says of keys, in commands.
+/// Replaces the engine's hints about keys with hints about commands.
 #[must_use]
 pub fn in_commands(text: &str) -> String {
     let keys = [
-        ("u undoes it", "`pleach undo` takes it back"),
-        ("R asks anew, c goes on", "`pleach regenerate` asks anew"),
+        ("u undoes it", "`pleach undo` undoes it"),
+        ("R asks again, c continues", "`pleach regenerate` sends the message again"),
         ("/memories shows them", "`pleach memory list` shows them"),
-        ("your draft is kept", "nothing was added to the conversation"),
-        ("/mcp shows what it wrote, and starts it again", "`pleach mcp test` shows what it wrote"),
+        ("your draft is kept", "the conversation is unchanged"),
+        ("/mcp shows its output and restarts it", "`pleach mcp test` shows its output"),
         ("r in /mcp tries again", "`pleach mcp test` tries again"),
         ("/trust-folder changes that", "`pleach trust` changes that"),
         ("/folder-settings shows it and asks", "`pleach trust --config` shows it and asks"),
-        ("/mcp shows and asks", "`pleach mcp use` shows them and asks"),
+        ("/mcp shows them and asks", "`pleach mcp use` shows them and asks"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))
 }
 
-/// Sentences as they are read: with a capital and an end.
+/// Starts a sentence with a capital letter and ends it with a period.
 #[must_use]
 pub fn sentence(text: &str) -> String {
     let text = without_numbers(text.trim());
     let mut chars = text.chars();
     let Some(first) = chars.next() else { return String::new() };
-    // A path, a flag or a name keeps its own spelling.
+    // Paths, flags, and names keep their spelling.
     let word = text.split_whitespace().next().unwrap_or_default();
     let begins = if word != "pleach" && word.chars().all(char::is_lowercase) {
         first.to_uppercase().collect()
@@ -324,8 +325,8 @@ pub fn sentence(text: &str) -> String {
     format!("{begins}{}{end}", chars.as_str())
 }
 
-/// JSON whose hidden characters are written as escapes: the same value, and nothing that a terminal would act on. Such
-/// characters can only stand inside strings, so the escape is always right.
+/// JSON with invisible characters escaped: the same value, and nothing that a terminal interprets. Such characters
+/// occur only inside strings, so the escape is always valid.
 #[must_use]
 pub fn escaped(json: &str) -> String {
     use std::fmt::Write as _;
@@ -357,7 +358,7 @@ pub fn money(micro: u64) -> String {
     format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
 }
 
-/// A time in the person's own zone.
+/// A time in the user's time zone.
 #[must_use]
 pub fn time(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(

@@ -1,5 +1,5 @@
-//! Finds messages and branches of an open session by what a person typed, and names them shortly.
-//! Not for: sessions and marked items; the engine finds those.
+//! Finds messages and branches of an open session by typed names, and shortens their ids.
+//! Not for: sessions and marked items (the engine).
 
 use super::stop::Stop;
 use crate::domain::base::failure::Failure;
@@ -16,7 +16,7 @@ pub(super) fn tree(view: &SessionView) -> Tree {
     Tree::build(view.nodes.clone())
 }
 
-/// The message that a person names, on the open branch first.
+/// The message with this name, first on the open branch.
 pub(super) fn message<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
     named(view, text, resolve::message)
 }
@@ -38,7 +38,7 @@ fn named<'a>(
     head.ok_or_else(|| Failure::user("That message no longer exists.").into())
 }
 
-/// A branch by its id, a unique prefix of it, or its name; the current one when nothing was typed.
+/// A branch by its id, a unique prefix of the id, or its name; the current branch without a text.
 pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'a Branch, Stop> {
     let found: Vec<&Branch> = match text {
         None => view.branches.iter().filter(|branch| branch.id == view.current).collect(),
@@ -52,11 +52,11 @@ pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'
     let named = text.unwrap_or("last used");
     match found.as_slice() {
         [only] => Ok(only),
-        [] => Err(Failure::user(format!("There is no branch {named:?} in this session."))
-            .todo("`pleach branch list` shows them.")
+        [] => Err(Failure::user(format!("No branch {named:?} in this session."))
+            .todo("`pleach branch list` lists the branches.")
             .into()),
-        many => Err(Failure::user(format!("{} branches are meant by {named:?}.", many.len()))
-            .todo("Give the id of one.")
+        many => Err(Failure::user(format!("{} branches match {named:?}.", many.len()))
+            .todo("Use the id of a branch.")
             .into()),
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn path(tree: &Tree, branch: &Branch) -> Vec<Slot> {
     branch.head.and_then(|head| tree.slot(head)).map(|slot| tree.path(slot)).unwrap_or_default()
 }
 
-/// The user message that a message belongs to: itself, or the nearest above it.
+/// The user message that a message belongs to: the message itself, or the nearest user message above.
 pub(super) fn asked(view: &SessionView, node: NodeId) -> Result<NodeId, Stop> {
     let tree = tree(view);
     let mut at = tree.slot(node);
@@ -77,10 +77,10 @@ pub(super) fn asked(view: &SessionView, node: NodeId) -> Result<NodeId, Stop> {
         }
         at = tree.parent(slot);
     }
-    Err(Failure::user("No message of yours stands at or above that one, so there is nothing to answer again.").into())
+    Err(Failure::user("Nothing to regenerate: the message does not follow any of your messages.").into())
 }
 
-/// How many characters of an id are enough to tell the session's messages apart.
+/// The number of id characters that distinguish all messages of the session.
 #[must_use]
 pub(super) fn enough(view: &SessionView) -> usize {
     let mut ids: Vec<String> = view.nodes.iter().map(|head| head.id.to_string()).collect();

@@ -1,5 +1,5 @@
 //! The JSON that the command line prints. These shapes are a contract: fields are added, never renamed or dropped.
-//! Not for: printing (`output`) or words for people (the commands).
+//! Not for: printing (`output`), or text for users (the commands).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
@@ -48,7 +48,7 @@ pub struct PlanShape<'a> {
 }
 
 impl PlanShape<'_> {
-    /// With the task that is running on the plan's branch.
+    /// Adds the running task of the plan's branch.
     #[must_use]
     pub fn on(self, branch: Option<&Branch>) -> Self {
         let running = branch.and_then(|branch| task::running(&branch.overrides.tasks));
@@ -56,7 +56,7 @@ impl PlanShape<'_> {
     }
 }
 
-/// The room there is.
+/// The budget in tokens.
 #[derive(Serialize, Clone, Copy)]
 pub struct BudgetShape {
     context_window: u32,
@@ -76,7 +76,7 @@ impl From<Budget> for BudgetShape {
     }
 }
 
-/// How the server counts beside us.
+/// How the server's token count relates to the estimate.
 #[derive(Serialize)]
 struct CalibrationShape {
     factor: f64,
@@ -86,7 +86,7 @@ struct CalibrationShape {
     calibrated_total: u32,
 }
 
-/// What a call costs before it is sent, in dollars.
+/// The estimated cost of a call in dollars.
 #[derive(Serialize)]
 struct CostShape {
     prompt: f64,
@@ -178,7 +178,7 @@ impl<'a> From<&'a Source> for SourceShape<'a> {
     }
 }
 
-/// A plan, with the digest of its request, how its server counts and what it costs where that is known.
+/// A plan with the digest of its request, and the calibration and cost if known.
 #[must_use]
 pub fn plan(
     plan: &ContextPlan,
@@ -286,7 +286,7 @@ pub(super) fn pin(kind: MarkKind) -> &'static str {
     }
 }
 
-/// How much of a row is sent: the rung of its most shortened message.
+/// The fidelity of a row: the form of its most shortened message.
 #[must_use]
 pub fn fidelity(row: &Row) -> &'static str {
     let has = |wanted: fn(Form) -> bool| row.items.iter().any(|item| wanted(item.form));
@@ -307,7 +307,7 @@ pub fn fidelity(row: &Row) -> &'static str {
     }
 }
 
-/// What does not fit.
+/// A request that does not fit the budget.
 #[must_use]
 pub fn blocked(blocked: &Blocked) -> Value {
     json!({
@@ -385,7 +385,7 @@ pub fn run<'a>(card: &'a RunCard, branches: &'a [Branch]) -> RunShape<'a> {
 
 /// Millionths of a dollar in dollars.
 #[must_use]
-#[allow(clippy::cast_precision_loss, reason = "no call costs a billion dollars")]
+#[allow(clippy::cast_precision_loss, reason = "amounts far below 2^53 are exact")]
 pub fn dollars(micro: u64) -> f64 {
     micro as f64 / 1e6
 }
@@ -444,7 +444,7 @@ pub fn branch(branch: &Branch, current: bool, messages: usize) -> Value {
     })
 }
 
-/// What is kept of a branch of a race.
+/// The record of a race branch.
 #[must_use]
 pub fn branch_run(record: &BranchRun) -> Value {
     let mut value = serde_json::to_value(record).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Why a command ended early, and the exit code of each way.
-//! Not for: telling the person (`run`).
+//! The reasons why a command ends early, and their exit codes.
+//! Not for: printing them (`run`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::planning::plan::Blocked;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 /// Why a command ended early.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stop {
-    /// It failed.
+    /// The command failed.
     Failed(Failure),
-    /// What must go does not fit.
+    /// Required items do not fit the budget.
     Blocked(Arc<Blocked>),
-    /// It was asked wrongly.
+    /// The arguments are wrong.
     Usage(String),
-    /// The person pressed Ctrl+C.
+    /// Ctrl+C was pressed.
     Interrupted,
-    /// The same, and this is what became of it.
+    /// Ctrl+C was pressed, with details about the result.
     Stopped(Failure),
-    /// Everything was said already; only the code is left.
+    /// All messages were printed; only the exit code is left.
     Said(u8),
 }
 

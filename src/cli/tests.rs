@@ -21,7 +21,7 @@ use crate::domain::planning::plan::{
 };
 use crate::domain::planning::policy::{Layout, Section};
 use crate::engine::api::{
-    Act, BranchRequest, Draft, DraftKind, Event, Exact, Item, PlanRequest, Planned, ProgramRequest, Ticket,
+    Act, BranchRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned, ProgramRequest, Ticket,
     ToolRequest, TurnRequest,
 };
 use clap::Parser as _;
@@ -342,7 +342,7 @@ fn plan_as_words_and_as_bytes() {
     let said = say(&["plan", "--request", "x"], plans);
     assert_eq!(said.out, BODY);
     let said = say(&["plan", "x"], plans);
-    for part in ["71 of", "recent turns", "You pinned this", "excluded 1", "removes the oldest turn", "1,234 bytes"] {
+    for part in ["71 of", "recent turns", "You pinned this", "left out 1", "removes the oldest turn", "1,234 bytes"] {
         assert!(said.out.contains(part), "{part}: {}", said.out);
     }
     let said = say(&["build"], plans);
@@ -546,12 +546,12 @@ fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
 #[test]
 fn acts_become_requests() {
     let branch = BranchId(id(91));
-    let named = |message| vec![Item::Named { text: "ext-1".into(), message }];
+    let named = |message| vec![ItemName::Named { text: "ext-1".into(), message }];
     let set = |kind| Act::Set { kind, toggle: false };
     for (line, items, act) in [
         (&["pin", "ext-1"][..], named(false), set(MarkKind::Sticky)),
         (&["pin", "ext-1", "--turns", "3"], named(false), set(MarkKind::leased(3))),
-        (&["pin", "--note", "n"], vec![Item::Note("n".into())], set(MarkKind::Sticky)),
+        (&["pin", "--note", "n"], vec![ItemName::Note("n".into())], set(MarkKind::Sticky)),
         (&["unpin", "ext-1"], named(false), Act::Clear),
         (&["exclude", "ext-1", "--message"], named(true), set(MarkKind::Exclude)),
         (&["exclude", "ext-1", "--once"], named(false), set(MarkKind::ExcludeOnce)),
@@ -611,7 +611,7 @@ fn a_folder_is_trusted_by_a_word_of_its_own() {
     let said = say(&["trust", "--off"], done);
     assert!(said.out.contains("is not trusted") && said.seen.is_empty(), "{}", said.out);
     let said = say(&["--allow", "run", "undo"], done);
-    assert!(said.err.contains("--allow does nothing"), "{}", said.err);
+    assert!(said.err.contains("--allow has no effect"), "{}", said.err);
 }
 
 #[test]
@@ -619,7 +619,7 @@ fn what_cannot_be_undone_is_asked() {
     for line in [&["message", "remove", "ext-1"][..], &["session", "delete", "work"][..]] {
         assert_eq!(say(line, done).code, 2);
         let no = Stage { input: "n\n", tty: true, ..Stage::default() }.say(line, done);
-        assert_eq!((no.code, no.err.contains("for good?")), (1, true));
+        assert_eq!((no.code, no.err.contains("Permanently delete")), (1, true));
         let sends = |said: &Said| {
             let removes = |seen: &Request| {
                 matches!(
@@ -758,6 +758,6 @@ fn failures_are_sentences_in_the_words_of_commands() {
     ] {
         assert_eq!(sentence(raw), read);
     }
-    assert_eq!(in_commands("Renamed. u undoes it."), "Renamed. `pleach undo` takes it back.");
+    assert_eq!(in_commands("Renamed. u undoes it."), "Renamed. `pleach undo` undoes it.");
     assert_eq!(escaped_lines("{\"a\":\"\u{9b}\"}\n{\"b\":\"é\"}\n"), "{\"a\":\"\\u009b\"}\n{\"b\":\"é\"}\n");
 }

@@ -1,6 +1,6 @@
 //! Names, focus, gate and what is in a request already, on a small workspace.
 
-use super::find::cards::{Limits, Sources, Taken, fill_beside};
+use super::find::cards::{Limits, SentLines, Sources, fill_beside};
 use super::find::choose::{focused, scope, silent};
 use super::find::names;
 use super::find::query;
@@ -226,7 +226,7 @@ proptest! {
         lines in 1_usize..30,
     ) {
         let (folder, index) = workspace();
-        let mut taken = Taken::default();
+        let mut taken = SentLines::default();
         for (file, from, length) in &runs {
             taken.add(FILES[*file].0, (*from, from + length));
         }

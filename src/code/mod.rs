@@ -25,7 +25,7 @@ mod tests;
 #[derive(Debug, thiserror::Error)]
 pub enum CodeError {
     /// A folder cannot be walked at all.
-    #[error("{path} cannot be read: {error}")]
+    #[error("{path} can't be read: {error}")]
     Folder {
         /// The folder, as given.
         path: String,
@@ -33,7 +33,7 @@ pub enum CodeError {
         error: std::io::Error,
     },
     /// Somebody asked to stop.
-    #[error("indexing was cancelled; what was done so far is kept")]
+    #[error("indexing was stopped; the part that was done is kept")]
     Cancelled,
     /// The cache file cannot be written.
     #[error("the index could not be saved: {0}")]

@@ -5,7 +5,7 @@ use super::find::cards::{Found, Limits, Sources, fill};
 use super::find::{map, query, rank};
 use super::index::build::{Change, renew};
 use super::index::cache::Cache;
-use super::index::codec::{Reading, Writer};
+use super::index::codec::{ByteReader, ByteWriter};
 use super::index::record::Record;
 use super::index::records::Index;
 use super::parse::file::{Parsed, Reader};
@@ -13,7 +13,7 @@ use super::parse::walk::Bounds;
 use super::parse::words::Analyzer;
 use super::symbol::Symbol;
 use super::tuning::Tuning;
-use crate::domain::code::symbols::{Fate, Kind, LANGUAGES, Language};
+use crate::domain::code::symbols::{Kind, LANGUAGES, Language, ParseOutcome};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -205,9 +205,9 @@ fn record(path: &str, text: &[u8]) -> Option<Record> {
     let parsed = Reader::default().read(language, "file", text, &|| true)?;
     Some(Record {
         path: path.into(),
-        stamp: super::index::record::Stamp::default(),
+        stamp: super::index::record::FileStamp::default(),
         hash: crate::domain::base::hash::Hash::of(text),
-        fate: Fate::Parsed,
+        fate: ParseOutcome::Parsed,
         language: Some(language),
         errors: parsed.errors,
         lines: 1,
@@ -293,22 +293,22 @@ proptest! {
         for ending in ENDINGS {
             let record = record(&format!("a.{ending}"), &text).unwrap();
             nests(&record.symbols, text.len());
-            let mut writer = Writer::default();
+            let mut writer = ByteWriter::default();
             writer.record(&record);
-            let back = Reading(&writer.0).record();
+            let back = ByteReader(&writer.0).record();
             prop_assert_eq!(back.as_ref(), Some(&record));
         }
     }
 
     #[test]
     fn damaged_bytes_give_no_record_or_a_sound_one(text in hostile(), at in any::<prop::sample::Index>(), to in any::<u8>()) {
-        let mut writer = Writer::default();
+        let mut writer = ByteWriter::default();
         writer.record(&record("a.rs", &text).unwrap());
         let mut bytes = writer.0;
-        prop_assert!(Reading(&bytes[..at.index(bytes.len())]).record().is_none());
+        prop_assert!(ByteReader(&bytes[..at.index(bytes.len())]).record().is_none());
         let place = at.index(bytes.len());
         bytes[place] = to;
-        if let Some(record) = Reading(&bytes).record() {
+        if let Some(record) = ByteReader(&bytes).record() {
             let mut index = Index::default();
             index.insert(&record);
             index.refresh();
@@ -548,11 +548,11 @@ fn odd_files_are_listed_and_not_read() {
     let mut index = Index::default();
     bring(&mut index, folder.path(), None);
     let fate = |name: &str| index.file_at(Path::new(name)).map(|file| file.fate);
-    assert_eq!(fate("big.rs"), Some(Fate::TooLarge));
-    assert_eq!(fate("binary.c"), Some(Fate::Binary));
-    assert_eq!(fate("made.js"), Some(Fate::Generated));
-    assert_eq!(fate("latin.py"), Some(Fate::Parsed));
-    assert_eq!(fate("notes.txt"), Some(Fate::NoLanguage));
+    assert_eq!(fate("big.rs"), Some(ParseOutcome::TooLarge));
+    assert_eq!(fate("binary.c"), Some(ParseOutcome::Binary));
+    assert_eq!(fate("made.js"), Some(ParseOutcome::Generated));
+    assert_eq!(fate("latin.py"), Some(ParseOutcome::Parsed));
+    assert_eq!(fate("notes.txt"), Some(ParseOutcome::NoLanguage));
     assert_eq!(fate("linked.rs"), None);
     #[cfg(unix)]
     {

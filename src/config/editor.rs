@@ -1,21 +1,21 @@
-//! A text in the editor that a person has set.
-//! Not for: giving the terminal away and taking it back (the workbench), or what is done with the text.
+//! Edits a text in the user's editor.
+//! Not for: releasing the terminal (the workbench), or using the text.
 
 use super::load::Environment;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
 
-/// The editor did not run, or ended badly; nothing of the text was changed.
+/// The editor did not start, or failed; the text is unchanged.
 #[derive(Debug, thiserror::Error)]
-#[error("The editor {editor:?} did not do it: {why}.")]
+#[error("The editor {editor:?} failed: {why}.")]
 pub struct EditorError {
     editor: String,
     why: io::Error,
 }
 
-/// Opens `text` in `$VISUAL`, `$EDITOR` or `vi`, and gives back what was saved, without the line end that editors add. The
-/// file is readable by its owner only and is deleted afterwards.
+/// Opens `text` in `$VISUAL`, `$EDITOR`, or `vi`, and returns the saved text, without the line end that editors add.
+/// Only the owner can read the temporary file, which is deleted afterward.
 pub fn edit(text: &str, env: &Environment) -> Result<String, EditorError> {
     let named = |name: &str| env.get(name).filter(|value| !value.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_owned());
@@ -37,12 +37,12 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// The editor's variable may hold flags, as in `code --wait`.
+/// The editor's variable can contain flags, as in `code --wait`.
 fn open(editor: &str, path: &Path) -> io::Result<()> {
     let mut words = editor.split_whitespace();
-    let program = words.next().ok_or_else(|| io::Error::other("no editor is named"))?;
+    let program = words.next().ok_or_else(|| io::Error::other("no editor is set"))?;
     let status = Command::new(program).args(words).arg(path).status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("it exited with {status}"))) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What can be wrong with a configuration, each with the place where it stands.
-//! Not for: finding faults (`layer`, `load`).
+//! Configuration errors, each with its location.
+//! Not for: finding errors (`layer`, `load`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::fmt;
@@ -33,37 +33,37 @@ impl fmt::Display for Place {
     }
 }
 
-/// A configuration that cannot be used. Texts are unsanitised.
+/// A configuration that cannot be used. Texts are not sanitized.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A file is there and cannot be read.
+    /// A file exists but cannot be read.
     #[error("{file} cannot be read: {why}.")]
     Unreadable {
         /// Which.
         file: String,
-        /// The system's words.
+        /// The system's error message.
         why: String,
     },
-    /// Something in a file is wrong.
+    /// A file contains an error.
     #[error("{file}, {place}: {}{what}.", key_words(key))]
     Faulty {
         /// Which file.
         file: String,
-        /// Where in it.
+        /// The location in the file.
         place: Place,
-        /// The key at fault, dotted; empty where the file is no TOML at all.
+        /// The dotted key with the error; empty if the file is not valid TOML.
         key: String,
-        /// What is wrong.
+        /// The error.
         what: String,
-        /// The nearest thing that would be right.
+        /// The nearest valid value.
         nearest: Option<String>,
     },
-    /// A folder's own file sets what only the person may set.
-    #[error("{file}, {place}: `{key}` may not be set by a folder's own file.")]
+    /// A folder's own file contains a setting that only the user's file can contain.
+    #[error("{file}, {place}: `{key}` is not allowed in a folder's own file.")]
     NotHere {
         /// Which file.
         file: String,
-        /// Where in it.
+        /// The location in the file.
         place: Place,
         /// The key.
         key: String,
@@ -75,20 +75,20 @@ pub enum ConfigError {
         name: String,
         /// Its value.
         value: String,
-        /// What is wrong.
+        /// The error.
         what: String,
-        /// The nearest thing that would be right.
+        /// The nearest valid value.
         nearest: Option<String>,
     },
-    /// The home folder is not known, so there is no place for anything.
-    #[error("The home folder is not known ({0}).")]
+    /// The home folder is unknown, so no paths can be found.
+    #[error("The home folder is unknown ({0}).")]
     NoHome(String),
-    /// The person's file cannot be written.
+    /// The user's file cannot be written.
     #[error("{file} cannot be written: {why}.")]
     Unwritable {
         /// Which.
         file: String,
-        /// The system's words.
+        /// The system's error message.
         why: String,
     },
 }
@@ -98,29 +98,29 @@ fn key_words(key: &str) -> String {
 }
 
 impl ConfigError {
-    /// What to do.
+    /// A hint for the user.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::Faulty { nearest: Some(near), .. } | Self::Given { nearest: Some(near), .. } => {
                 format!("Did you mean `{near}`?")
             }
-            Self::Faulty { .. } => "`pleach config check` tries it again.".into(),
-            Self::NotHere { .. } => "Move it to your own file; `pleach config path` says which that is.".into(),
-            Self::NoHome(_) => "Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME.".into(),
-            Self::Unreadable { .. } | Self::Unwritable { .. } => "Look at its owner and mode.".into(),
+            Self::Faulty { .. } => "`pleach config check` checks the files again.".into(),
+            Self::NotHere { .. } => "Move the setting to your own file; `pleach config path` prints its path.".into(),
+            Self::NoHome(_) => "Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, and XDG_STATE_HOME.".into(),
+            Self::Unreadable { .. } | Self::Unwritable { .. } => "Check the file's owner and permissions.".into(),
             Self::Given { .. } => String::new(),
         }
     }
 
-    /// As the screen and the command line say it.
+    /// The failure for the screen and the command line.
     #[must_use]
     pub fn failure(&self) -> Failure {
         Failure::new(FailureKind::Config, self.to_string()).todo(self.hint())
     }
 }
 
-/// The candidate nearest to `word`, if it is near enough to be meant.
+/// The candidate nearest to `word`, if the two are similar enough.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (word.chars().count() / 3).max(1);
@@ -132,7 +132,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// Edit distance in which two swapped neighbours are one step.
+/// Edit distance that counts two swapped neighbors as one step.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
     let mut rows = vec![vec![0_usize; b.len() + 1]; a.len() + 1];

@@ -1,8 +1,7 @@
-//! A folder's own settings file: whether it is read, what of it holds, and what a person said to it.
-//!
-//! Nothing of it holds in a folder that is not trusted. In a trusted one the screen's settings hold at once; everything else
-//! steers calls, so it holds once the person said yes to exactly these values. What was said is kept per folder beside the
-//! store, where neither the folder nor a tool can write. A faulty file is told of and passed over.
+//! A folder's own settings file: whether it is read, which settings take effect, and the user's decision. In an
+//! untrusted folder, no setting takes effect. In a trusted folder, screen settings take effect at once; all other
+//! settings change requests, so they take effect after the user approved exactly these values. Decisions are stored per
+//! folder beside the store, where neither the folder nor a tool can write. An invalid file is reported and skipped.
 //! Not for: asking (`cli`, `tui`), or the other layers (`load`).
 
 use super::error::{ConfigError, Place};
@@ -21,37 +20,39 @@ use toml::{Table, Value};
 /// The name of a folder's own file.
 pub const FOLDER_FILE: &str = ".pleach.toml";
 
-/// What it may set. Places to ask, keys, tools, trust, the store and the log are the person's alone.
+/// The settings that the file can contain. Servers, keys, tools, trust, the store, and the log belong to the user's
+/// file.
 const MAY: [&str; 9] =
     ["model", "mode", "policy", "layout", "budget", "state_block", "personality", "system", "screen"];
 
-/// What of it only changes how the screen looks, so nobody is asked.
+/// The table that changes only the look of the screen and needs no approval.
 const UNASKED: &str = "screen";
 
-/// What a person said to a folder's file.
+/// The user's decision about a folder's file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-struct Said {
+struct FolderAnswer {
     folder: String,
     digest: Option<Hash>,
     yes: bool,
-    /// The settings that were approved last, as TOML.
+    /// The last approved settings, as TOML.
     approved: Option<String>,
 }
 
-/// A folder's file, and the layer of settings that holds of it.
-pub(super) struct Found {
+/// A folder's file, and its layer of effective settings.
+pub(super) struct FoundFile {
     pub(super) card: FolderSettings,
     pub(super) layer: Option<Layer>,
 }
 
-/// Reads the file of a folder. `below` are the settings without it; `judge` says whether they are well with a layer above.
+/// Reads the file of a folder. `below` are the settings without the file; `judge` checks the settings with a layer on
+/// top.
 pub(super) fn find(
     paths: &Paths,
     workspace: &Path,
     trusted: bool,
     below: &Table,
     judge: impl Fn(&Layer) -> Result<(), ConfigError>,
-) -> Option<Found> {
+) -> Option<FoundFile> {
     let file = workspace.join(FOLDER_FILE);
     file.symlink_metadata().ok()?;
     let mut card = FolderSettings {
@@ -65,7 +66,7 @@ pub(super) fn find(
         fault: None,
     };
     if !trusted {
-        return Some(Found { card, layer: None });
+        return Some(FoundFile { card, layer: None });
     }
     let read = Layer::read::<Settings>(&file).and_then(|layer| {
         layer.iter().try_for_each(allowed)?;
@@ -77,27 +78,27 @@ pub(super) fn find(
         Err(error) => {
             card.standing = FileStanding::Faulty;
             card.fault = Some(fault(&error, &card.path));
-            return Some(Found { card, layer: None });
+            return Some(FoundFile { card, layer: None });
         }
     };
     card.keys = layer.table.keys().cloned().collect();
     let asked: Table = layer.table.iter().filter(|(key, _)| *key != UNASKED).map(pair).collect();
-    let said = Said::read(&record(paths, workspace));
+    let said = FolderAnswer::read(&record(paths, workspace));
     weigh(&mut card, &asked, &said, below);
     let holds = |key: &String| key == UNASKED || card.standing == FileStanding::Used;
     let table = layer.table.iter().filter(|(key, _)| holds(key)).map(pair).collect();
-    Some(Found { card, layer: Some(Layer { table, ..layer }) })
+    Some(FoundFile { card, layer: Some(Layer { table, ..layer }) })
 }
 
-/// How the settings that are asked about stand to what was said.
-fn weigh(card: &mut FolderSettings, asked: &Table, said: &Said, below: &Table) {
+/// Compares the settings that need approval with the user's decision.
+fn weigh(card: &mut FolderSettings, asked: &Table, said: &FolderAnswer, below: &Table) {
     let digest = digest(asked);
     let word = (said.digest == Some(digest)).then_some(said.yes);
     let approved: Option<Table> = said.approved.as_ref().and_then(|text| toml::from_str(text).ok());
     card.approved_before = approved.is_some();
     card.digest = (!asked.is_empty()).then_some(digest);
     let mut before = below.clone();
-    // What it changes now is told against the text that was approved, while a new one waits.
+    // While a new version waits for approval, its changes are shown against the approved version.
     if let Some(approved) = approved.filter(|_| word.is_none()) {
         merge(&mut before, &approved);
     }
@@ -116,7 +117,7 @@ fn pair((key, value): (&String, &Value)) -> (String, Value) {
     (key.clone(), value.clone())
 }
 
-/// The digest of settings: of their values, so that a comment asks nothing anew.
+/// The digest of the settings' values, so that a changed comment needs no new approval.
 fn digest(asked: &Table) -> Hash {
     Hash::of(toml::to_string(asked).unwrap_or_default().as_bytes())
 }
@@ -131,14 +132,14 @@ fn allowed(layer: &Layer) -> Result<(), ConfigError> {
     }
 }
 
-/// A fault without the file's name, which stands before it.
+/// An error without the leading file name.
 fn fault(error: &ConfigError, file: &str) -> String {
     let said = format!("{error} {}", error.hint());
     let said = said.strip_prefix(file).unwrap_or(&said);
     said.trim_start_matches([',', ' ']).trim_end().to_owned()
 }
 
-/// Which settings are others, by their dotted names.
+/// The settings that differ, by their dotted names.
 fn changes(before: &Table, after: &Table) -> Vec<Changed> {
     let (before, after) = (leaves(before), leaves(after));
     let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
@@ -149,7 +150,7 @@ fn changes(before: &Table, after: &Table) -> Vec<Changed> {
         .collect()
 }
 
-/// A value as TOML writes it; a text of several lines as it is.
+/// A value in TOML notation; a multi-line text unchanged.
 fn written(value: &Value) -> String {
     match value {
         Value::String(text) if text.contains('\n') => text.trim_end_matches('\n').to_owned(),
@@ -157,7 +158,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// All values that are no tables, by their dotted names.
+/// All values except tables, by their dotted names.
 pub(super) fn leaves(table: &Table) -> BTreeMap<String, Value> {
     fn descend(table: &Table, under: &str, all: &mut BTreeMap<String, Value>) {
         for (key, value) in table {
@@ -175,29 +176,29 @@ pub(super) fn leaves(table: &Table) -> BTreeMap<String, Value> {
     all
 }
 
-/// Where it is kept what was said to a folder's file: by the folder's real path, however it was reached.
+/// The path of the decision about a folder's file, by the folder's canonical path.
 fn record(paths: &Paths, workspace: &Path) -> PathBuf {
     let name = Hash::of(real(workspace).as_os_str().as_encoded_bytes());
     paths.data_dir.join("folders").join(format!("{name}.json"))
 }
 
-/// Whether a version that asks about such files has recorded the folder, or one above it.
+/// Whether a version of pleach that asks about such files has recorded the folder, or a parent folder.
 fn is_recorded(paths: &Paths, workspace: &Path) -> bool {
     real(workspace).ancestors().any(|folder| record(paths, folder).exists())
 }
 
-/// Records a folder that is trusted now, so that nobody is told of a version that did not ask.
+/// Records a newly trusted folder, so that no notice about older versions, which did not ask, is shown.
 pub(super) fn record_trust(paths: &Paths, folder: &Path) {
     if is_recorded(paths, folder) {
         return;
     }
-    let said = Said { folder: real(folder).display().to_string(), ..Said::default() };
-    // Without the record only a sentence is said that need not be.
+    let said = FolderAnswer { folder: real(folder).display().to_string(), ..FolderAnswer::default() };
+    // Without the record, only an unnecessary notice is shown.
     let _ = write(&record(paths, folder), &serde_json::to_string(&said).unwrap_or_default());
 }
 
-impl Said {
-    /// What was said; nothing where nothing can be read.
+impl FolderAnswer {
+    /// The decision; the default if the file cannot be read.
     fn read(file: &Path) -> Self {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -205,37 +206,37 @@ impl Said {
 }
 
 impl Config {
-    /// The file in which it is kept what was said to the folder's settings.
+    /// The file with the decision about the folder's settings.
     #[must_use]
     pub fn folder_record(&self) -> PathBuf {
         record(&self.paths, &self.workspace)
     }
 
-    /// The folder of that file and its name, to be watched where the workspace has settings of its own. The
-    /// folder is made where the data folder exists; `--demo` must not create a data folder.
+    /// The folder and name of that file, to watch if the workspace has its own settings. The folder is created only if
+    /// the data folder exists; `--demo` must not create a data folder.
     #[must_use]
     pub fn watched_record(&self) -> Option<(PathBuf, String)> {
         self.folder.as_ref()?;
         let record = self.folder_record();
         let (folder, name) = (record.parent()?, record.file_name()?);
-        // Where it cannot be made, nothing can be said to the folder's settings either.
+        // If the folder cannot be created, no decision can be stored either.
         if self.paths.data_dir.is_dir() {
             let _ = make_dir(folder);
         }
         Some((folder.to_owned(), name.to_string_lossy().into_owned()))
     }
 
-    /// How the folder's file stands now, read anew.
+    /// The current status of the folder's file, read again.
     #[must_use]
     pub fn folder_now(&self) -> Option<FolderSettings> {
         load(self.sources()).ok()?.folder
     }
 
-    /// Keeps what a person said to the settings with this digest in the folder's file. Gives false where the file holds
-    /// others by now; then nothing is kept.
+    /// Stores the user's decision about the settings with this digest. Returns false, and stores nothing, if the file
+    /// has changed since.
     ///
     /// # Errors
-    /// When it cannot be written down.
+    /// When the decision cannot be written.
     pub fn say_to_folder(&self, digest: Hash, yes: bool) -> Result<bool, ConfigError> {
         let file = self.workspace.join(FOLDER_FILE);
         let Some(layer) = Layer::read::<Settings>(&file)? else { return Ok(false) };
@@ -244,9 +245,9 @@ impl Config {
             return Ok(false);
         }
         let record = self.folder_record();
-        let before = Said::read(&record);
+        let before = FolderAnswer::read(&record);
         let kept = before.approved.filter(|_| before.digest != Some(digest));
-        let said = Said {
+        let said = FolderAnswer {
             folder: real(&self.workspace).display().to_string(),
             digest: Some(digest),
             yes,

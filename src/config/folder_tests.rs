@@ -148,13 +148,13 @@ fn a_faulty_file_blocks_nothing() {
     let faults: [(&[u8], &str); 9] = [
         (b"model = ", "line 1"),
         (b"model = \"\xff\"\n", "UTF-8"),
-        (b"policy = \"nowhere\"\n", "there is no policy"),
-        (b"[screen]\ntheme = \"nowhere\"\n", "there is no theme"),
+        (b"policy = \"nowhere\"\n", "unknown policy"),
+        (b"[screen]\ntheme = \"nowhere\"\n", "unknown theme"),
         (b"mode = \"heavvy\"\nmodel = \"m\"\n", "Did you mean `heavy`"),
-        (b"[profiles.openai]\nbase_url = \"http://evil/v1\"\n", "`profiles` may not be set"),
-        (b"profile = \"openrouter\"\n", "`profile` may not be set"),
-        (b"model = \"m\"\n[tools]\nenabled = true\n", "line 2, column 2: `tools` may not be set"),
-        (b"trusted_folders = [\"/\"]\n", "`trusted_folders` may not be set"),
+        (b"[profiles.openai]\nbase_url = \"http://evil/v1\"\n", "`profiles` is not allowed"),
+        (b"profile = \"openrouter\"\n", "`profile` is not allowed"),
+        (b"model = \"m\"\n[tools]\nenabled = true\n", "line 2, column 2: `tools` is not allowed"),
+        (b"trusted_folders = [\"/\"]\n", "`trusted_folders` is not allowed"),
     ];
     for (text, why) in faults {
         place.folder(text);

@@ -1,6 +1,6 @@
-//! One layer of configuration: a TOML text with its origin, checked on its own so that a fault is found in the file
-//! that holds it, then merged table by table.
-//! Not for: which layers there are and their order (`load`).
+//! A layer of configuration: a TOML text with its origin, checked alone so that errors point to their file, then merged
+//! table by table.
+//! Not for: the list and order of layers (`load`).
 
 use super::error::{ConfigError, Place, nearest};
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ use toml_edit::{Document, Item, TableLike};
 /// A layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// The file, or what else it is.
+    /// The file, or another description of the origin.
     pub origin: String,
     /// Its text.
     pub text: String,
@@ -20,7 +20,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Reads a text as one `T`, which it must fit alone.
+    /// Parses a text, which alone must be a valid `T`.
     pub fn parse<T: DeserializeOwned>(origin: &str, text: &str) -> Result<Self, ConfigError> {
         if let Err(error) = toml::from_str::<T>(text) {
             return Err(explain(origin, text, error.message(), error.span()));
@@ -29,7 +29,7 @@ impl Layer {
         Ok(Self { origin: origin.to_owned(), text: text.to_owned(), table })
     }
 
-    /// Reads a file; none where there is no such file.
+    /// Reads a file; none if the file does not exist.
     pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<Self>, ConfigError> {
         let origin = path.display().to_string();
         let bytes = match read_small(path) {
@@ -51,7 +51,7 @@ impl Layer {
         Self::parse::<T>(&origin, &text).map(Some)
     }
 
-    /// Where a key stands in the text.
+    /// The location of a key in the text.
     #[must_use]
     pub fn place(&self, path: &[&str]) -> Option<Place> {
         let document = Document::parse(self.text.as_str()).ok()?;
@@ -68,12 +68,12 @@ impl Layer {
     }
 }
 
-/// Reads a plain file of bounded size: what a folder brings along may be anything.
+/// Reads a regular file of limited size: a folder can contain anything.
 fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
     const MOST: u64 = 4 << 20;
     let about = std::fs::metadata(path)?;
     if !about.is_file() {
-        return Err(std::io::Error::other("it is no plain file"));
+        return Err(std::io::Error::other("it is not a regular file"));
     }
     if about.len() > MOST {
         return Err(std::io::Error::other("it is larger than 4 MiB"));
@@ -81,7 +81,7 @@ fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
-/// Lays `upper` over `base`: tables are merged, everything else is replaced.
+/// Merges `upper` into `base`: tables are merged, other values are replaced.
 pub fn merge(base: &mut toml::Table, upper: &toml::Table) {
     for (key, value) in upper {
         match (base.get_mut(key), value) {
@@ -98,11 +98,11 @@ fn explain(origin: &str, text: &str, message: &str, span: Option<Range<usize>>) 
     let path = path_at(text, &span);
     let (what, near) = match unknown(message) {
         Some(Unknown { field: true, word, expected }) => (
-            "there is no such setting".to_owned(),
+            "unknown setting".to_owned(),
             nearest(&word, expected.iter().map(String::as_str)).or_else(|| elsewhere(&word)),
         ),
         Some(Unknown { field: false, word, expected }) => (
-            format!("{word:?} is none of {}", expected.join(", ")),
+            format!("{word:?} is not one of {}", expected.join(", ")),
             nearest(&word, expected.iter().map(String::as_str)),
         ),
         None => (one_line(message), None),
@@ -121,7 +121,7 @@ struct Unknown {
     expected: Vec<String>,
 }
 
-/// Takes serde's sentence apart: "unknown field `x`, expected one of `a`, `b`".
+/// Parses serde's message: "unknown field `x`, expected one of `a`, `b`".
 fn unknown(message: &str) -> Option<Unknown> {
     let field = message.strip_prefix("unknown field `");
     let (word, tail) = field.or_else(|| message.strip_prefix("unknown variant `"))?.split_once('`')?;
@@ -129,7 +129,7 @@ fn unknown(message: &str) -> Option<Unknown> {
     Some(Unknown { field: field.is_some(), word: word.to_owned(), expected })
 }
 
-/// A setting of that name in another table.
+/// A setting with this name in another table.
 fn elsewhere(field: &str) -> Option<String> {
     let known: toml::Table = toml::from_str(super::DEFAULT).ok()?;
     let mut paths = Vec::new();
@@ -144,7 +144,7 @@ fn elsewhere(field: &str) -> Option<String> {
     paths.into_iter().find(|(key, _)| *key == near).map(|(_, path)| path)
 }
 
-/// The dotted path of what stands at a span; empty where nothing does (the text is no TOML).
+/// The dotted path of the key or value at a span; empty if the text is not valid TOML.
 fn path_at(text: &str, span: &Range<usize>) -> String {
     let Ok(document) = Document::parse(text) else { return String::new() };
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Finds the settings that hold: built in, the person's file, the folder's file, environment, command line.
+//! Finds the effective settings: built-in values, the user's file, the folder's file, environment, command line.
 //! Not for: changing them (`save`) or choosing a profile (`start`).
 
 use super::error::{ConfigError, Place, nearest};
@@ -18,20 +18,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The environment, as far as anybody asks for it. An empty variable counts as none.
+/// The environment variables. An empty variable counts as unset.
 #[derive(Clone)]
 pub struct Environment(Arc<Lookup>);
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Environment {
-    /// The process's own.
+    /// The environment of the process.
     #[must_use]
     pub fn of_process() -> Self {
         Self(Arc::new(|name| std::env::var(name).ok()))
     }
 
-    /// A made one.
+    /// An environment with these variables.
     #[must_use]
     pub fn of<const N: usize>(pairs: [(&str, &str); N]) -> Self {
         let map: BTreeMap<String, String> = pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
@@ -51,12 +51,12 @@ impl std::fmt::Debug for Environment {
     }
 }
 
-/// What the settings are found from.
+/// The sources of the settings.
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// The environment.
     pub env: Environment,
-    /// The folder in which the program runs.
+    /// The current folder of the program.
     pub workspace: PathBuf,
     /// `--store`.
     pub store: Option<PathBuf>,
@@ -64,30 +64,30 @@ pub struct Sources {
     pub overrides: CallOverrides,
 }
 
-/// Everything that holds for this run of the program.
+/// The configuration of this run of the program.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The settings.
     pub settings: Settings,
-    /// Where things are.
+    /// The paths of files and folders.
     pub paths: Paths,
     /// Policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
-    /// What is known of models.
+    /// The known properties of models.
     pub models: ModelTable,
-    /// The command line's choices; they stand above a branch's own.
+    /// The command line's choices, which override the branch's settings.
     pub overrides: CallOverrides,
-    /// The folder in which the program runs.
+    /// The current folder of the program.
     pub workspace: PathBuf,
     /// The environment, for keys.
     pub env: Environment,
     /// The files that were read.
     pub files: Vec<PathBuf>,
-    /// The folder's own file, where there is one.
+    /// The folder's own settings file, if any.
     pub folder: Option<FolderSettings>,
-    /// Where the settings come from that are not built in: a file or a variable, by their dotted names.
+    /// The origin of each setting that is not built in, a file or a variable, by its dotted name.
     pub origins: BTreeMap<String, String>,
-    /// Things to know that stop nobody.
+    /// Notes that are not errors.
     pub notes: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     let mut notes = Vec::new();
     let mut layers = own_layers(&paths, &mut notes)?;
     let policies = policies::load(&paths.policies_dir())?;
-    // The person's own settings must be well without the folder's.
+    // The user's own settings must be valid without the folder's settings.
     let own = together(&layers);
     let mut settings = checked(&own, &policies, &paths, &layers)?;
     let trusted = super::save::trusts(&settings.trusted_folders, &sources.workspace);
@@ -145,7 +145,7 @@ fn together(layers: &[Layer]) -> toml::Table {
     table
 }
 
-/// Settings without a fault.
+/// Reads and checks the settings.
 fn checked(
     table: &toml::Table,
     policies: &BTreeMap<String, PolicySpec>,
@@ -154,7 +154,7 @@ fn checked(
 ) -> Result<Settings, ConfigError> {
     let read: Result<Settings, toml::de::Error> = table.clone().try_into();
     let mut settings = read.map_err(|error| ConfigError::Unreadable {
-        file: "the settings together".into(),
+        file: "the combined settings".into(),
         why: error.message().to_owned(),
     })?;
     for (name, profile) in &mut settings.profiles {
@@ -165,14 +165,14 @@ fn checked(
     Ok(settings)
 }
 
-/// Which file each setting comes from that is not built in.
+/// The file of each setting that is not built in.
 fn origins(layers: &[Layer]) -> BTreeMap<String, String> {
     let each = layers.iter().skip(1);
     each.flat_map(|layer| folder::leaves(&layer.table).into_keys().map(|key| (key, layer.origin.clone()))).collect()
 }
 
 impl Config {
-    /// What a reading of the same files begins with. The store stays the one that is open.
+    /// The sources for reading the same files again. The open store stays the same.
     #[must_use]
     pub fn sources(&self) -> Sources {
         Sources {
@@ -183,7 +183,7 @@ impl Config {
         }
     }
 
-    /// What is known of a model at a profile.
+    /// The known properties of a model of a profile.
     #[must_use]
     pub fn model_info(&self, name: &str, profile: &str) -> ModelInfo {
         self.models.info(name, self.settings.profiles.get(profile))
@@ -196,7 +196,7 @@ impl Config {
     }
 }
 
-/// The built-in settings and the person's own file.
+/// The built-in settings and the user's own file.
 fn own_layers(paths: &Paths, notes: &mut Vec<String>) -> Result<Vec<Layer>, ConfigError> {
     let mut layers = vec![Layer::parse::<Settings>("the built-in settings", super::DEFAULT)?];
     let user = paths.user_file();
@@ -209,7 +209,7 @@ fn own_layers(paths: &Paths, notes: &mut Vec<String>) -> Result<Vec<Layer>, Conf
     Ok(layers)
 }
 
-/// Keys are never written in the settings, but headers and an address's user part may be as secret.
+/// API keys are never in the settings, but headers and the user part of an address can be just as secret.
 fn may_hold_secrets(table: &toml::Table) -> bool {
     let servers = table.get("mcpServers").and_then(toml::Value::as_table);
     let given = |server: &toml::Value| server.get("env").is_some() || server.get("headers").is_some();
@@ -228,7 +228,7 @@ fn loose_mode(file: &Path) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
     (mode & 0o077 != 0)
-        .then(|| format!("{} can be read by others (mode {mode:o}); chmod 600 mends it.", file.display()))
+        .then(|| format!("Other users can read {} (mode {mode:o}); run chmod 600 on the file.", file.display()))
 }
 
 #[cfg(not(unix))]
@@ -236,7 +236,7 @@ fn loose_mode(_: &Path) -> Option<String> {
     None
 }
 
-/// A fault, in the highest layer that holds the key.
+/// An error in the highest layer that contains the key.
 fn faulty(layers: &[Layer], path: &[&str], what: String, nearest: Option<String>) -> ConfigError {
     let found = layers.iter().rev().find_map(|layer| layer.place(path).map(|place| (layer, place)));
     let (file, place) = found.map_or_else(
@@ -246,7 +246,7 @@ fn faulty(layers: &[Layer], path: &[&str], what: String, nearest: Option<String>
     ConfigError::Faulty { file, place, key: path.join("."), what, nearest }
 }
 
-/// The theme is there.
+/// Checks that the theme exists.
 fn check_theme(settings: &Settings, paths: &Paths, layers: &[Layer]) -> Result<(), ConfigError> {
     let wanted = settings.screen.theme.as_str();
     let (all, _) = themes::load(&paths.themes_dir());
@@ -258,7 +258,7 @@ fn check_theme(settings: &Settings, paths: &Paths, layers: &[Layer]) -> Result<(
     Err(faulty(layers, &["screen", "theme"], unknown("theme", wanted, names.iter()), near))
 }
 
-/// What the types cannot say.
+/// Checks the rules that types cannot express.
 fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &[Layer]) -> Result<(), ConfigError> {
     let fault = |path: &[&str], what: String, nearest: Option<String>| Err(faulty(layers, path, what, nearest));
     if !policies.contains_key(&settings.policy) {
@@ -290,7 +290,7 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
     for (name, profile) in &settings.profiles {
         let address = profile.base_url.as_str();
         if profile.backend == Backend::Openai && host(address).is_none() {
-            let what = format!("{:?} is no address like https://host/v1", address::shown(address));
+            let what = format!("{:?} is not an address like https://host/v1", address::shown(address));
             let key = if address.is_empty() { &["profiles", name][..] } else { &["profiles", name, "base_url"][..] };
             return fault(key, what, None);
         }
@@ -298,29 +298,27 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
             return fault(&["profiles", name, "attempts"], "must be at least 1".into(), None);
         }
         if !["system", "developer", "user"].contains(&profile.dialect.instruction_role.as_str()) {
-            let what = "must be system, developer or user".to_owned();
+            let what = "must be system, developer, or user".to_owned();
             return fault(&["profiles", name, "dialect", "instruction_role"], what, None);
         }
     }
     Ok(())
 }
 
-/// The key of the embedder's that is wrong, and why.
+/// The invalid key of the embedder, with the error.
 fn embedder_fault(settings: &Settings) -> Option<(&'static str, String)> {
     let set = &settings.embedder;
     match set.kind {
         EmbedderKind::None => None,
         EmbedderKind::Directory => {
-            set.path.trim().is_empty().then(|| ("path", "a directory needs its `path`".to_owned()))
+            set.path.trim().is_empty().then(|| ("path", "a directory embedder needs a `path`".to_owned()))
         }
         EmbedderKind::Server => match settings.profiles.get(&set.profile) {
             None => Some(("profile", unknown("profile", &set.profile, settings.profiles.keys()))),
             Some(profile) if profile.backend != Backend::Openai => {
                 Some(("profile", format!("the profile {} has no server", set.profile)))
             }
-            Some(_) if set.model.trim().is_empty() => {
-                Some(("model", "a server needs the `model` that is asked there".to_owned()))
-            }
+            Some(_) if set.model.trim().is_empty() => Some(("model", "a server embedder needs a `model`".to_owned())),
             Some(_) => None,
         },
     }
@@ -328,7 +326,7 @@ fn embedder_fault(settings: &Settings) -> Option<(&'static str, String)> {
 
 fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> String {
     let known: Vec<&str> = known.map(String::as_str).collect();
-    format!("there is no {kind} {name:?}; there are {}", known.join(", "))
+    format!("unknown {kind} {name:?}; known names: {}", known.join(", "))
 }
 
 fn apply_env(
@@ -354,7 +352,7 @@ fn apply_env(
             name: "PLEACH_MODE".into(),
             nearest: nearest(&value, Mode::ALL.map(Mode::title)).map(|near| near.to_lowercase()),
             value,
-            what: "must be off, light or heavy".into(),
+            what: "must be off, light, or heavy".into(),
         })?;
         from("mode", "PLEACH_MODE");
     }
@@ -362,7 +360,7 @@ fn apply_env(
         "mono".clone_into(&mut settings.screen.theme);
         from("screen.theme", "NO_COLOR");
     }
-    // No convention has won yet; these two are met with.
+    // There is no standard variable yet; these two are in use.
     if env.get("NO_MOTION").or_else(|| env.get("REDUCE_MOTION")).is_some_and(|value| value != "0") {
         settings.screen.reduced_motion = true;
         from("screen.reduced_motion", "the environment");
@@ -381,7 +379,8 @@ fn apply_env(
             from("profiles.openai.base_url", "OPENAI_BASE_URL");
             if host != "openai.com" && !host.ends_with(".openai.com") {
                 profile.needs_key = false;
-                // Servers that follow OpenAI's older form know this name; one that wants the newer one says so.
+                // Servers that follow OpenAI's older format accept this name; servers that need the newer name return
+                // an error.
                 if profile.dialect.limit_field == "max_completion_tokens" {
                     profile.dialect.limit_field = "max_tokens".into();
                 }
@@ -391,7 +390,7 @@ fn apply_env(
     Ok(())
 }
 
-/// The environment's and the command line's names of policies and profiles.
+/// Checks the names of policies and profiles from the environment and the command line.
 fn check_given(
     settings: &Settings,
     policies: &BTreeMap<String, PolicySpec>,

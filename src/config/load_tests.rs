@@ -125,7 +125,9 @@ fn later_layers_stand_above() {
 #[test]
 fn profiles_are_merged_field_by_field() {
     let home = Home::new();
-    home.user("[profiles.openai]\nmodel = \"x\"\ndialect = { tools = false }\n[profiles.mine]\nbase_url = \"http://h:1/v1\"\n");
+    home.user(
+        "[profiles.openai]\nmodel = \"x\"\ndialect = { tools = false }\n[profiles.mine]\nbase_url = \"http://h:1/v1\"\n",
+    );
     let config = home.load(&[]).unwrap();
     let openai = config.profile("openai").unwrap();
     assert_eq!((openai.model.as_str(), openai.base_url.as_str()), ("x", "https://api.openai.com/v1"));
@@ -275,7 +277,7 @@ fn shown_settings_load_again_and_hide_headers() {
     assert_eq!(home.load(&[]).unwrap().shown(), shown);
     home.user("[profiles.mine]\nbase_url = \"ftp://me:hush@h/v1?api_key=hush\"\n");
     let why = home.load(&[]).unwrap_err().to_string();
-    assert!(why.contains("is no address") && !why.contains("hush"), "{why}");
+    assert!(why.contains("is not an address") && !why.contains("hush"), "{why}");
 }
 
 proptest! {

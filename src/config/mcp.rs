@@ -1,53 +1,53 @@
-//! Servers of tools (Model Context Protocol) as the settings name them.
-//! Not for: a folder's own file, and what is asked about it (`servers`).
+//! MCP (Model Context Protocol) servers in the settings.
+//! Not for: a folder's own file (`servers`).
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// By which way a server of tools is spoken to.
+/// The transport of an MCP server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum McpKind {
-    /// A program's input and output.
+    /// Standard input and output of a program.
     Stdio,
     /// Streamable HTTP.
     #[serde(alias = "streamable-http", alias = "streamableHttp", alias = "streamable_http")]
     Http,
-    /// The way before it, which is not spoken here.
+    /// The older SSE transport, which is not supported.
     Sse,
 }
 
-/// A server of tools (Model Context Protocol). In all texts `${NAME}` is a variable of the environment, and
-/// `${NAME:-words}` the words where it is not set.
+/// An MCP (Model Context Protocol) server. In all texts, `${NAME}` stands for an environment variable, and
+/// `${NAME:-words}` for the words if the variable is not set.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpServer {
-    /// How it is spoken to; by what else is given where it is not said.
+    /// The transport. The default follows from the other fields.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<McpKind>,
-    /// The program.
+    /// The program to start.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// Its arguments.
+    /// The program's arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Its environment beside the usual names.
+    /// The program's environment, in addition to the usual variables.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Its folder; the workspace's own where none is named.
+    /// The program's folder. The default is the workspace.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cwd: String,
-    /// The address.
+    /// The server's address.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub url: String,
-    /// Headers of every request.
+    /// HTTP headers of every request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// It is not started.
+    /// Do not start the server.
     pub disabled: bool,
-    /// Seconds without a word from it after which a call is given up; 0 is the usual 60.
+    /// Seconds without a message from the server after which a call fails; 0 is the default of 60.
     pub timeout: u32,
-    /// Seconds that its start may take; 0 is the usual 30.
+    /// Maximum seconds for the start; 0 is the default of 30.
     pub start_timeout: u32,
 }
 

@@ -1,5 +1,6 @@
-//! Settings, policies, the model table and the prompts: everything that a person can set, and where it is kept.
-//! Not for: acting on any of it.
+//! Settings, policies, the model table, and the prompts: everything that users can configure, and the files that
+//! contain it.
+//! Not for: acting on the configuration.
 
 pub mod commands;
 pub mod editor;

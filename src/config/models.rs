@@ -1,5 +1,5 @@
-//! What is known of models: the shipped table, and what a person knows better.
-//! Not for: what a server says of its models (`llm`; the engine lays that over this).
+//! Known properties of models: the shipped table and the user's entries.
+//! Not for: properties that a server reports (`llm`; the engine puts them on top).
 
 use super::settings::ModelEntry;
 use crate::domain::call::model::{Backend, ModelInfo, Profile};
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 const TABLE: &str = include_str!("../../config/models.toml");
 
-/// The window assumed where nothing is known.
+/// The context window assumed for unknown models.
 pub const ASSUMED_WINDOW: u32 = 8_192;
 
-/// The shipped table with a person's own entries over it.
+/// The shipped table with the user's entries on top.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ModelTable {
     shipped: BTreeMap<String, ModelEntry>,
@@ -19,14 +19,14 @@ pub struct ModelTable {
 }
 
 impl ModelTable {
-    /// The shipped table, with `own` over it. A broken shipped table would be an empty one; a test sees to it.
+    /// The shipped table with `own` on top. An invalid shipped table would be empty; a test prevents that.
     #[must_use]
     pub fn new(own: BTreeMap<String, ModelEntry>) -> Self {
         Self { shipped: toml::from_str(TABLE).unwrap_or_default(), own }
     }
 
-    /// What is known of a model at a profile. Above the shipped table stands the profile's window, above that the
-    /// person's entry for the model.
+    /// The known properties of a model of a profile. The profile's window overrides the shipped table, and the user's
+    /// entry for the model overrides both.
     #[must_use]
     pub fn info(&self, name: &str, profile: Option<&Profile>) -> ModelInfo {
         let shipped = find(&self.shipped, name).cloned().unwrap_or_default();
@@ -50,8 +50,8 @@ impl ModelTable {
         }
     }
 
-    /// The `tokenizer.json` that counts a model's tokens at a profile, where one is set: the model's own, else its
-    /// profile's. A path as it was written.
+    /// The `tokenizer.json` that counts a model's tokens, if any: the model's own, or else the profile's. The path is
+    /// not expanded.
     #[must_use]
     pub fn tokenizer<'a>(&'a self, name: &str, profile: Option<&'a Profile>) -> Option<&'a str> {
         let own = [&self.own, &self.shipped].into_iter().find_map(|table| find(table, name)?.tokenizer.as_deref());
@@ -59,8 +59,8 @@ impl ModelTable {
     }
 }
 
-/// The entry with the longest name that the model's begins with, tried on the whole name and on what follows its
-/// last `/`. A version that goes on (`gpt-5` in `gpt-5.9`) is another model: a wrong price is worse than none.
+/// The entry with the longest name that is a prefix of the model's name, or of the part after its last `/`. A longer
+/// version number (`gpt-5` in `gpt-5.9`) is a different model: a wrong price is worse than none.
 fn find<'a>(table: &'a BTreeMap<String, ModelEntry>, name: &str) -> Option<&'a ModelEntry> {
     let whole = name.to_lowercase();
     let bare = whole.rsplit('/').next().unwrap_or_default();

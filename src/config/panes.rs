@@ -1,29 +1,30 @@
-//! How the screen is arranged: layout, widths of panels, which are hidden; remembered for each class of screen size in a
-//! file of the state folder. Not for: the person's settings (`settings`), or where panes stand (the workbench).
+//! The screen arrangement: layout, panel widths, and hidden panels, saved per screen size class in a file of the state
+//! folder.
+//! Not for: the user's settings (`settings`), or positions of panes (the workbench).
 
 use super::save;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Which panes there are.
+/// The screen layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// Panels beside the conversation where there is room.
+    /// Panels beside the conversation, if they fit.
     #[default]
     Wide,
     /// One pane at a time.
     Narrow,
-    /// The conversation and the composer alone.
+    /// Only the conversation and the composer.
     Zen,
 }
 
 impl Shape {
-    /// All of them, in the order in which a key goes through them.
+    /// All layouts, in the order of the key that cycles through them.
     pub const ALL: [Self; 3] = [Self::Wide, Self::Narrow, Self::Zen];
 
-    /// Its name.
+    /// The layout's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,14 +34,14 @@ impl Shape {
         }
     }
 
-    /// By its name.
+    /// The layout with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|shape| shape.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 
-/// Screens of one kind: what suits one does not suit another.
+/// A class of screen sizes with a common arrangement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
@@ -51,7 +52,7 @@ pub enum Class {
     Narrow,
     /// Below 160 columns.
     Middle,
-    /// All others.
+    /// All larger sizes.
     Large,
 }
 
@@ -68,22 +69,22 @@ impl Class {
     }
 }
 
-/// How one class of screens is arranged. A width or height of 0 is the program's own.
+/// The arrangement of a size class. A width or height of 0 is the default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(clippy::struct_excessive_bools, reason = "one for each panel")]
+#[allow(clippy::struct_excessive_bools, reason = "one flag per panel")]
 pub struct Arrangement {
-    /// Which panes.
+    /// The layout.
     pub layout: Shape,
-    /// Columns of the panels at the left.
+    /// Columns of the left panels.
     pub left: u16,
-    /// Columns of the panel at the right.
+    /// Columns of the right panel.
     pub right: u16,
-    /// Rows of the tools.
+    /// Rows of the tools panel.
     pub tools: u16,
     /// The branches are hidden.
     pub no_branches: bool,
-    /// The context is hidden.
+    /// The next request is hidden.
     pub no_context: bool,
     /// The tools are hidden.
     pub no_tools: bool,
@@ -97,7 +98,7 @@ pub struct Arrangements {
 }
 
 impl Arrangements {
-    /// Reads the file; what cannot be read counts as nothing, for it can be made again with a few keys.
+    /// Reads the file; an unreadable file counts as empty, because a few keys restore the arrangement.
     #[must_use]
     pub fn load(file: &Path) -> Self {
         std::fs::read_to_string(file).ok().and_then(|text| toml::from_str(&text).ok()).unwrap_or_default()
@@ -109,13 +110,13 @@ impl Arrangements {
         save::write(file, &text)
     }
 
-    /// The arrangement of a size.
+    /// The arrangement for a size in columns and rows.
     #[must_use]
     pub fn of(&self, size: (u16, u16)) -> Arrangement {
         self.by_class.get(&Class::of(size)).copied().unwrap_or_default()
     }
 
-    /// Arranges the screens of a size's class.
+    /// Sets the arrangement for the class of a size.
     pub fn put(&mut self, size: (u16, u16), arrangement: Arrangement) {
         self.by_class.insert(Class::of(size), arrangement);
     }

@@ -1,26 +1,26 @@
-//! Where things are kept: by the XDG rules, on every Unix.
-//! Not for: making the folders (whoever writes there does).
+//! The paths of files and folders, by the XDG rules on every Unix.
+//! Not for: creating the folders (the writers do).
 
 use super::error::ConfigError;
 use super::load::Environment;
 use etcetera::BaseStrategy;
 use std::path::PathBuf;
 
-/// The folders, and the store's file.
+/// The folders and the store file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Paths {
-    /// Settings, key table, policies.
+    /// Settings, key table, policies, and themes.
     pub config_dir: PathBuf,
-    /// The store and what belongs to it.
+    /// The store and its backups.
     pub data_dir: PathBuf,
-    /// Logs, and how the screen was arranged.
+    /// Logs, and the screen arrangement.
     pub state_dir: PathBuf,
-    /// The store's file.
+    /// The store file.
     pub store: PathBuf,
 }
 
 impl Paths {
-    /// Finds the usual places.
+    /// Finds the default paths.
     pub fn find(env: &Environment) -> Result<Self, ConfigError> {
         let xdg = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = env.get("HOME").map(PathBuf::from);
@@ -29,7 +29,7 @@ impl Paths {
                 return Ok(base.join("pleach"));
             }
             if let Some(home) = &home {
-                // Whoever made the folder in which the program starts would else make its settings.
+                // With a relative HOME, the current folder would control the settings.
                 let why = || ConfigError::NoHome(format!("HOME is a relative path ({})", home.display()));
                 return if home.is_absolute() { Ok(home.join(under).join("pleach")) } else { Err(why()) };
             }
@@ -43,38 +43,38 @@ impl Paths {
         Ok(Self { store: data_dir.join("pleach.db"), config_dir, data_dir, state_dir })
     }
 
-    /// The person's own settings.
+    /// The user's settings file.
     #[must_use]
     pub fn user_file(&self) -> PathBuf {
         self.config_dir.join("config.toml")
     }
 
-    /// The person's own policies.
+    /// The folder of the user's policies.
     #[must_use]
     pub fn policies_dir(&self) -> PathBuf {
         self.config_dir.join("policies")
     }
 
-    /// The person's own themes.
+    /// The folder of the user's themes.
     #[must_use]
     pub fn themes_dir(&self) -> PathBuf {
         self.config_dir.join("themes")
     }
 
-    /// How the screen was arranged last.
+    /// The file with the screen arrangement.
     #[must_use]
     pub fn screen_file(&self) -> PathBuf {
         self.state_dir.join("screen.toml")
     }
 
-    /// The person's own key table.
+    /// The user's key table.
     #[must_use]
     pub fn keymap_file(&self) -> PathBuf {
         self.config_dir.join("keymap.toml")
     }
 }
 
-/// Reads `~/` as the home folder.
+/// Expands `~/` to the home folder.
 #[must_use]
 pub fn expand(path: &str, env: &Environment) -> PathBuf {
     match (path.strip_prefix("~/"), env.get("HOME")) {

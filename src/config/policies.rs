@@ -1,5 +1,5 @@
-//! The built-in policies, and a person's own beside them.
-//! Not for: what a policy does (`context`).
+//! The built-in policies and the user's own policies.
+//! Not for: applying a policy (`context`).
 
 use super::error::ConfigError;
 use super::layer::Layer;
@@ -16,7 +16,7 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("window", include_str!("../../config/policies/window.toml")),
 ];
 
-/// All policies by name. A file of the person's own stands above a built-in one of the same name.
+/// All policies by name. The user's file overrides a built-in policy with the same name.
 pub fn load(dir: &Path) -> Result<BTreeMap<String, PolicySpec>, ConfigError> {
     let mut found = BTreeMap::new();
     for (name, text) in BUILT_IN {
@@ -51,15 +51,15 @@ pub(super) fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigErr
     Ok(files)
 }
 
-/// The built-in policies' names with their texts.
+/// The names and texts of the built-in policies.
 pub(super) fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILT_IN.into_iter()
 }
 
-/// Reads a policy's text; a fault is found where it stands.
+/// Reads a policy's text; errors have a location.
 ///
 /// # Errors
-/// When it is no TOML, has a key that there is not, or a value that makes no sense.
+/// When the text is not valid TOML, or contains an unknown key or an invalid value.
 pub fn read(name: &str, text: &str) -> Result<PolicySpec, ConfigError> {
     let layer = Layer::parse::<PolicySpec>(&format!("policy {name}"), text)?;
     let mut found = BTreeMap::new();
@@ -84,7 +84,7 @@ fn insert(found: &mut BTreeMap<String, PolicySpec>, name: &str, layer: &Layer) -
     Ok(())
 }
 
-/// The first number that makes no sense, by its key.
+/// The first invalid number, by its key.
 fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
     let (lanes, relevance, adaptive, levels) = (&spec.lanes, &spec.relevance, &spec.adaptive, &spec.levels);
     let within = |percent: u32, low: u32| (low..=100).contains(&percent);
@@ -99,23 +99,23 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
     let none = Milli(0);
     let activation = &spec.activation;
     let checks: [(bool, &'static [&'static str], &'static str); 19] = [
-        ((none..Milli::ONE).contains(&activation.keep), &["activation", "keep"], "must be from 0 to below 1"),
+        ((none..Milli::ONE).contains(&activation.keep), &["activation", "keep"], "must be at least 0 and below 1"),
         (activation.promote > none, &["activation", "promote"], "must be above 0"),
-        (activation.turns > 0, &["activation", "turns"], "must be 1 or more"),
+        (activation.turns > 0, &["activation", "turns"], "must be at least 1"),
         ((1..=16).contains(&activation.within), &["activation", "within"], "must be from 1 to 16"),
         (within(spec.refill_percent, 10), &["refill_percent"], "must be from 10 to 100"),
-        (lanes.messages > 0, &["lanes", "messages"], "must be 1 or more"),
-        (lanes.keep <= lanes.messages, &["lanes", "keep"], "must not be more than lanes.messages"),
-        (relevance.half_life_hours > 0, &["relevance", "half_life_hours"], "must be 1 or more"),
+        (lanes.messages > 0, &["lanes", "messages"], "must be at least 1"),
+        (lanes.keep <= lanes.messages, &["lanes", "keep"], "must be at most lanes.messages"),
+        (relevance.half_life_hours > 0, &["relevance", "half_life_hours"], "must be at least 1"),
         ((500..=8_000_000).contains(&adaptive.base), &["adaptive", "base"], "must be from 500 to 8000000 tokens"),
         (adaptive.lowest > none, &["adaptive", "lowest"], "must be above 0"),
-        (adaptive.lowest <= adaptive.highest, &["adaptive", "highest"], "must not be below adaptive.lowest"),
+        (adaptive.lowest <= adaptive.highest, &["adaptive", "highest"], "must be at least adaptive.lowest"),
         (adaptive.step > none, &["adaptive", "step"], "must be above 0"),
-        (adaptive.items > 0, &["adaptive", "items"], "must be 1 or more"),
-        (adaptive.full_marks > 0, &["adaptive", "full_marks"], "must be 1 or more"),
+        (adaptive.items > 0, &["adaptive", "items"], "must be at least 1"),
+        (adaptive.full_marks > 0, &["adaptive", "full_marks"], "must be at least 1"),
         ((none..=Milli::ONE).contains(&adaptive.recent_share), &["adaptive", "recent_share"], "must be from 0 to 1"),
-        (tasks.iter().all(|times| *times > none), &["adaptive", "tasks"], "all of them must be above 0"),
-        (levels.total > 0, &["levels", "total"], "must be 1 or more"),
+        (tasks.iter().all(|times| *times > none), &["adaptive", "tasks"], "all values must be above 0"),
+        (levels.total > 0, &["levels", "total"], "must be at least 1"),
         (
             first_three <= u64::from(levels.total),
             &["levels", "total"],
@@ -147,8 +147,7 @@ mod tests {
         assert_eq!((layered.name.as_str(), layered.state_block), ("layered", StateBlock::Required));
     }
 
-    /// The files say every number that there is, and say what the code's own defaults say, so that a copy of one can be
-    /// tuned line by line.
+    /// The files contain every number, with the defaults of the code, so that a copy can be tuned line by line.
     #[test]
     fn the_files_hold_every_number_of_their_mechanism() {
         let dir = tempfile::tempdir().unwrap();
@@ -203,7 +202,7 @@ mod tests {
         let text = "choose = \"levels\"\n[levels]\nworking = 1\ntotal = 5000\n";
         assert_eq!(found(text), told(4, 1, "levels.total", "must be at least permanent + session + working"));
         let text = "[lanes]\nkeep = 31\n";
-        assert_eq!(found(text), told(2, 1, "lanes.keep", "must not be more than lanes.messages"));
+        assert_eq!(found(text), told(2, 1, "lanes.keep", "must be at most lanes.messages"));
         let text = "[adaptive]\nbase = 8000\n  step = 0\n";
         assert_eq!(found(text), told(3, 3, "adaptive.step", "must be above 0"));
         let (line, column, key, what) = found("[relevance]\nrecency = 5000\n");

@@ -1,9 +1,9 @@
-//! A person's own policies as files with a bounded history, so that undoing works over restarts: every text that was saved
-//! is kept beside them, with the one that it was made from.
-//! Not for: what is in a policy (`policies` reads it) or which one a branch takes (`engine`).
+//! The user's policies as files with a bounded history, so that undo works across restarts: every saved text is kept
+//! beside them, with the version it was made from.
+//! Not for: the content of a policy (`policies`), or choosing a policy for a branch (`engine`).
 //!
-//! `policies/NAME.toml` is the policy; `policies/.history/NAME/` has `0003-0002.toml` (version 3, made from version 2), `at`
-//! (the version in the policy's file) and `preset` (the policy that it was copied from).
+//! `policies/NAME.toml` is the policy; `policies/.history/NAME/` has `0003-0002.toml` (version 3, made from version 2),
+//! `at` (the version in the policy's file), and `preset` (the original of a copied policy).
 
 use super::error::ConfigError;
 use super::policies::{built_in, own_files, read};
@@ -13,49 +13,49 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Versions of a policy that are kept.
+/// The maximum number of versions kept per policy.
 pub const KEPT: usize = 100;
-/// Bytes of a policy at the most.
+/// The maximum bytes of a policy.
 const LONGEST: usize = 256 << 10;
 
-/// One text of a policy.
+/// A version of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version {
-    /// Counts up; the first is 1.
+    /// The version number, from 1.
     pub number: u32,
-    /// The version that it was made from; 0 is none.
+    /// The version that this version was made from; 0 is none.
     pub from: u32,
     /// The text.
     pub text: String,
-    /// Milliseconds since 1970 of its saving, where the system tells.
+    /// The time of saving in milliseconds since 1970, if known.
     pub at: Option<i64>,
 }
 
-/// A policy as it can be edited.
+/// An editable policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PolicyText {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its text.
+    /// The text.
     pub text: String,
-    /// It is built in and cannot be changed, only copied.
+    /// Whether the policy is built in; built-in policies cannot be changed, only copied.
     pub built_in: bool,
-    /// The policy that it was copied from, where that is known, with its text.
+    /// The original of a copied policy, if known, with its text.
     pub preset: Option<(String, String)>,
-    /// Its versions, oldest first.
+    /// The versions, oldest first.
     pub versions: Vec<Version>,
-    /// The version that holds; 0 where the file was changed by other hands since.
+    /// The current version; 0 if another program has changed the file since.
     pub current: u32,
 }
 
-/// Whether something can be the name of a policy.
+/// Whether a text is a valid policy name.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     (1..=40).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-')
 }
 
-/// All policies with their histories, built-in ones first. Own ones that cannot be read are left out.
+/// All policies with their histories, built-in policies first. Unreadable policies are skipped.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -92,16 +92,16 @@ pub fn list(dir: &Path) -> Result<Vec<PolicyText>, ConfigError> {
     Ok(all)
 }
 
-/// Saves a text as the policy of this name, after reading it. What the file held before stays in the history.
+/// Validates a text and saves it as the policy with this name. The previous text stays in the history.
 ///
 /// # Errors
-/// When the text is no policy (nothing is changed then), or the file cannot be written.
+/// When the text is not a valid policy (nothing changes), or the file cannot be written.
 pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<PolicySpec, ConfigError> {
     let file = dir.join(format!("{name}.toml"));
     let unwritable =
         |error: std::io::Error| ConfigError::Unwritable { file: file.display().to_string(), why: error.to_string() };
     if !is_name(name) || text.len() > LONGEST {
-        let why = if is_name(name) { "a policy has at most 256 KiB" } else { "that is no name for a policy" };
+        let why = if is_name(name) { "a policy can have at most 256 KiB" } else { "invalid policy name" };
         return Err(unwritable(std::io::Error::other(why)));
     }
     let spec = read(name, text)?;
@@ -110,7 +110,7 @@ pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<
     if let Ok(there) = std::fs::read_to_string(&file) {
         let kept = history.versions().into_iter().any(|version| version.number == from && version.text == there);
         if !kept {
-            // It was changed by other hands: their text is a version too.
+            // Another program changed the file: its text becomes a version too.
             from = history.put(from, &there).map_err(unwritable)?;
         }
         if there == text {
@@ -129,11 +129,11 @@ pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<
     Ok(spec)
 }
 
-/// Brings the version back that the present one was made from, or with `forward` the newest one that was made from it.
-/// None where there is no such version.
+/// Restores the version that the current version was made from, or with `forward` the newest version made from the
+/// current version. None if there is no such version.
 ///
 /// # Errors
-/// When that version is no policy any more, or the file cannot be written.
+/// When that version is no longer a valid policy, or the file cannot be written.
 pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, PolicySpec)>, ConfigError> {
     let file = dir.join(format!("{name}.toml"));
     let unwritable =
@@ -147,7 +147,7 @@ pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, Policy
     let there = std::fs::read_to_string(&file).unwrap_or_default();
     let holds = versions.iter().find(|version| version.number == at);
     if !there.is_empty() && holds.is_none_or(|version| version.text != there) {
-        // What other hands wrote is kept, and undone by going back to what was saved here.
+        // A text from another program is kept as a version; undo returns to the last text saved here.
         at = history.put(at, &there).map_err(unwritable)?;
         history.set_at(at).map_err(unwritable)?;
     }
@@ -182,7 +182,7 @@ impl History {
         write(&self.dir.join("at"), &number.to_string())
     }
 
-    /// The policy that it was copied from, with its text; a file over a built-in one of the same name stands for that.
+    /// The original of a copied policy, with its text; for a file that overrides a built-in policy, that policy.
     fn preset(&self, name: &str) -> Option<(String, String)> {
         let named = std::fs::read_to_string(self.dir.join("preset")).ok().map(|text| text.trim().to_owned());
         let wanted = named.unwrap_or_else(|| name.to_owned());
@@ -198,7 +198,7 @@ impl History {
         all
     }
 
-    /// Adds a version, and lets the oldest go where there are too many.
+    /// Adds a version, and deletes the oldest versions above the limit.
     fn put(&self, from: u32, text: &str) -> std::io::Result<u32> {
         let all = self.versions();
         let number = all.last().map_or(0, |version| version.number) + 1;
@@ -286,7 +286,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         save(dir.path(), "mine", "user_cap = 1\n", None).unwrap();
         for (text, part) in
-            [("user_cpa = 2", "no such setting"), ("user_cap = ", "line 1"), ("[lanes]\nkeep = 99", "lanes.keep")]
+            [("user_cpa = 2", "unknown setting"), ("user_cap = ", "line 1"), ("[lanes]\nkeep = 99", "lanes.keep")]
         {
             let error = save(dir.path(), "mine", text, None).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

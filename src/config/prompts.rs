@@ -1,19 +1,19 @@
-//! The texts that we send, as they stand in `assets/prompts`.
+//! The built-in prompts from `assets/prompts`.
 //! Not for: deciding when they are sent (`context`, `engine`).
 
 /// The built-in system prompt.
 pub const SYSTEM: &str = include_str!("../../assets/prompts/system.md");
-/// How history is to be read.
+/// Guidelines for reading the history.
 pub const GUIDELINES: &str = include_str!("../../assets/prompts/guidelines.md");
 /// The request for a state block.
 pub const STATE_BLOCK: &str = include_str!("../../assets/prompts/state_block.md");
-/// Asks the model to go on where its answer was cut.
+/// Asks the model to continue a truncated answer.
 pub const CONTINUE: &str = include_str!("../../assets/prompts/continue.md");
 /// Asks for a summary of older messages.
 pub const SUMMARISE: &str = include_str!("../../assets/prompts/summarise.md");
 /// Changes when [`SUMMARISE`] does.
 pub const SUMMARISE_VERSION: u32 = 1;
-/// Asks for a summary of a part of a program.
+/// Asks for a module summary.
 pub const MODULE: &str = include_str!("../../assets/prompts/module.md");
 /// Changes when [`MODULE`] does.
 pub const MODULE_VERSION: u32 = 1;

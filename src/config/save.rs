@@ -1,5 +1,5 @@
-//! The few settings that the program changes itself, written into the person's file with every comment kept.
-//! Not for: any other setting; a person edits those.
+//! Saves the few settings that the program itself changes in the user's file, and keeps every comment.
+//! Not for: other settings, which users edit.
 
 use super::error::{ConfigError, Place};
 use super::load::Config;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Value, value};
 
 impl Config {
-    /// Makes a profile (and a model, unless empty) the default.
+    /// Sets the default profile (and model, unless empty).
     pub fn save_default(&mut self, profile: &str, model: &str) -> Result<(), ConfigError> {
         edit(&self.paths.user_file(), |document| {
             set(document, "profile", profile);
@@ -20,7 +20,7 @@ impl Config {
         Ok(())
     }
 
-    /// Makes a theme the person's own choice.
+    /// Sets the theme.
     pub fn save_theme(&mut self, name: &str) -> Result<(), ConfigError> {
         edit(&self.paths.user_file(), |document| {
             let screen = document.entry("screen").or_insert_with(toml_edit::table);
@@ -36,7 +36,7 @@ impl Config {
         Ok(())
     }
 
-    /// Trusts a folder, or no longer.
+    /// Trusts a folder, or stops trusting it.
     pub fn save_trusted(&mut self, folder: &Path, trusted: bool) -> Result<(), ConfigError> {
         let name = real(folder).display().to_string();
         let mut folders = self.settings.trusted_folders.clone();
@@ -60,20 +60,20 @@ impl Config {
         Ok(())
     }
 
-    /// Whether a folder, or one above it, is trusted.
+    /// Whether a folder or one of its parent folders is trusted.
     #[must_use]
     pub fn is_trusted(&self, folder: &Path) -> bool {
         trusts(&self.settings.trusted_folders, folder)
     }
 }
 
-/// Whether a folder, or one above it, is among the trusted ones.
+/// Whether a folder or one of its parent folders is in the list.
 pub(super) fn trusts(trusted: &[String], folder: &Path) -> bool {
     let folder = real(folder);
     trusted.iter().any(|known| folder.starts_with(real(Path::new(known))))
 }
 
-/// A folder's real path, however it was reached.
+/// A folder's canonical path.
 pub(super) fn real(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
@@ -87,7 +87,7 @@ fn set(document: &mut DocumentMut, key: &str, text: &str) {
     }
 }
 
-/// Puts a value in another's place, with the comment behind it kept.
+/// Replaces a value and keeps the comment after it.
 fn replace(there: &mut Value, mut new: Value) {
     new.decor_mut().clone_from(there.decor());
     *there = new;
@@ -108,12 +108,12 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
         nearest: None,
     })?;
     change(&mut document);
-    // A linked settings file stays a link: the file behind it is replaced.
+    // A symbolic link stays a link: its target is replaced.
     write(&real(file), &document.to_string())
         .map_err(|error| ConfigError::Unwritable { file: name, why: error.to_string() })
 }
 
-/// Writes a file of the program's own, whole or not at all, readable by the person only.
+/// Writes a file atomically, readable by its owner only.
 pub(super) fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let dir = file.parent().unwrap_or(Path::new("."));
     make_dir(dir)?;

@@ -1,32 +1,31 @@
-//! Servers of tools as the settings and a folder's `.mcp.json` name them: variables filled in, faults named, secrets kept
-//! out of what is shown.
-//! Not for: starting them (`mcp`), or whether a folder's file is used (`engine`).
+//! MCP servers in the settings and in a folder's `.mcp.json`: expands variables, reports errors, and hides secrets.
+//! Not for: starting servers (`mcp`), or approving a folder's file (`engine`).
 
 use super::load::{Config, Environment};
 use super::paths::expand;
 use super::settings::{McpKind, McpServer};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::address;
-use crate::domain::tool::mcp::{FolderFile, Hidden, Named, Origin, ServerSpec, Way};
+use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, Secret, ServerSpec, ServerTransport};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
-/// The name of a folder's own list of servers.
+/// The name of a folder's own server file.
 pub const MCP_FILE: &str = ".mcp.json";
-/// Most bytes of it, and most servers in it.
+/// The maximum bytes of the file, and the maximum number of servers in it.
 const MOST_BYTES: u64 = 1 << 20;
 const MOST_SERVERS: usize = 64;
-/// Seconds without a word after which a call is given up.
+/// Seconds without a message after which a call fails.
 const USUAL: u32 = 60;
-/// Seconds that a start may take; the first one of a program that is fetched takes long.
+/// Maximum seconds for a start; the first start of a downloaded program takes long.
 const USUAL_START: u32 = 30;
 const FIELDS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "disabled", "timeout"];
 
 impl Config {
-    /// The servers that are named, the folder's file read now.
+    /// The configured servers; reads the folder's file again.
     #[must_use]
-    pub fn named_servers(&self) -> Named {
+    pub fn named_servers(&self) -> ConfiguredServers {
         let folder = self.workspace.display().to_string();
         let own = |(name, server): (&String, &McpServer)| spec(name, server, Origin::Settings, &folder, &self.env);
         let servers = self.settings.mcp_servers.iter().map(own).collect();
@@ -37,19 +36,20 @@ impl Config {
             });
             FolderFile { path: MCP_FILE.to_owned(), digest, servers }
         });
-        Named { servers, file }
+        ConfiguredServers { servers, file }
     }
 }
 
-/// What is wrong with a server: the key and why.
+/// Checks a server; the error has the key and the reason.
 pub(super) fn check(server: &McpServer) -> Result<(), (&'static str, String)> {
     let (program, address) = (!server.command.trim().is_empty(), !server.url.trim().is_empty());
     match (program, address, server.kind) {
         (_, _, Some(McpKind::Sse)) => Err((
             "type",
-            "the old SSE transport is not spoken; name its streamable HTTP address, type = \"http\"".into(),
+            "the old SSE transport is not supported; use the server's streamable HTTP address with type = \"http\""
+                .into(),
         )),
-        (true, true, _) => Err(("url", "a server has either a command or a url".into())),
+        (true, true, _) => Err(("url", "a server can have a command or a url, not both".into())),
         (false, false, _) => Err(("command", "a server needs a command or a url".into())),
         (false, true, Some(McpKind::Stdio)) => Err(("type", "stdio needs a command".into())),
         (true, false, Some(McpKind::Http)) => Err(("type", "http needs a url".into())),
@@ -60,11 +60,11 @@ pub(super) fn check(server: &McpServer) -> Result<(), (&'static str, String)> {
     }
 }
 
-/// The bytes of a plain file of bounded size; nothing where there is none.
+/// The bytes of a regular file of limited size; none if the file does not exist.
 fn read(path: &Path) -> Option<Result<Vec<u8>, String>> {
     let about = std::fs::symlink_metadata(path).ok()?;
     if !about.is_file() {
-        return Some(Err("it is no plain file".into()));
+        return Some(Err("it is not a regular file".into()));
     }
     if about.len() > MOST_BYTES {
         return Some(Err("it is larger than 1 MiB".into()));
@@ -75,22 +75,23 @@ fn read(path: &Path) -> Option<Result<Vec<u8>, String>> {
     Some(read.map(|_| bytes))
 }
 
-/// Takes a folder's file apart. Fields that are not known here are other programs' and are passed over.
+/// Parses a folder's file. Unknown fields belong to other programs and are skipped.
 fn parse(bytes: &[u8]) -> Result<BTreeMap<String, McpServer>, String> {
-    let whole: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))?;
+    let whole: serde_json::Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("it is not valid JSON: {error}"))?;
     let named = whole.get("mcpServers").and_then(serde_json::Value::as_object);
-    let named = named.ok_or("it has no object `mcpServers`")?;
+    let named = named.ok_or("it has no `mcpServers` object")?;
     if named.len() > MOST_SERVERS {
-        return Err(format!("it names more than {MOST_SERVERS} servers"));
+        return Err(format!("it has more than {MOST_SERVERS} servers"));
     }
     let mut all = BTreeMap::new();
     for (name, value) in named {
-        let fields = value.as_object().ok_or_else(|| format!("{name} is no object"))?;
+        let fields = value.as_object().ok_or_else(|| format!("{name} is not an object"))?;
         let known = fields.iter().filter(|(key, _)| FIELDS.contains(&key.as_str()));
         let known: serde_json::Map<_, _> = known.map(|(key, value)| (key.clone(), value.clone())).collect();
         let mut server: McpServer = serde_json::from_value(known.into()).map_err(|error| format!("{name}: {error}"))?;
         check(&server).map_err(|(key, what)| format!("{name}: {key}: {what}"))?;
-        // Other programs write milliseconds there.
+        // Other programs use milliseconds here.
         server.timeout = server.timeout.div_ceil(1_000);
         all.insert(name.clone(), server);
     }
@@ -114,36 +115,36 @@ fn spec(name: &str, server: &McpServer, origin: Origin, folder: &str, env: &Envi
     }
 }
 
-/// A value that only refers to a variable, without the words for when it is not set.
+/// A value that is only a reference to a variable, without the default value.
 fn reference(value: &str) -> Option<String> {
     let inner = value.strip_prefix("${")?.strip_suffix('}')?;
     let name = inner.split(":-").next()?;
     (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then(|| format!("${{{name}}}"))
 }
 
-fn way(server: &McpServer, folder: &str, env: &Environment) -> Result<Way, String> {
+fn way(server: &McpServer, folder: &str, env: &Environment) -> Result<ServerTransport, String> {
     let fill = |text: &str| fill(text, env);
-    let pairs = |map: &BTreeMap<String, String>| -> Result<Vec<(String, Hidden)>, String> {
-        map.iter().map(|(name, value)| Ok((name.clone(), Hidden::new(fill(value)?)))).collect()
+    let pairs = |map: &BTreeMap<String, String>| -> Result<Vec<(String, Secret)>, String> {
+        map.iter().map(|(name, value)| Ok((name.clone(), Secret::new(fill(value)?)))).collect()
     };
     if !server.url.is_empty() {
         let url = fill(&server.url)?;
         if super::load::host(&url).is_none() {
-            return Err("its url is no address like https://host/mcp".into());
+            return Err("its url is not an address like https://host/mcp".into());
         }
-        return Ok(Way::Address { url: Hidden::new(url), headers: pairs(&server.headers)? });
+        return Ok(ServerTransport::Address { url: Secret::new(url), headers: pairs(&server.headers)? });
     }
     let place = |text: &str| -> Result<String, String> { Ok(expand(&fill(text)?, env).display().to_string()) };
     let cwd = if server.cwd.is_empty() { folder.to_owned() } else { place(&server.cwd)? };
-    Ok(Way::Program {
-        command: Hidden::new(place(&server.command)?),
-        args: server.args.iter().map(|arg| Ok(Hidden::new(fill(arg)?))).collect::<Result<_, String>>()?,
+    Ok(ServerTransport::Program {
+        command: Secret::new(place(&server.command)?),
+        args: server.args.iter().map(|arg| Ok(Secret::new(fill(arg)?))).collect::<Result<_, String>>()?,
         env: pairs(&server.env)?,
         folder: Path::new(folder).join(cwd).display().to_string(),
     })
 }
 
-/// Fills `${NAME}` and `${NAME:-words}` in; what is in no such form stays.
+/// Expands `${NAME}` and `${NAME:-words}`; other text stays unchanged.
 fn fill(text: &str, env: &Environment) -> Result<String, String> {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
@@ -165,7 +166,7 @@ fn fill(text: &str, env: &Environment) -> Result<String, String> {
     Ok(made)
 }
 
-/// The whole command or address for people, variables as they were written.
+/// The whole command or address for display, with unexpanded variables.
 fn shown(server: &McpServer) -> String {
     if !server.url.is_empty() {
         return address::shown(&server.url);
@@ -203,7 +204,7 @@ mod tests {
         let one = spec("one", &all["one"], Origin::Folder, "/w", &env());
         assert_eq!(one.shown, "npx -y \"a b\"");
         assert_eq!(one.given, ["K=${KEY}", "T"]);
-        let Ok(Way::Program { env: given, folder, .. }) = &one.way else { panic!("{one:?}") };
+        let Ok(ServerTransport::Program { env: given, folder, .. }) = &one.way else { panic!("{one:?}") };
         assert_eq!((given[0].1.reveal(), folder.as_str()), ("s3cret", "/w"));
         let two = spec("two", &all["two"], Origin::Folder, "/w", &env());
         assert_eq!((two.shown.as_str(), two.seconds), ("https://h/mcp?key=•••&x=•••", 2));
@@ -214,8 +215,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (file, why) in [
-            ("[", "it is no JSON"),
-            ("{}", "it has no object `mcpServers`"),
+            ("[", "it is not valid JSON"),
+            ("{}", "it has no `mcpServers` object"),
             (r#"{"mcpServers":{"a":{}}}"#, "a: command: a server needs a command or a url"),
             (r#"{"mcpServers":{"a":{"type":"sse","url":"http://h/sse"}}}"#, "a: type: the old SSE"),
             (r#"{"mcpServers":{"a":{"command":7}}}"#, "a: invalid type"),

@@ -1,11 +1,11 @@
-//! The settings as types. Every one of them stands with its comment in `config/default.toml`.
-//! Not for: reading files (`layer`), or finding the settings that hold (`load`).
+//! The settings as types. `config/default.toml` contains every setting with a comment.
+//! Not for: reading files (`layer`), or finding the effective settings (`load`).
 
 pub use super::mcp::{McpKind, McpServer};
 use crate::domain::call::model::{Price, Profile};
 use crate::domain::call::race::Limits;
 use crate::domain::call::tokens::Encoding;
-use crate::domain::code::settings::Orienting;
+use crate::domain::code::settings::CodeSettings;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::policy::{Layout, StateBlock};
 use crate::domain::summary::draft::Compacting;
@@ -18,9 +18,9 @@ use std::path::PathBuf;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The profile asked; empty chooses one at start.
+    /// The profile; empty chooses a profile at start.
     pub profile: String,
-    /// The model asked; empty is the profile's own.
+    /// The model; empty is the profile's model.
     pub model: String,
     /// Context mode.
     pub mode: Mode,
@@ -28,26 +28,26 @@ pub struct Settings {
     pub policy: String,
     /// Order of the sections.
     pub layout: Layout,
-    /// Cap on the prompt in tokens; 0 is the policy's.
+    /// Limit on the prompt in tokens; 0 is the policy's limit.
     pub budget: u32,
-    /// State block, where it is not the policy's choice.
+    /// Whether the model writes a state block.
     pub state_block: StateBlockChoice,
-    /// Whether summaries are made by themselves.
+    /// Automatic summaries.
     pub compaction: CompactionChoice,
-    /// How the model should be.
+    /// The personality of the model.
     pub personality: String,
-    /// What sessions are called that nobody named.
+    /// Titles of unnamed sessions.
     pub titles: Titles,
-    /// Folders in which tools may be offered.
+    /// Trusted folders, in which the model can use tools.
     pub trusted_folders: Vec<String>,
     /// System prompt.
     pub system: SystemPrompt,
     /// Tools.
     pub tools: Tools,
-    /// What a project says of itself: rules and skills.
+    /// Project rules and skills.
     pub project: Project,
     /// Code of the workspace.
-    pub code: Orienting,
+    pub code: CodeSettings,
     /// Races.
     pub race: Race,
     /// The screen.
@@ -56,19 +56,19 @@ pub struct Settings {
     pub store: Store,
     /// The log file.
     pub log: Log,
-    /// Where vectors of texts come from.
+    /// The source of embeddings.
     pub embedder: Embedder,
-    /// Places to ask, by name.
+    /// Model servers, by name.
     pub profiles: BTreeMap<String, Profile>,
-    /// What a person knows better about models, by name or beginning of a name.
+    /// The user's entries about models, by name or prefix of a name.
     pub models: BTreeMap<String, ModelEntry>,
-    /// Servers of tools, by name.
+    /// MCP servers, by name.
     #[serde(rename = "mcpServers")]
     pub mcp_servers: BTreeMap<String, McpServer>,
 }
 
 impl Settings {
-    /// The system prompt that holds: the built-in one or its replacement, with what is added.
+    /// The effective system prompt: the built-in prompt or its replacement, with the extension.
     #[must_use]
     pub fn system_prompt(&self) -> String {
         let own = self.system.replace.trim();
@@ -77,7 +77,7 @@ impl Settings {
         if more.is_empty() { base.to_owned() } else { format!("{base}\n\n{more}") }
     }
 
-    /// The names of the settings (of the tables, where they stand in one) that are others in `next`.
+    /// The names of the top-level settings or tables that differ in `next`.
     #[must_use]
     pub fn differences(&self, next: &Self) -> Vec<String> {
         let table = |settings: &Self| toml::Table::try_from(settings).unwrap_or_default();
@@ -88,30 +88,30 @@ impl Settings {
         names
     }
 
-    /// The cap on the prompt, where one is set.
+    /// The limit on the prompt, if set.
     #[must_use]
     pub fn cap(&self) -> Option<u32> {
         (self.budget > 0).then_some(self.budget)
     }
 }
 
-/// Whether the model is asked for a state block.
+/// Whether the model must write a state block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StateBlockChoice {
     /// As the policy says.
     #[default]
     Policy,
-    /// Always asked for.
+    /// Required.
     Required,
-    /// Asked for; a missing one is not mentioned.
+    /// Requested; a missing state block is not reported.
     Optional,
     /// Never.
     Off,
 }
 
 impl StateBlockChoice {
-    /// What holds under a policy.
+    /// The effective choice with a policy.
     #[must_use]
     pub fn over(self, policy: StateBlock) -> StateBlock {
         match self {
@@ -123,7 +123,7 @@ impl StateBlockChoice {
     }
 }
 
-/// Whether summaries are made by themselves.
+/// Automatic summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CompactionChoice {
@@ -132,15 +132,15 @@ pub enum CompactionChoice {
     Policy,
     /// Never.
     Off,
-    /// They wait for a person.
+    /// Drafts wait for approval.
     Ask,
-    /// They are used at once.
+    /// Summaries are used at once.
     #[serde(rename = "self")]
     Own,
 }
 
 impl CompactionChoice {
-    /// The wish that stands above the policy, if any.
+    /// The choice that overrides the policy, if any.
     #[must_use]
     pub fn wish(self) -> Option<Compacting> {
         match self {
@@ -156,9 +156,9 @@ impl CompactionChoice {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SystemPrompt {
-    /// In place of the built-in one.
+    /// Replaces the built-in system prompt.
     pub replace: String,
-    /// Added after it.
+    /// Text added after the system prompt.
     pub extend: String,
 }
 
@@ -166,23 +166,23 @@ pub struct SystemPrompt {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
-    /// Offered in trusted folders.
+    /// Offer tools in trusted folders.
     pub enabled: bool,
-    /// Rounds of calls in one turn.
+    /// Maximum rounds of tool calls per turn.
     pub rounds: u32,
-    /// Most characters of one result.
+    /// Maximum characters of a result.
     pub output_limit: u32,
-    /// What may be done without asking, what is asked about, what is refused.
+    /// Rules that approve, ask about, or deny tool calls.
     pub rules: Vec<Rule>,
-    /// Commands may use the network.
+    /// Commands can use the network.
     pub network: bool,
-    /// Seconds after which a command is stopped, where the call names none; it may name more, up to ten times as many.
+    /// Default timeout of commands in seconds; a call can request up to ten times as many.
     pub seconds: u32,
-    /// Most characters of a command's output that are kept in the store, where the model reads less; 0 keeps nothing more.
+    /// Maximum characters of a command's output kept in the store beyond the model's limit; 0 keeps none.
     pub keep_output: u32,
-    /// Folders in the home folder that commands may read, beyond the workspace and toolchains.
+    /// Additional folders that commands can read.
     pub readable: Vec<PathBuf>,
-    /// Folders beyond the workspace in which commands may write.
+    /// Additional folders that commands can write.
     pub writable: Vec<PathBuf>,
 }
 
@@ -202,17 +202,17 @@ impl Default for Tools {
     }
 }
 
-/// What a project says of itself.
+/// Project rules and skills.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Project {
-    /// Files with rules go.
+    /// Include rules files in requests.
     pub rules: bool,
-    /// Files with rules that stay out, by path; `*` is any run of characters.
+    /// Excluded rules files, by path; `*` matches any characters.
     pub off: Vec<String>,
-    /// Bytes of one file that go.
+    /// Maximum bytes per rules file.
     pub limit: u32,
-    /// Names of skills go, and the model may load them.
+    /// Include the list of skills; the model can load a skill.
     pub skills: bool,
 }
 
@@ -222,61 +222,61 @@ impl Default for Project {
     }
 }
 
-/// What sessions are called that nobody named.
+/// Titles of unnamed sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Titles {
-    /// When they were made.
+    /// The creation date.
     Date,
     /// The first words of the first question.
     #[default]
     Words,
-    /// What the model makes of the first turn; until then as with [`Self::Words`].
+    /// A title by the model from the first turn; until then as with [`Self::Words`].
     Model,
 }
 
-/// How much each branch of a race may take; 0 is no limit.
+/// Limits for each branch of a race; 0 is no limit.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Race {
-    /// Tokens of its answer, over all rounds of tools.
+    /// Maximum tokens of the answer, over all rounds of tool calls.
     pub max_tokens: u32,
-    /// Dollars, over all its calls.
+    /// Maximum cost in dollars, over all calls.
     pub max_cost: f64,
-    /// Seconds.
+    /// Maximum seconds.
     pub max_seconds: u32,
 }
 
 impl Race {
-    /// The limits that are set.
+    /// The effective limits.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what an integer holds")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the integer")]
     pub fn limits(&self) -> Limits {
         let micro = (self.max_cost * 1e6).round().clamp(0.0, 9e15) as u64;
         Limits { tokens: Some(self.max_tokens), cost_micro: Some(micro), seconds: Some(self.max_seconds) }.set()
     }
 }
 
-/// How the end of a long run is told while the terminal has no focus.
+/// The notification at the end of a long run, if the terminal is not focused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Notify {
-    /// Not at all.
+    /// None.
     Off,
-    /// By the terminal's bell.
+    /// The terminal's bell.
     #[default]
     Bell,
-    /// By a desktop notification, as iTerm2, kitty, `WezTerm`, Ghostty and Windows Terminal know it.
+    /// A desktop notification for iTerm2, kitty, `WezTerm`, Ghostty, and Windows Terminal.
     Osc9,
-    /// By a desktop notification, as urxvt, foot and `WezTerm` know it.
+    /// A desktop notification for urxvt, foot, and `WezTerm`.
     Osc777,
 }
 
-/// Whether addresses are given to the terminal as such.
+/// Whether addresses are terminal hyperlinks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinksWish {
-    /// Where the terminal is known to handle them.
+    /// If the terminal is known to support hyperlinks.
     #[default]
     Auto,
     /// Always.
@@ -296,17 +296,17 @@ pub struct Screen {
     pub ascii: bool,
     /// Mouse capture.
     pub mouse: bool,
-    /// Milliseconds after the first key of several until it is shown which may follow.
+    /// Milliseconds after the first key of a sequence until the possible next keys are shown.
     pub hints_after: u32,
-    /// Whether the terminal's title says what is open.
+    /// Whether the terminal's title shows the session and branch.
     pub title: bool,
-    /// How the end of a long run is told.
+    /// The notification at the end of a long run.
     pub notify: Notify,
-    /// From how many seconds on a run is long.
+    /// The minimum seconds of a long run.
     pub notify_after: u32,
-    /// Nothing moves by itself.
+    /// No animation.
     pub reduced_motion: bool,
-    /// Addresses as links of the terminal.
+    /// Terminal hyperlinks.
     pub links: LinksWish,
 }
 
@@ -326,16 +326,16 @@ impl Default for Screen {
     }
 }
 
-/// The theme that is chosen by the terminal's ground.
+/// The theme name that selects a theme by the terminal's background.
 pub const AUTO: &str = "auto";
 
 /// The store.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// The file; empty is the usual place.
+    /// The file; empty is the default path.
     pub path: String,
-    /// How many backups are kept, one a day at most; 0 keeps none.
+    /// The number of backups, at most one per day; 0 keeps none.
     pub backups: u32,
 }
 
@@ -345,27 +345,27 @@ impl Default for Store {
     }
 }
 
-/// How much is logged.
+/// The log level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Nothing.
     Off,
-    /// Errors.
+    /// Errors only.
     Error,
-    /// And warnings.
+    /// Also warnings.
     #[default]
     Warn,
-    /// And what was done.
+    /// Also actions.
     Info,
-    /// And how.
+    /// Also details.
     Debug,
-    /// And every step.
+    /// Also every step.
     Trace,
 }
 
 impl LogLevel {
-    /// Its name in configuration and filters.
+    /// The name in the configuration and in filters.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -383,15 +383,15 @@ impl LogLevel {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// How much.
+    /// The level.
     pub level: LogLevel,
 }
 
-/// Where vectors come from.
+/// The kind of embedder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmbedderKind {
-    /// Nowhere.
+    /// No embeddings.
     #[default]
     None,
     /// An OpenAI-compatible server.
@@ -400,46 +400,46 @@ pub enum EmbedderKind {
     Directory,
 }
 
-/// Where vectors of texts come from.
+/// The source of embeddings.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Embedder {
-    /// From what.
+    /// The kind.
     pub kind: EmbedderKind,
-    /// The directory.
+    /// The model directory.
     pub path: String,
-    /// The profile whose server is asked.
+    /// The profile of the server.
     pub profile: String,
-    /// The model asked for there.
+    /// The embedding model.
     pub model: String,
-    /// Dimensions asked for; 0 takes the model's own.
+    /// Requested dimensions; 0 is the model's default.
     pub dimensions: u32,
-    /// Put before every question.
+    /// The prefix of every query.
     pub query_prefix: String,
-    /// Put before every passage.
+    /// The prefix of every passage.
     pub passage_prefix: String,
 }
 
-/// What is known of a model. What is not said falls to the next source.
+/// Properties of a model. Missing fields come from the next source.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelEntry {
-    /// Window in tokens.
+    /// Context window in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u32>,
-    /// Limit on the prompt alone; 0 says that there is none.
+    /// Limit on the prompt in tokens; 0 is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_limit: Option<u32>,
-    /// Limit on the answer.
+    /// Limit on the answer in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
     /// Vocabulary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
-    /// Whether that is the model's own.
+    /// Whether the vocabulary is the model's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
-    /// The model's own `tokenizer.json`, above any vocabulary; empty for none.
+    /// The path of the model's `tokenizer.json`, which overrides the vocabulary; empty for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
     /// Prices.
@@ -447,14 +447,14 @@ pub struct ModelEntry {
     pub price: Option<Price>,
 }
 
-/// Choices for one call of the program, from its command line. They stand above a branch's own.
+/// Settings from the command line, which override the branch's settings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallOverrides {
     /// Context mode.
     pub mode: Option<Mode>,
     /// Policy.
     pub policy: Option<String>,
-    /// Cap on the prompt in tokens.
+    /// Limit on the prompt in tokens.
     pub budget: Option<u32>,
     /// Model.
     pub model: Option<String>,

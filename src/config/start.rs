@@ -1,5 +1,5 @@
-//! Which profile and model the program starts with.
-//! Not for: looking for local servers (`engine`), or the keys themselves (`llm` reads them when it calls).
+//! Chooses the profile and model at the start.
+//! Not for: finding local servers (`engine`), or reading API keys (`llm`).
 
 use super::load::Config;
 use crate::domain::call::address;
@@ -8,12 +8,13 @@ use crate::domain::tool::folder_settings::FileStanding;
 use std::fmt::Write as _;
 use toml_edit::{DocumentMut, Item, Table};
 
-/// Profiles that are tried in this order when their key is in the environment; others follow by name.
+/// The order in which profiles with a key in the environment are tried; other profiles follow by name.
 const ORDER: [&str; 6] = ["openai", "openrouter", "anthropic", "mistral", "groq", "deepseek"];
 
 impl Config {
-    /// The profile to start with: the one named (flag, environment, file), else openai when its key or address is in the
-    /// environment, else the first with a key. None: nothing is set up, and local servers are worth looking for.
+    /// The initial profile: the configured profile (flag, environment, file), or else openai if its key or address is
+    /// in the environment, or else the first profile with a key. None: nothing is configured, so local servers are
+    /// worth a search.
     #[must_use]
     pub fn start_profile(&self) -> Option<&Profile> {
         let named = self.overrides.profile.as_deref().unwrap_or(&self.settings.profile);
@@ -24,7 +25,7 @@ impl Config {
         openai.or_else(|| self.with_keys().into_iter().next())
     }
 
-    /// The profiles for which a key is at hand, in the order in which they are offered.
+    /// The profiles with an available key, in the order of the offers.
     #[must_use]
     pub fn with_keys(&self) -> Vec<&Profile> {
         let first = ORDER.into_iter().filter_map(|name| self.profile(name));
@@ -37,7 +38,7 @@ impl Config {
         in_env || !profile.api_key_cmd.is_empty()
     }
 
-    /// The settings that hold as TOML, without anything that may be secret.
+    /// The effective settings as TOML, without possible secrets.
     #[must_use]
     pub fn shown(&self) -> String {
         let mut settings = self.settings.clone();
@@ -60,8 +61,7 @@ impl Config {
 }
 
 impl Config {
-    /// The settings that hold as TOML, each with a word on where it comes from unless it is built in, and how the folder's own
-    /// file stands.
+    /// The effective settings as TOML, each with its origin unless built in, and the status of the folder's own file.
     #[must_use]
     pub fn explained(&self) -> String {
         let shown = self.shown();
@@ -70,7 +70,7 @@ impl Config {
             let parts: Vec<&str> = key.split('.').collect();
             explain(document.as_table_mut(), &parts, origin);
         }
-        let mut text = String::from("# A setting with no word above it is built in.\n");
+        let mut text = String::from("# Settings without a comment have their built-in value.\n");
         if let Some(card) = &self.folder {
             let asks = if card.standing == FileStanding::Waits { "; /folder-settings shows it and asks" } else { "" };
             let _ = writeln!(text, "# {}: {}{asks}", one_line(&card.path), one_line(&card.words()));
@@ -79,7 +79,7 @@ impl Config {
     }
 }
 
-/// Puts a word on where a value comes from above it.
+/// Adds a comment with the origin above a value.
 fn explain(table: &mut Table, parts: &[&str], origin: &str) {
     let Some((first, rest)) = parts.split_first() else { return };
     let words = format!("# from {}\n", one_line(origin));
@@ -99,7 +99,7 @@ fn explain(table: &mut Table, parts: &[&str], origin: &str) {
     }
 }
 
-/// A text for a comment, which ends with its line.
+/// A text as a single comment line.
 fn one_line(text: &str) -> String {
     text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")
 }

@@ -1,31 +1,31 @@
-//! Themes as texts: those that are built in, and the person's own files beside the settings.
-//! Not for: what a theme says (the workbench reads it).
+//! The texts of themes: built-in themes and the user's own files.
+//! Not for: reading a theme (the workbench).
 
 use std::path::Path;
 
-/// Most bytes of a theme's file.
+/// The maximum bytes of a theme file.
 const MOST: u64 = 256 << 10;
 
 /// A theme's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThemeText {
-    /// Its name: the file's, without its ending.
+    /// The name: the file name without its extension.
     pub name: String,
     /// TOML.
     pub text: String,
-    /// It is the person's own.
+    /// Whether the theme is the user's own.
     pub own: bool,
 }
 
 impl ThemeText {
-    /// What it is for: the words of its first line, where that is a comment.
+    /// The description: the first line, if it is a comment.
     #[must_use]
     pub fn about(&self) -> &str {
         self.text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default().trim()
     }
 }
 
-/// The themes that are built in, by name.
+/// The built-in themes by name.
 pub const BUILT_IN: [(&str, &str); 6] = [
     ("dark", include_str!("../../config/themes/dark.toml")),
     ("light", include_str!("../../config/themes/light.toml")),
@@ -35,8 +35,8 @@ pub const BUILT_IN: [(&str, &str); 6] = [
     ("mono", include_str!("../../config/themes/mono.toml")),
 ];
 
-/// All themes: the built-in ones, then the person's own by name. One of their own stands in place of a built-in one of
-/// that name. Files that cannot be read are sentences.
+/// All themes: built-in themes, then the user's own by name. A user's theme replaces a built-in theme with the same
+/// name. Unreadable files are returned as sentences.
 #[must_use]
 pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
     let built_in = |(name, text): &(&str, &str)| ThemeText { name: (*name).into(), text: (*text).into(), own: false };
@@ -50,7 +50,7 @@ pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
             continue;
         }
         if !std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= MOST) {
-            problems.push(format!("{} is no theme: it is no plain file, or larger than 256 KiB.", path.display()));
+            problems.push(format!("{} is not a theme: not a regular file, or larger than 256 KiB.", path.display()));
             continue;
         }
         match std::fs::read_to_string(&path) {

@@ -19,7 +19,7 @@ const MOST: i32 = 10_000;
 
 /// What stands on an item before the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Held {
+pub enum ItemMarks {
     /// Nothing.
     Free,
     /// A lease of the program's with turns left.
@@ -39,7 +39,7 @@ pub struct Item {
     /// It went inside the window.
     pub inside: bool,
     /// What stands on it.
-    pub held: Held,
+    pub held: ItemMarks,
     /// A person took it out or let go of it: nothing is made of it by itself.
     pub refused: bool,
     /// What touched it, the newest turn first.
@@ -48,7 +48,7 @@ pub struct Item {
 
 /// What else the decision rests on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ground<'a> {
+pub struct DecisionContext<'a> {
     /// The policy's numbers.
     pub spec: &'a Activation,
     /// The mode lets the program lease.
@@ -63,7 +63,7 @@ pub struct Ground<'a> {
 
 /// What becomes of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Move {
+pub enum ItemChange {
     /// It goes with the next call.
     Ephemeral,
     /// It is leased.
@@ -78,7 +78,7 @@ pub enum Move {
 
 /// Why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum ChangeReason {
     /// It was referred to in so many of the last turns.
     Referred {
         /// How many.
@@ -101,7 +101,7 @@ pub enum Why {
     MovedOn,
 }
 
-impl Why {
+impl ChangeReason {
     /// A few words.
     #[must_use]
     pub fn words(self) -> String {
@@ -111,8 +111,8 @@ impl Why {
             Self::Named { user: true } => "your message referred to it".into(),
             Self::Named { user: false } => "the answer referred to it".into(),
             Self::Renewed(times) => format!("referred to again, renewal {times}"),
-            Self::OverCap(milli) => format!("the leases' cap is full, and its activation is {}", Milli(milli)),
-            Self::MovedOn => "the questions moved on to another subject".into(),
+            Self::OverCap(milli) => format!("the cap for leases is reached, and its activation is {}", Milli(milli)),
+            Self::MovedOn => "the questions moved to another subject".into(),
         }
     }
 }
@@ -123,9 +123,9 @@ pub struct Step {
     /// Which item, by its place in the list.
     pub item: usize,
     /// What becomes of it.
-    pub to: Move,
+    pub to: ItemChange,
     /// Why.
-    pub why: Why,
+    pub why: ChangeReason,
 }
 
 /// An item's activation in thousandths, with what it is made of by name. `seen` and `clusters`: the newest turn first.
@@ -163,7 +163,7 @@ fn referred(seen: &[Touch], within: u32) -> u32 {
 }
 
 /// Whether the last two questions are of other subjects than the one in which the item was last spoken of or found.
-fn left_behind(item: &Item, ground: &Ground<'_>) -> bool {
+fn left_behind(item: &Item, ground: &DecisionContext<'_>) -> bool {
     let (Some(Some(last)), Some(Some(before))) = (ground.clusters.first(), ground.clusters.get(1)) else {
         return false;
     };
@@ -175,7 +175,7 @@ fn left_behind(item: &Item, ground: &Ground<'_>) -> bool {
 /// Decides. Steps come in the order in which they are to be told; at most one of an item, but for a suggestion beside a
 /// renewal. Where policy or mode say no, there are none.
 #[must_use]
-pub fn decide(items: &[Item], ground: &Ground<'_>) -> Vec<Step> {
+pub fn decide(items: &[Item], ground: &DecisionContext<'_>) -> Vec<Step> {
     if !ground.spec.on || !ground.creates {
         return Vec::new();
     }
@@ -183,7 +183,7 @@ pub fn decide(items: &[Item], ground: &Ground<'_>) -> Vec<Step> {
         items,
         ground,
         active: items.iter().map(|item| activation(&item.seen, ground.clusters, ground.spec).0).collect(),
-        leased: items.iter().map(|item| matches!(item.held, Held::Leased { .. })).collect(),
+        leased: items.iter().map(|item| matches!(item.held, ItemMarks::Leased { .. })).collect(),
         steps: Vec::new(),
     };
     work.keep_or_end();
@@ -194,7 +194,7 @@ pub fn decide(items: &[Item], ground: &Ground<'_>) -> Vec<Step> {
 
 struct Work<'a> {
     items: &'a [Item],
-    ground: &'a Ground<'a>,
+    ground: &'a DecisionContext<'a>,
     active: Vec<i32>,
     /// Leased by the program after the steps so far.
     leased: Vec<bool>,
@@ -202,28 +202,28 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn step(&mut self, item: usize, to: Move, why: Why) {
+    fn step(&mut self, item: usize, to: ItemChange, why: ChangeReason) {
         self.steps.push(Step { item, to, why });
     }
 
     /// Leases of the program's: renewed when spoken of, ended when the subject was left behind.
     fn keep_or_end(&mut self) {
         for (at, item) in self.items.iter().enumerate() {
-            let Held::Leased { renewals } = item.held else { continue };
+            let ItemMarks::Leased { renewals } = item.held else { continue };
             if item.seen.first().is_some_and(|touch| touch.refers()) {
-                self.step(at, Move::Renew, Why::Renewed(renewals + 1));
+                self.step(at, ItemChange::Renew, ChangeReason::Renewed(renewals + 1));
                 if renewals + 1 == self.ground.spec.suggest_after {
-                    self.step(at, Move::Suggest, Why::Renewed(renewals + 1));
+                    self.step(at, ItemChange::Suggest, ChangeReason::Renewed(renewals + 1));
                 }
             } else if left_behind(item, self.ground) {
-                self.end(at, Why::MovedOn);
+                self.end(at, ChangeReason::MovedOn);
             }
         }
     }
 
-    fn end(&mut self, at: usize, why: Why) {
+    fn end(&mut self, at: usize, why: ChangeReason) {
         self.leased[at] = false;
-        self.step(at, Move::End, why);
+        self.step(at, ItemChange::End, why);
     }
 
     /// Free items by activation, the newest first among equals.
@@ -231,7 +231,7 @@ impl Work<'_> {
         let may = |at: &usize| {
             let item = &self.items[*at];
             let ended = self.steps.iter().any(|step| step.item == *at);
-            item.held == Held::Free && !item.inside && !item.refused && !self.leased[*at] && !ended
+            item.held == ItemMarks::Free && !item.inside && !item.refused && !self.leased[*at] && !ended
         };
         let mut free: Vec<usize> = (0..self.items.len()).filter(may).collect();
         free.sort_by_key(|at| (std::cmp::Reverse(self.active[*at]), std::cmp::Reverse(*at)));
@@ -244,15 +244,15 @@ impl Work<'_> {
             let seen = &self.items[at].seen;
             let (turns, now) = (referred(seen, spec.within), seen.first().copied().unwrap_or_default());
             let why = if now.refers() && turns >= spec.turns {
-                Why::Referred { turns, within: spec.within }
+                ChangeReason::Referred { turns, within: spec.within }
             } else if (now.refers() || now.found) && self.active[at] >= spec.promote.0 {
-                Why::Active(self.active[at])
+                ChangeReason::Active(self.active[at])
             } else {
                 continue;
             };
             if self.make_room(at) {
                 self.leased[at] = true;
-                self.step(at, Move::Lease, why);
+                self.step(at, ItemChange::Lease, why);
             }
         }
     }
@@ -262,7 +262,7 @@ impl Work<'_> {
     fn make_room(&mut self, at: usize) -> bool {
         let mut idle: Vec<usize> = (0..self.items.len())
             .filter(|other| {
-                let old = matches!(self.items[*other].held, Held::Leased { .. });
+                let old = matches!(self.items[*other].held, ItemMarks::Leased { .. });
                 let touched = self.items[*other].seen.first().is_some_and(|touch| touch.refers());
                 self.leased[*other] && old && !touched && self.active[*other] < self.ground.spec.demote.0
             })
@@ -279,7 +279,7 @@ impl Work<'_> {
             going += 1;
         }
         for other in idle.into_iter().take(going) {
-            self.end(other, Why::OverCap(self.active[other]));
+            self.end(other, ChangeReason::OverCap(self.active[other]));
         }
         true
     }
@@ -298,7 +298,7 @@ impl Work<'_> {
             let then = tokens.saturating_add(self.items[at].tokens);
             if count < self.ground.spec.ephemeral && then <= self.ground.cap {
                 (tokens, count) = (then, count + 1);
-                self.step(at, Move::Ephemeral, Why::Named { user: touch.user });
+                self.step(at, ItemChange::Ephemeral, ChangeReason::Named { user: touch.user });
             }
         }
     }

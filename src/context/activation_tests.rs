@@ -17,22 +17,22 @@ fn touch(text: &str) -> Touch {
 }
 
 /// `"u . pf"`: what touched it, the newest turn first.
-fn item(tokens: u32, held: Held, seen: &str) -> Item {
+fn item(tokens: u32, held: ItemMarks, seen: &str) -> Item {
     Item { tokens, inside: false, held, refused: false, seen: seen.split(' ').map(touch).collect() }
 }
 
 const NONE: &[Option<ClusterId>] = &[];
 
-fn ground<'a>(spec: &'a Activation, clusters: &'a [Option<ClusterId>]) -> Ground<'a> {
-    Ground { spec, creates: true, cap: 2_048, taken: 0, clusters }
+fn ground<'a>(spec: &'a Activation, clusters: &'a [Option<ClusterId>]) -> DecisionContext<'a> {
+    DecisionContext { spec, creates: true, cap: 2_048, taken: 0, clusters }
 }
 
-fn told(items: &[Item], ground: &Ground<'_>) -> Vec<(usize, Move)> {
+fn told(items: &[Item], ground: &DecisionContext<'_>) -> Vec<(usize, ItemChange)> {
     decide(items, ground).into_iter().map(|step| (step.item, step.to)).collect()
 }
 
 fn active(seen: &str) -> i32 {
-    activation(&item(1, Held::Free, seen).seen, NONE, &Activation::default()).0
+    activation(&item(1, ItemMarks::Free, seen).seen, NONE, &Activation::default()).0
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn activation_is_the_formula() {
     assert_eq!(active("umpf umpf umpf umpf umpf umpf umpf umpf umpf umpf"), 7_126, "below 10, it settles at 7.33");
     assert_eq!([active("x"), active("ux"), active("um x"), active("x um")], [0, 0, 900, 120]);
     let spec = Activation { user: Milli(9_000), ..Activation::default() };
-    assert_eq!(activation(&item(1, Held::Free, "u u u").seen, NONE, &spec).0, 10_000);
+    assert_eq!(activation(&item(1, ItemMarks::Free, "u u u").seen, NONE, &spec).0, 10_000);
 }
 
 #[test]
@@ -60,13 +60,17 @@ fn what_is_only_sent_and_found_never_promotes_itself() {
 fn a_reference_is_kept_for_one_call_and_the_second_is_leased() {
     let spec = Activation::default();
     let ground = ground(&spec, NONE);
-    assert_eq!(told(&[item(100, Held::Free, "m")], &ground), [(0, Move::Ephemeral)]);
-    assert_eq!(told(&[item(100, Held::Free, "m . . . u")], &ground), [(0, Move::Lease)]);
-    assert_eq!(told(&[item(100, Held::Free, "m . . . . u")], &ground), [(0, Move::Ephemeral)], "six turns apart");
-    assert_eq!(told(&[item(100, Held::Free, ". u u")], &ground), [], "nobody spoke of it now");
-    assert_eq!(told(&[item(100, Held::Free, "pf")], &ground), []);
-    assert_eq!(told(&[item(100, Held::Free, "umpf")], &ground), [(0, Move::Lease)], "by its activation");
-    let inside = Item { inside: true, ..item(100, Held::Free, "u u") };
+    assert_eq!(told(&[item(100, ItemMarks::Free, "m")], &ground), [(0, ItemChange::Ephemeral)]);
+    assert_eq!(told(&[item(100, ItemMarks::Free, "m . . . u")], &ground), [(0, ItemChange::Lease)]);
+    assert_eq!(
+        told(&[item(100, ItemMarks::Free, "m . . . . u")], &ground),
+        [(0, ItemChange::Ephemeral)],
+        "six turns apart"
+    );
+    assert_eq!(told(&[item(100, ItemMarks::Free, ". u u")], &ground), [], "nobody spoke of it now");
+    assert_eq!(told(&[item(100, ItemMarks::Free, "pf")], &ground), []);
+    assert_eq!(told(&[item(100, ItemMarks::Free, "umpf")], &ground), [(0, ItemChange::Lease)], "by its activation");
+    let inside = Item { inside: true, ..item(100, ItemMarks::Free, "u u") };
     assert_eq!(told(&[inside], &ground), [], "what the window holds needs no pin");
 }
 
@@ -74,26 +78,26 @@ fn a_reference_is_kept_for_one_call_and_the_second_is_leased() {
 fn leases_are_renewed_and_the_third_renewal_suggests() {
     let spec = Activation::default();
     let ground = ground(&spec, NONE);
-    let leased = |renewals, seen: &str| [item(100, Held::Leased { renewals }, seen)];
-    assert_eq!(told(&leased(0, "u"), &ground), [(0, Move::Renew)]);
+    let leased = |renewals, seen: &str| [item(100, ItemMarks::Leased { renewals }, seen)];
+    assert_eq!(told(&leased(0, "u"), &ground), [(0, ItemChange::Renew)]);
     assert_eq!(told(&leased(0, "pf"), &ground), [], "being sent is no reference");
-    assert_eq!(told(&leased(2, "m"), &ground), [(0, Move::Renew), (0, Move::Suggest)]);
-    assert_eq!(told(&leased(3, "m"), &ground), [(0, Move::Renew)], "it is suggested once");
+    assert_eq!(told(&leased(2, "m"), &ground), [(0, ItemChange::Renew), (0, ItemChange::Suggest)]);
+    assert_eq!(told(&leased(3, "m"), &ground), [(0, ItemChange::Renew)], "it is suggested once");
 }
 
 #[test]
 fn a_full_cap_lets_the_idle_go_and_nobody_else() {
     let spec = Activation::default();
-    let wants = item(1_000, Held::Free, "u u");
-    let held = |seen: &str| item(1_500, Held::Leased { renewals: 0 }, seen);
+    let wants = item(1_000, ItemMarks::Free, "u u");
+    let held = |seen: &str| item(1_500, ItemMarks::Leased { renewals: 0 }, seen);
     let idle = [held(". . . . . . . . . . . . ."), wants.clone()];
-    assert_eq!(told(&idle, &ground(&spec, NONE)), [(0, Move::End), (1, Move::Lease)]);
+    assert_eq!(told(&idle, &ground(&spec, NONE)), [(0, ItemChange::End), (1, ItemChange::Lease)]);
     let busy = [held(". u"), wants.clone()];
     assert_eq!(told(&busy, &ground(&spec, NONE)), [], "and for one call there is no room either");
     let few = Activation { leases: 1, ..spec };
-    let small = Ground { cap: 9_000, ..ground(&few, NONE) };
-    assert_eq!(told(&busy, &small), [(1, Move::Ephemeral)]);
-    let persons = Ground { taken: 1_500, ..ground(&spec, NONE) };
+    let small = DecisionContext { cap: 9_000, ..ground(&few, NONE) };
+    assert_eq!(told(&busy, &small), [(1, ItemChange::Ephemeral)]);
+    let persons = DecisionContext { taken: 1_500, ..ground(&spec, NONE) };
     assert_eq!(told(&[wants], &persons), [], "a person's leases count in the cap");
 }
 
@@ -101,15 +105,15 @@ fn a_full_cap_lets_the_idle_go_and_nobody_else() {
 fn two_questions_of_another_subject_end_a_lease() {
     let spec = Activation::default();
     let subject = |ids: &[u32]| ids.iter().map(|id| Some(ClusterId(*id))).collect::<Vec<_>>();
-    let items = [item(100, Held::Leased { renewals: 0 }, ". . u")];
+    let items = [item(100, ItemMarks::Leased { renewals: 0 }, ". . u")];
     let ends = |clusters: &[u32]| told(&items, &ground(&spec, &subject(clusters)));
-    assert_eq!(ends(&[2, 2, 1]), [(0, Move::End)]);
-    assert_eq!(ends(&[3, 2, 1]), [(0, Move::End)]);
+    assert_eq!(ends(&[2, 2, 1]), [(0, ItemChange::End)]);
+    assert_eq!(ends(&[3, 2, 1]), [(0, ItemChange::End)]);
     assert_eq!(ends(&[2, 1, 1]), [], "one is no change yet");
     assert_eq!(ends(&[1, 2, 1]), []);
     let without = Activation { clusters: false, ..spec };
     assert_eq!(told(&items, &ground(&without, &subject(&[2, 2, 1]))), []);
-    let found = item(1, Held::Free, ". f").seen;
+    let found = item(1, ItemMarks::Free, ". f").seen;
     assert_eq!(activation(&found, &subject(&[1, 1]), &spec).0, 280);
     assert_eq!(activation(&found, &subject(&[2, 1]), &spec).0, 0, "found for another subject");
 }
@@ -126,9 +130,9 @@ fn any_item() -> impl Strategy<Value = Item> {
         against,
     });
     let held = prop_oneof![
-        3 => Just(Held::Free),
-        2 => (0_u32..5).prop_map(|renewals| Held::Leased { renewals }),
-        1 => Just(Held::Person),
+        3 => Just(ItemMarks::Free),
+        2 => (0_u32..5).prop_map(|renewals| ItemMarks::Leased { renewals }),
+        1 => Just(ItemMarks::Person),
     ];
     let flags = (any::<bool>(), any::<bool>());
     (prop_oneof![1_u32..6, 1_u32..1_500], flags, held, proptest::collection::vec(touch, 0..20))
@@ -147,60 +151,60 @@ proptest! {
         ephemeral in 0_u32..4,
     ) {
         let spec = Activation { leases, ephemeral, ..Activation::default() };
-        let ground = Ground { spec: &spec, creates: true, cap, taken, clusters: &clusters };
+        let ground = DecisionContext { spec: &spec, creates: true, cap, taken, clusters: &clusters };
         let steps = decide(&items, &ground);
         prop_assert_eq!(&steps, &decide(&items, &ground), "the same every time");
         let off = Activation { on: false, ..spec };
-        let silent = Ground { spec: &off, ..ground };
+        let silent = DecisionContext { spec: &off, ..ground };
         prop_assert_eq!(decide(&items, &silent), Vec::new());
-        let silent = Ground { creates: false, ..ground };
+        let silent = DecisionContext { creates: false, ..ground };
         prop_assert_eq!(decide(&items, &silent), Vec::new());
-        let count = |to: Move| steps.iter().filter(|step| step.to == to).count();
-        let held = items.iter().filter(|item| matches!(item.held, Held::Leased { .. })).count();
-        prop_assert!(count(Move::Ephemeral) <= ephemeral as usize);
-        if count(Move::Lease) > 0 {
-            prop_assert!(held - count(Move::End) + count(Move::Lease) <= leases as usize);
+        let count = |to: ItemChange| steps.iter().filter(|step| step.to == to).count();
+        let held = items.iter().filter(|item| matches!(item.held, ItemMarks::Leased { .. })).count();
+        prop_assert!(count(ItemChange::Ephemeral) <= ephemeral as usize);
+        if count(ItemChange::Lease) > 0 {
+            prop_assert!(held - count(ItemChange::End) + count(ItemChange::Lease) <= leases as usize);
         }
-        let ended = |at: usize| steps.iter().any(|step| step.item == at && step.to == Move::End);
+        let ended = |at: usize| steps.iter().any(|step| step.item == at && step.to == ItemChange::End);
         let old: u32 = (0..items.len())
-            .filter(|at| matches!(items[*at].held, Held::Leased { .. }) && !ended(*at))
+            .filter(|at| matches!(items[*at].held, ItemMarks::Leased { .. }) && !ended(*at))
             .map(|at| items[at].tokens)
             .sum();
-        let made = |to: Move| steps.iter().filter(|step| step.to == to).map(|step| items[step.item].tokens).sum::<u32>();
-        let fresh = made(Move::Lease) + made(Move::Ephemeral);
+        let made = |to: ItemChange| steps.iter().filter(|step| step.to == to).map(|step| items[step.item].tokens).sum::<u32>();
+        let fresh = made(ItemChange::Lease) + made(ItemChange::Ephemeral);
         prop_assert!(fresh == 0 || taken + old + fresh <= cap, "{taken} + {old} + {fresh} > {cap}");
         // Nothing stays out for which there is room.
-        let swapped = steps.iter().any(|step| matches!(step.why, Why::OverCap(_)));
+        let swapped = steps.iter().any(|step| matches!(step.why, ChangeReason::OverCap(_)));
         for (at, item) in items.iter().enumerate() {
-            let got = |to: Move| steps.iter().any(|step| step.item == at && step.to == to);
+            let got = |to: ItemChange| steps.iter().any(|step| step.item == at && step.to == to);
             let now = item.seen.first().copied().unwrap_or_default();
-            if item.held != Held::Free || item.inside || item.refused || got(Move::Lease) {
+            if item.held != ItemMarks::Free || item.inside || item.refused || got(ItemChange::Lease) {
                 continue;
             }
             let turns = item.seen.iter().take(spec.within as usize).filter(|touch| touch.refers()).count();
             let value = activation(&item.seen, &clusters, &spec).0;
             let wanted = now.refers() && turns >= spec.turns as usize
                 || (now.refers() || now.found) && value >= spec.promote.0;
-            let full = held - count(Move::End) + count(Move::Lease) >= leases as usize;
-            prop_assert!(!wanted || swapped || full || taken + old + made(Move::Lease) + item.tokens > cap, "{at}");
-            let rest = count(Move::Ephemeral) == ephemeral as usize || taken + old + fresh + item.tokens > cap;
-            prop_assert!(!now.refers() || got(Move::Ephemeral) || rest, "{at}");
+            let full = held - count(ItemChange::End) + count(ItemChange::Lease) >= leases as usize;
+            prop_assert!(!wanted || swapped || full || taken + old + made(ItemChange::Lease) + item.tokens > cap, "{at}");
+            let rest = count(ItemChange::Ephemeral) == ephemeral as usize || taken + old + fresh + item.tokens > cap;
+            prop_assert!(!now.refers() || got(ItemChange::Ephemeral) || rest, "{at}");
         }
         for step in &steps {
             let item = &items[step.item];
-            prop_assert!(item.held != Held::Person, "a person's mark is theirs");
+            prop_assert!(item.held != ItemMarks::Person, "a person's mark is theirs");
             match step.to {
-                Move::Lease | Move::Ephemeral => {
-                    prop_assert!(item.held == Held::Free && !item.refused && !item.inside);
-                    prop_assert!(item.seen[0].refers() || (step.to == Move::Lease && item.seen[0].found));
+                ItemChange::Lease | ItemChange::Ephemeral => {
+                    prop_assert!(item.held == ItemMarks::Free && !item.refused && !item.inside);
+                    prop_assert!(item.seen[0].refers() || (step.to == ItemChange::Lease && item.seen[0].found));
                 }
-                Move::Renew | Move::Suggest => prop_assert!(item.seen[0].refers()),
-                Move::End => {
-                    let leased = matches!(item.held, Held::Leased { .. });
+                ItemChange::Renew | ItemChange::Suggest => prop_assert!(item.seen[0].refers()),
+                ItemChange::End => {
+                    let leased = matches!(item.held, ItemMarks::Leased { .. });
                     prop_assert!(leased);
                 }
             }
-            let of = steps.iter().filter(|other| other.item == step.item && other.to != Move::Suggest).count();
+            let of = steps.iter().filter(|other| other.item == step.item && other.to != ItemChange::Suggest).count();
             prop_assert_eq!(of, 1);
         }
     }

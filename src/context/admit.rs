@@ -5,12 +5,11 @@
 use super::choose::{self, Choice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
 use super::offers::Offers;
-use super::summaries::Summed;
+use super::summaries::{self, Summed};
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, Near, PlanInput, TurnInput};
-use crate::domain::planning::mode::Mode;
+use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, NotSent, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Form, Reason};
 use crate::domain::planning::policy::{Layout, Section};
 use crate::domain::planning::tuning::Choose;
@@ -21,7 +20,7 @@ const OPEN_RESULT: u32 = 5_000;
 
 /// Where a closed turn or a leased text stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum RowPosition {
     /// In the window, in its place.
     Window,
     /// Before it, as a card.
@@ -42,7 +41,7 @@ pub(super) enum Place {
     },
 }
 
-impl Place {
+impl RowPosition {
     /// The turn goes, whole or as a card.
     pub(super) fn goes(self) -> bool {
         matches!(self, Self::Window | Self::Card(_))
@@ -68,11 +67,13 @@ pub(super) struct Admitted<'a> {
     pub(super) input: &'a PlanInput,
     pub(super) marks: Marks<'a>,
     pub(super) window: Window,
+    /// What the window may make of the request, where that is less than the budget.
+    pub(super) most: Option<u32>,
     pub(super) choice: Choice,
     /// For each turn.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<RowPosition>,
     /// For each block: nothing where it just goes.
-    pub(super) leases: Vec<Option<Place>>,
+    pub(super) leases: Vec<Option<RowPosition>>,
     pub(super) open: Vec<Form>,
     /// Which turns a summary stands for.
     pub(super) summed: Summed,
@@ -96,7 +97,7 @@ impl Admitted<'_> {
     }
 
     /// What was offered and stays out.
-    pub(super) fn not_let_in(&self) -> Vec<Near> {
+    pub(super) fn not_let_in(&self) -> Vec<NotSent> {
         self.offers.near(&|turn| self.places[turn].goes())
     }
 
@@ -193,23 +194,17 @@ pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
 
 /// The same, with what becomes of the allowance.
 pub(super) fn admit_beside(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
-    let summed = Summed::new(input);
-    if summed.none() {
-        return admit_with(input, summed, looked_up);
-    }
-    if input.mode == Mode::Off {
-        let bare = admit_with(input, summed.idle(Reason::ModeOff), looked_up)?;
-        if !Summed::lost(input, bare.window.start) {
-            return Ok(bare);
-        }
-    }
-    let idle = summed.idle(Reason::Budget { free: 0 });
-    admit_with(input, summed, looked_up).or_else(|_| admit_with(input, idle, looked_up))
+    summaries::admit(input, looked_up)
 }
 
-/// In this order: what is required (else the call is blocked), offers that draw on the room, what was looked up within the
+/// With `most`, the window makes the request no larger than that, leases apart. In this order: what is required (else the call is blocked), offers that draw on the room, what was looked up within the
 /// mode's allowance, the window with all that is left, leases.
-fn admit_with(input: &PlanInput, summed: Summed, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
+pub(super) fn admit_with(
+    input: &PlanInput,
+    summed: Summed,
+    looked_up: LookedUp,
+    most: Option<u32>,
+) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
     let around = around(input, &summed);
@@ -221,12 +216,8 @@ fn admit_with(input: &PlanInput, summed: Summed, looked_up: LookedUp) -> Result<
     if needed > room {
         return Err(super::blocked::blocked(input, &marks, needed, &open));
     }
-    let mut offers = Offers::new(input);
-    let (_, shortest) = open_forms(input, &marks, 0);
-    let by_room = offers.by_room(room - beside - shortest.min(open_cost));
-    let (open, open_cost) = open_forms(input, &marks, room - beside - by_room);
-    let left = room.saturating_sub(beside + by_room + open_cost);
-    offers.look_up(looked_up, input.allowance, left);
+    let Beside { mut offers, open: (open, open_cost) } =
+        Beside::new(input, (&marks, &summed), room - beside, looked_up);
     let choice = chosen(input, &marks, around, looked_up, &summed);
     plain.fixed = around.saturating_add(open_cost);
     let (mut costs, loose) = if input.policy.choose == Choose::Recent {
@@ -237,44 +228,71 @@ fn admit_with(input: &PlanInput, summed: Summed, looked_up: LookedUp) -> Result<
     };
     let goes = |turn: usize, start: usize| turn_goes(input, &marks, &choice, (turn, start));
     costs.offered = offers.by_start(input.turns.len(), &goes);
-    let window = window::choose(input, &costs, room);
+    let window = window::choose_within(input, &costs, most);
     let mut lease = Leases { cap: input.policy.leased_cap_tokens, room, total: 0, taken: 0 };
     lease.total = costs.total(window.start, window.shortened, window.form);
     let mut beside = |block: &Block| match () {
-        () if summed.leaves_out(block) => Some(Place::Idle),
+        () if summed.leaves_out(block) => Some(RowPosition::Idle),
         () => leased(block).then(|| lease.place(block.tokens, 0)),
     };
     let leases = input.blocks.iter().map(&mut beside).collect();
     let places = places(input, &marks, &choice, window, &mut lease);
-    Ok(Admitted {
-        input,
-        window,
-        choice,
-        places,
-        leases,
-        open,
-        summed,
-        offers,
-        total: lease.total,
-        costs,
-        loose,
-        marks,
-    })
+    let goes = |turn: usize| places[turn].goes();
+    let total = (lease.total - costs.offered[window.start]).saturating_add(offers.cost(&goes));
+    let allowance = if matches!(looked_up, LookedUp::Offered) { input.allowance } else { 0 };
+    let total = total.saturating_add(offers.settle(&goes, allowance, room.saturating_sub(total)));
+    Ok(Admitted { input, marks, window, most, choice, places, leases, open, summed, offers, total, costs, loose })
 }
 
-/// What the policy chooses beside the offers that there would be room for if no turn had to go: so that marking one turn
-/// changes what is chosen of no other.
-fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp, summed: &Summed) -> Choice {
-    let (_, asked) = open_forms(input, marks, u32::MAX);
-    let mut offers = Offers::new(input);
-    let mut taken = around.saturating_add(asked);
-    if input.policy.choose != Choose::Recent {
-        let room = input.budget.prompt.saturating_sub(taken);
-        let by_room = offers.by_room(room);
-        taken =
-            taken.saturating_add(by_room).saturating_add(offers.look_up(looked_up, input.allowance, room - by_room));
+/// Offers and the open turn, in the room that what is required leaves.
+struct Beside<'a> {
+    offers: Offers<'a>,
+    /// The open turn's forms, and what they cost.
+    open: (Vec<Form>, u32),
+}
+
+impl<'a> Beside<'a> {
+    fn new(input: &'a PlanInput, (marks, summed): (&Marks<'_>, &Summed), room: u32, looked_up: LookedUp) -> Self {
+        let mut offers = Offers::new(input, summed);
+        let asked = open_forms(input, marks, room).1.min(open_forms(input, marks, 0).1);
+        let by_room = offers.by_room(room.saturating_sub(asked));
+        let open = open_forms(input, marks, room.saturating_sub(by_room));
+        offers.look_up(looked_up, input.allowance, room.saturating_sub(by_room).saturating_sub(open.1));
+        Self { offers, open }
     }
-    choose::choose(input, marks, (taken, asked), summed, &offers)
+}
+
+/// Times that a policy chooses again with what offers of turns that it took give back.
+const CHOICES: usize = 4;
+
+/// What the policy chooses beside the offers that there would be room for if no turn had to go: so that marking one turn
+/// changes what is chosen of no other. What is offered of a turn that is chosen costs nothing, which makes room for others.
+fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp, summed: &Summed) -> Choice {
+    if matches!(input.policy.choose, Choose::Recent | Choose::Lane) {
+        return choose::choose(input, marks, (0, 0), summed, &|_| 0);
+    }
+    let Beside { offers, open: (_, asked) } =
+        Beside::new(input, (marks, summed), input.budget.prompt.saturating_sub(around), looked_up);
+    let with = |goes: &dyn Fn(usize) -> bool| {
+        let taken = around.saturating_add(asked).saturating_add(offers.cost(goes));
+        choose::choose(input, marks, (taken, asked), summed, &|sections| offers.of(sections, goes))
+    };
+    let floor = window::floor(input, summed.floor);
+    let takes = |choice: &Choice, turn: usize| turn >= floor && choice.takes_itself(turn);
+    let mut choice = with(&|_| false);
+    let mut spent = offers.cost(&|_| false);
+    for _ in 0..CHOICES {
+        let said = offers.cost(&|turn| takes(&choice, turn));
+        if said >= spent {
+            break;
+        }
+        let next = with(&|turn| takes(&choice, turn));
+        if offers.cost(&|turn| takes(&next, turn)) > said {
+            break;
+        }
+        (choice, spent) = (next, said);
+    }
+    choice
 }
 
 /// Whether a turn goes by itself, leases apart, when the window starts at `start`.
@@ -340,35 +358,41 @@ pub(super) struct Leases {
 }
 
 impl Leases {
-    pub(super) fn place(&mut self, tokens: u32, framing: u32) -> Place {
+    pub(super) fn place(&mut self, tokens: u32, framing: u32) -> RowPosition {
         if self.taken.saturating_add(tokens) > self.cap {
-            Place::NoLease { capped: true }
+            RowPosition::NoLease { capped: true }
         } else if self.total.saturating_add(tokens).saturating_add(framing) > self.room {
-            Place::NoLease { capped: false }
+            RowPosition::NoLease { capped: false }
         } else {
             self.taken += tokens;
             self.total += tokens + framing;
-            Place::Card(Section::LeasedPins)
+            RowPosition::Card(Section::LeasedPins)
         }
     }
 }
 
 /// Turn by turn, newest leases first while the room and their cap last.
-fn places(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, window: Window, leases: &mut Leases) -> Vec<Place> {
-    let mut places = vec![Place::Outside; input.turns.len()];
+fn places(
+    input: &PlanInput,
+    marks: &Marks<'_>,
+    choice: &Choice,
+    window: Window,
+    leases: &mut Leases,
+) -> Vec<RowPosition> {
+    let mut places = vec![RowPosition::Outside; input.turns.len()];
     for (index, turn) in input.turns.iter().enumerate().rev() {
         places[index] = match marks.turn(turn).map(|mark| mark.kind) {
-            Some(MarkKind::Exclude) => Place::Excluded { once: false },
-            Some(MarkKind::ExcludeOnce) => Place::Excluded { once: true },
-            _ if choice.withholds(index) => Place::Outside,
-            _ if index >= window.start => Place::Window,
-            Some(MarkKind::Sticky) => Place::Card(Section::StickyPins),
-            Some(MarkKind::IncludeOnce) => Place::Card(Section::LeasedPins),
+            Some(MarkKind::Exclude) => RowPosition::Excluded { once: false },
+            Some(MarkKind::ExcludeOnce) => RowPosition::Excluded { once: true },
+            _ if choice.withholds(index) => RowPosition::Outside,
+            _ if index >= window.start => RowPosition::Window,
+            Some(MarkKind::Sticky) => RowPosition::Card(Section::StickyPins),
+            Some(MarkKind::IncludeOnce) => RowPosition::Card(Section::LeasedPins),
             Some(MarkKind::Ephemeral) => leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING),
             Some(MarkKind::Leased { turns: LeaseTurns::Left(_) }) => {
                 leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING)
             }
-            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) | None => Place::Outside,
+            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) | None => RowPosition::Outside,
         };
     }
     places

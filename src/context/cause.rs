@@ -6,15 +6,15 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::{Standing, Transition};
-use crate::domain::planning::diff::{By, Cause, Delta, Kind, Place};
+use crate::domain::conversation::transition::{ItemState, Transition};
+use crate::domain::planning::diff::{Cause, CauseKind, DiffKind, ItemDiff, ItemPlace};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
 use crate::domain::planning::row_matching::{Subject, subject};
 
 /// What happened between two calls, as far as it counts for the later one.
 #[derive(Clone, Copy)]
-pub struct Between<'a> {
+pub struct ChangesBetweenCalls<'a> {
     /// Steps of items, oldest first, each with the atom that plans name the item by.
     pub steps: &'a [(Atom, Transition)],
     /// Operations, oldest first.
@@ -29,7 +29,7 @@ pub struct Between<'a> {
 const STEPS: usize = 2;
 
 /// Puts causes to every difference.
-pub fn blame(deltas: &mut [Delta], before: &ContextPlan, after: &ContextPlan, between: &Between<'_>) {
+pub fn blame(deltas: &mut [ItemDiff], before: &ContextPlan, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) {
     for delta in deltas {
         delta.causes = causes(delta, before, after, between);
     }
@@ -37,7 +37,12 @@ pub fn blame(deltas: &mut [Delta], before: &ContextPlan, after: &ContextPlan, be
 
 /// The causes of one difference, the nearest first.
 #[must_use]
-pub fn causes(delta: &Delta, before: &ContextPlan, after: &ContextPlan, between: &Between<'_>) -> Vec<Cause> {
+pub fn causes(
+    delta: &ItemDiff,
+    before: &ContextPlan,
+    after: &ContextPlan,
+    between: &ChangesBetweenCalls<'_>,
+) -> Vec<Cause> {
     let case = Case { delta, before, after, between };
     let mut found = case.steps();
     if let Some(cause) = case.by_reason().filter(|cause| !found.iter().any(|known| known.by == cause.by)) {
@@ -47,10 +52,10 @@ pub fn causes(delta: &Delta, before: &ContextPlan, after: &ContextPlan, between:
 }
 
 struct Case<'a> {
-    delta: &'a Delta,
+    delta: &'a ItemDiff,
     before: &'a ContextPlan,
     after: &'a ContextPlan,
-    between: &'a Between<'a>,
+    between: &'a ChangesBetweenCalls<'a>,
 }
 
 impl Case<'_> {
@@ -83,10 +88,10 @@ impl Case<'_> {
     fn by_reason(&self) -> Option<Cause> {
         match (&self.delta.after, self.delta.kind()) {
             (None, _) => Some(self.gone()),
-            (Some(after), Kind::Left) => Some(self.left(after)),
-            (Some(after), Kind::Entered) => self.entered(after),
-            (Some(after), Kind::Changed | Kind::Shortened | Kind::Lengthened) => Some(self.reshaped(after)),
-            (Some(after), Kind::Moved | Kind::Reason) => self.entered(after).or_else(|| self.setting()),
+            (Some(after), DiffKind::Left) => Some(self.left(after)),
+            (Some(after), DiffKind::Entered) => self.entered(after),
+            (Some(after), DiffKind::Changed | DiffKind::Shortened | DiffKind::Lengthened) => Some(self.reshaped(after)),
+            (Some(after), DiffKind::Moved | DiffKind::Reason) => self.entered(after).or_else(|| self.setting()),
         }
     }
 
@@ -100,98 +105,108 @@ impl Case<'_> {
             Atom::Section { .. } | Atom::Range { .. } => None,
         };
         if key.is_some_and(|key| !(self.between.on_path)(key)) {
-            let words = format!("It is not on the path of {}.", self.between.name);
+            let words = format!("It is not on branch {}.", self.between.name);
             let moved = |change: &Change| matches!(change, Change::Head { .. } | Change::Forked { .. });
             return match self.op(moved) {
-                Some(op) => Cause { by: By::Branch, words: format!("{words} ({})", op.what), at: Some(op.at) },
-                None => Cause { by: By::Branch, words, at: None },
+                Some(op) => Cause { by: CauseKind::Branch, words: format!("{words} ({})", op.what), at: Some(op.at) },
+                None => Cause { by: CauseKind::Branch, words, at: None },
             };
         }
         match (self.delta.row, self.reason_before()) {
             (_, Some(Reason::Retrieved { .. } | Reason::ErrorBefore | Reason::ErrorResolved)) => {
-                plain(By::Retrieval, "It no longer fits what is asked best.")
+                plain(CauseKind::Retrieval, "It is no longer among the best matches.")
             }
-            (RowKind::Memory, _) => {
-                self.memory_op().unwrap_or_else(|| plain(By::Retrieval, "The memory does not fit this message."))
-            }
+            (RowKind::Memory, _) => self.memory_op().unwrap_or_else(|| {
+                plain(
+                    CauseKind::Retrieval,
+                    "The memory does not match this \
+                    message.",
+                )
+            }),
             (RowKind::Rules | RowKind::Skills | RowKind::Module, _) => {
                 self.changed_mode().unwrap_or_else(|| self.away())
             }
             (RowKind::Code, _) => self
                 .changed_mode()
-                .unwrap_or_else(|| plain(By::Retrieval, "The code no longer fits what is asked best.")),
-            (RowKind::Note, _) => self.mark_op().unwrap_or_else(|| plain(By::You, "The note was taken off.")),
-            (RowKind::Quote, _) => plain(By::Turn, "The message that is asked now replies to nothing, or to another."),
-            (RowKind::Search, _) => plain(By::Retrieval, "Nothing was found for this message."),
-            (RowKind::Summary, _) => self.capsule_op("The summary no longer goes."),
-            (RowKind::Text | RowKind::State, _) => {
-                self.setting().unwrap_or_else(|| plain(By::Turn, "There is no such text for this call."))
+                .unwrap_or_else(|| plain(CauseKind::Retrieval, "The code is no longer among the best matches.")),
+            (RowKind::Note, _) => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "The note was removed.")),
+            (RowKind::Quote, _) => {
+                plain(CauseKind::Turn, "The new message is not a reply, or replies to another message.")
             }
-            _ => plain(By::Turn, "It stands in another row of the later call."),
+            (RowKind::Search, _) => plain(CauseKind::Retrieval, "The search found nothing for this message."),
+            (RowKind::Summary, _) => self.capsule_op("The summary is no longer sent."),
+            (RowKind::Text | RowKind::State, _) => {
+                self.setting().unwrap_or_else(|| plain(CauseKind::Turn, "This call has no such text."))
+            }
+            _ => plain(CauseKind::Turn, "It is part of another row of the later call."),
         }
     }
 
-    fn left(&self, after: &Place) -> Cause {
+    fn left(&self, after: &ItemPlace) -> Cause {
         let spoken = || after.reason.sentence();
         match &after.reason {
-            Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken())),
-            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(By::Lease, &spoken()),
+            Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &spoken())),
+            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(CauseKind::Lease, &spoken()),
             Reason::Superseded { .. } => self.capsule_op(&spoken()),
-            Reason::ModeOff => self.setting().unwrap_or_else(|| plain(By::Mode, &spoken())),
+            Reason::ModeOff => self.setting().unwrap_or_else(|| plain(CauseKind::Mode, &spoken())),
             Reason::NotSearched { .. }
             | Reason::BelowThreshold
             | Reason::Unrelated
             | Reason::Allowance { .. }
             | Reason::CodeReading
             | Reason::NoCode { .. }
-            | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken())),
-            Reason::OtherLane => plain(By::You, &format!("{} The message that is asked is of another.", spoken())),
-            Reason::OffPath => plain(By::Branch, &spoken()),
-            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(By::You, &spoken()),
-            Reason::Duplicate => plain(By::Turn, &spoken()),
+            | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken())),
+            Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", spoken())),
+            Reason::OffPath => plain(CauseKind::Branch, &spoken()),
+            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &spoken()),
+            Reason::Duplicate => plain(CauseKind::Turn, &spoken()),
             Reason::Budget { .. } | Reason::TooLarge => self.room(&spoken()),
             Reason::OutsideWindow
             | Reason::LaneCount { .. }
             | Reason::SoftTarget { .. }
             | Reason::LevelFull { .. }
             | Reason::LevelsOver { .. } => self.window(&spoken()),
-            _ => self.setting().unwrap_or_else(|| plain(By::Turn, &spoken())),
+            _ => self.setting().unwrap_or_else(|| plain(CauseKind::Turn, &spoken())),
         }
     }
 
     /// Why it goes, or goes where it goes.
-    fn entered(&self, after: &Place) -> Option<Cause> {
+    fn entered(&self, after: &ItemPlace) -> Option<Cause> {
         let spoken = after.reason.sentence();
         let cause = match &after.reason {
-            Reason::Open if self.delta.before.is_none() => plain(By::You, "You asked it."),
-            Reason::Open | Reason::GoOn => plain(By::Turn, &spoken),
+            Reason::Open if self.delta.before.is_none() => plain(CauseKind::You, "You sent it."),
+            Reason::Open | Reason::GoOn => plain(CauseKind::Turn, &spoken),
             Reason::Recent if matches!(self.reason_before(), None | Some(Reason::Open)) => {
-                plain(By::Turn, "It was answered since, and is now a turn of the window.")
+                plain(CauseKind::Turn, "It was answered since, and is now a turn in the window.")
             }
             Reason::Recent | Reason::Relevant | Reason::WorkingLevel => match self.reason_before() {
                 Some(Reason::UserExcluded { .. }) => {
-                    self.mark_op().unwrap_or_else(|| plain(By::You, "Its exclusion was taken back."))
+                    self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "Its exclusion was removed."))
                 }
-                Some(Reason::Superseded { .. }) => self.capsule_op("The summary in its place was taken back."),
-                Some(before) if marked(before) => plain(By::Lease, "What was marked goes by itself now."),
-                _ => self.setting().unwrap_or_else(|| plain(By::Window, &spoken)),
+                Some(Reason::Superseded { .. }) => self.capsule_op("The summary that replaced it was taken back."),
+                Some(before) if marked(before) => plain(
+                    CauseKind::Lease,
+                    "It was marked before and is now \
+                    included automatically.",
+                ),
+                _ => self.setting().unwrap_or_else(|| plain(CauseKind::Window, &spoken)),
             },
-            Reason::Sticky | Reason::IncludedOnce => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken)),
-            Reason::Leased { engine: false, .. } => self.mark_op().unwrap_or_else(|| plain(By::You, &spoken)),
-            Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(By::Lease, &spoken),
+            Reason::Sticky | Reason::IncludedOnce => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &spoken)),
+            Reason::Leased { engine: false, .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &spoken)),
+            Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(CauseKind::Lease, &spoken),
             Reason::Retrieved { .. }
             | Reason::Searched { .. }
             | Reason::Touchpoint { .. }
             | Reason::CodeSearched { .. }
             | Reason::Oriented
             | Reason::ErrorBefore
-            | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, &spoken)),
-            Reason::Replied => plain(By::You, &spoken),
+            | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken)),
+            Reason::Replied => plain(CauseKind::You, &spoken),
             Reason::Summary => self.capsule_op(&spoken),
-            Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(By::Retrieval, &spoken)),
-            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(By::Model, &spoken)),
-            Reason::Configured => self.setting_op().unwrap_or_else(|| plain(By::You, &spoken)),
-            Reason::PinSuggested => plain(By::Model, &spoken),
+            Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken)),
+            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(CauseKind::Model, &spoken)),
+            Reason::Configured => self.setting_op().unwrap_or_else(|| plain(CauseKind::You, &spoken)),
+            Reason::PinSuggested => plain(CauseKind::Model, &spoken),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
                 self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.came())
             }
@@ -200,36 +215,43 @@ impl Case<'_> {
         Some(cause)
     }
 
-    fn reshaped(&self, after: &Place) -> Cause {
+    fn reshaped(&self, after: &ItemPlace) -> Cause {
         match &after.reason {
-            Reason::Open => plain(By::Turn, "The open turn grew."),
-            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(By::Model, "The model wrote a new state.")),
-            Reason::Summary => self.capsule_op("Another summary goes."),
-            Reason::Configured | Reason::Instructions | Reason::Guideline => {
-                self.setting_op().unwrap_or_else(|| plain(By::Policy, "The text was changed in the settings."))
+            Reason::Open => plain(CauseKind::Turn, "The open turn grew."),
+            Reason::CurrentState => {
+                self.state_op().unwrap_or_else(|| plain(CauseKind::Model, "The model wrote a new state block."))
             }
-            Reason::Searched { .. } => plain(By::Retrieval, "Other messages were found."),
-            Reason::ProjectRules { .. } | Reason::OwnRules { .. } => plain(By::You, "Its file was changed since."),
-            Reason::Skills { .. } => plain(By::You, "A skill came, went, or is told of in other words."),
+            Reason::Summary => self.capsule_op("Another summary is sent."),
+            Reason::Configured | Reason::Instructions | Reason::Guideline => {
+                self.setting_op().unwrap_or_else(|| plain(CauseKind::Policy, "The text was changed in the settings."))
+            }
+            Reason::Searched { .. } => plain(CauseKind::Retrieval, "The search found other messages."),
+            Reason::ProjectRules { .. } | Reason::OwnRules { .. } => plain(CauseKind::You, "Its file changed."),
+            Reason::Skills { .. } => plain(CauseKind::You, "A skill was added, removed, or described differently."),
             Reason::Module { stands, .. } => match self.reason_before() {
                 Some(Reason::Module { stands: before, .. }) if before != stands && stands != "fresh" => {
-                    plain(By::You, "Files that it speaks of were changed, or came.")
+                    plain(CauseKind::You, "Files that it mentions were changed or added.")
                 }
-                _ => plain(By::You, "It was written anew, or put into other words."),
+                _ => plain(CauseKind::You, "It was written again or edited."),
             },
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
-                plain(By::Turn, "It was answered since: the whole turn goes.")
+                plain(CauseKind::Turn, "It was answered since: the whole turn is sent.")
             }
-            _ if self.before.model != self.after.model => {
-                self.setting().unwrap_or_else(|| plain(By::OtherModel, "Another model counts its tokens otherwise."))
-            }
+            _ if self.before.model != self.after.model => self
+                .setting()
+                .unwrap_or_else(|| plain(CauseKind::OtherModel, "Another model counts its tokens differently.")),
             _ if self.delta.row == RowKind::Code => self.reshaped_code(),
             _ if self.has_shorter_results() => {
-                self.window("Its tool results are sent shorter, to make room for newer turns.")
+                self.window("Its tool results are shortened to make room for newer turns.")
             }
             _ => {
-                let words = if self.delta.kind() == Kind::Shortened { "Less of it goes." } else { "More of it goes." };
-                self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(By::Window, words))
+                let words = if self.delta.kind() == DiffKind::Shortened {
+                    "Less of it is sent."
+                } else {
+                    "More of it is \
+                        sent."
+                };
+                self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(CauseKind::Window, words))
             }
         }
     }
@@ -238,15 +260,15 @@ impl Case<'_> {
     fn reshaped_code(&self) -> Cause {
         let file = |plan| self.row_in(plan).and_then(|row| row.source.code.as_ref()).map(|code| code.file);
         if file(self.before) != file(self.after) {
-            return plain(By::You, "Its file was changed since.");
+            return plain(CauseKind::You, "Its file changed.");
         }
         let words = match (self.reason(), self.delta.kind()) {
-            (Some(Reason::Oriented), _) => "The map of the code was drawn again.",
-            (_, Kind::Shortened) => "A shorter piece of this code goes, so that more of what was found fits.",
-            (_, Kind::Lengthened) => "A longer piece of this code goes.",
-            _ => "Another piece of this code goes.",
+            (Some(Reason::Oriented), _) => "The map of the code was built again.",
+            (_, DiffKind::Shortened) => "A shorter piece of this code is sent, so that more results fit.",
+            (_, DiffKind::Lengthened) => "A longer piece of this code is sent.",
+            _ => "Another piece of this code is sent.",
         };
-        self.changed_mode().unwrap_or_else(|| plain(By::Retrieval, words))
+        self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, words))
     }
 
     /// Whether tool results of the row are shortened that were sent longer before.
@@ -255,7 +277,7 @@ impl Case<'_> {
         let forms = |plan| self.row_in(plan).map(|row| row.items.as_slice()).unwrap_or_default();
         let old = |item: &Item| forms(self.before).iter().find(|old| old.key == item.key).map(|old| old.form);
         let mut new = forms(self.after).iter().filter(|item| shortened(item.form));
-        self.delta.kind() == Kind::Shortened && new.any(|item| old(item) != Some(item.form))
+        self.delta.kind() == DiffKind::Shortened && new.any(|item| old(item) != Some(item.form))
     }
 
     /// The item's own row in one of the two plans.
@@ -267,26 +289,26 @@ impl Case<'_> {
     /// What a project says of itself goes now, and no person marked it.
     fn came(&self) -> Cause {
         match (self.reason_before(), self.delta.row) {
-            (Some(Reason::UserExcluded { .. }), _) => plain(By::You, "Its exclusion was taken back."),
-            (Some(Reason::SwitchedOff), _) => plain(By::You, "The settings switch it on again."),
+            (Some(Reason::UserExcluded { .. }), _) => plain(CauseKind::You, "Its exclusion was removed."),
+            (Some(Reason::SwitchedOff), _) => plain(CauseKind::You, "The settings include it again."),
             (Some(Reason::Budget { .. }), _) => {
-                self.setting().unwrap_or_else(|| plain(By::Budget, "There is room for it now."))
+                self.setting().unwrap_or_else(|| plain(CauseKind::Budget, "It fits now."))
             }
             (Some(Reason::BelowThreshold | Reason::Unrelated | Reason::Allowance { .. }), _) => {
-                plain(By::Retrieval, "It is nearer to what is named or touched now than other summaries.")
+                plain(CauseKind::Retrieval, "It is closer than other summaries to what is named or touched.")
             }
-            (_, RowKind::Skills) => plain(By::You, "There are skills now, and tools to load them."),
-            (_, RowKind::Module) => plain(By::You, "The summary was made."),
-            _ => plain(By::Turn, "Its file came, or something near it is named or touched now."),
+            (_, RowKind::Skills) => plain(CauseKind::You, "There are skills now, and tools to load them."),
+            (_, RowKind::Module) => plain(CauseKind::You, "The summary was written."),
+            _ => plain(CauseKind::Turn, "Its file was added, or a file near it is named or touched now."),
         }
     }
 
     /// What a project says of itself has no row any more.
     fn away(&self) -> Cause {
         match self.delta.row {
-            RowKind::Skills => plain(By::You, "There is no skill any more, or no tool to load one."),
-            RowKind::Module => plain(By::You, "The summary was taken back."),
-            _ => plain(By::Turn, "Its file is gone, or nothing near it is named or touched any more."),
+            RowKind::Skills => plain(CauseKind::You, "There are no skills anymore, or no tool to load them."),
+            RowKind::Module => plain(CauseKind::You, "The summary was taken back."),
+            _ => plain(CauseKind::Turn, "Its file was deleted, or no file near it is named or touched anymore."),
         }
     }
 
@@ -294,14 +316,14 @@ impl Case<'_> {
     fn room(&self, spoken: &str) -> Cause {
         let (old, new) = (self.before.budget.prompt, self.after.budget.prompt);
         if new < old || self.before.model != self.after.model || self.before.policy != self.after.policy {
-            return self.setting().unwrap_or_else(|| plain(By::Budget, spoken));
+            return self.setting().unwrap_or_else(|| plain(CauseKind::Budget, spoken));
         }
-        plain(By::Budget, &format!("{spoken} What goes before it grew."))
+        plain(CauseKind::Budget, &format!("{spoken} What is sent before it grew."))
     }
 
     /// The window does not reach it.
     fn window(&self, spoken: &str) -> Cause {
-        self.setting().unwrap_or_else(|| plain(By::Window, &format!("{spoken} Newer turns came.")))
+        self.setting().unwrap_or_else(|| plain(CauseKind::Window, &format!("{spoken} Newer turns were added.")))
     }
 
     /// The setting that differs and counts most, with the act that changed it.
@@ -309,16 +331,16 @@ impl Case<'_> {
         let (old, new) = (self.before, self.after);
         let differs = |name: &str, a: &str, b: &str| format!("The {name} is {b}; it was {a}.");
         let (by, words) = if old.mode != new.mode {
-            (By::Mode, differs("mode", old.mode.title(), new.mode.title()))
+            (CauseKind::Mode, differs("mode", old.mode.title(), new.mode.title()))
         } else if old.policy != new.policy || old.policy_version != new.policy_version {
-            (By::Policy, differs("policy", &old.policy, &new.policy))
+            (CauseKind::Policy, differs("policy", &old.policy, &new.policy))
         } else if old.model != new.model {
-            (By::OtherModel, differs("model", &old.model, &new.model))
+            (CauseKind::OtherModel, differs("model", &old.model, &new.model))
         } else if old.budget.prompt != new.budget.prompt {
             let of = |n: u32| grouped(u64::from(n));
-            (By::Budget, differs("prompt budget", &of(old.budget.prompt), &of(new.budget.prompt)))
+            (CauseKind::Budget, differs("prompt budget", &of(old.budget.prompt), &of(new.budget.prompt)))
         } else if old.layout != new.layout {
-            (By::Policy, differs("layout", old.layout.name(), new.layout.name()))
+            (CauseKind::Policy, differs("layout", old.layout.name(), new.layout.name()))
         } else {
             return None;
         };
@@ -335,7 +357,7 @@ impl Case<'_> {
         self.between.ops.iter().rev().find(|op| op.changes.iter().any(&like))
     }
 
-    fn by_op(&self, by: By, like: impl Fn(&Change) -> bool) -> Option<Cause> {
+    fn by_op(&self, by: CauseKind, like: impl Fn(&Change) -> bool) -> Option<Cause> {
         let op = self.op(like)?;
         let undone = if op.undone { " (undone since)" } else { "" };
         Some(Cause { by, words: format!("You: {}{undone}.", op.what), at: Some(op.at) })
@@ -343,7 +365,7 @@ impl Case<'_> {
 
     fn mark_op(&self) -> Option<Cause> {
         let about = subject(&self.delta.atom);
-        self.by_op(By::You, |change| match change {
+        self.by_op(CauseKind::You, |change| match change {
             Change::Mark { target, .. } => {
                 subject(target) == about && !matches!(about, Subject::Range(_)) || self.of_message(target)
             }
@@ -353,28 +375,28 @@ impl Case<'_> {
 
     fn memory_op(&self) -> Option<Cause> {
         let atom = self.delta.atom;
-        self.by_op(By::You, |change| match change {
+        self.by_op(CauseKind::You, |change| match change {
             Change::Memory { before, after } => before.iter().chain(after).any(|memory| memory.atom() == atom),
             _ => false,
         })
     }
 
     fn state_op(&self) -> Option<Cause> {
-        self.by_op(By::You, |change| matches!(change, Change::State { .. }))
+        self.by_op(CauseKind::You, |change| matches!(change, Change::State { .. }))
     }
 
     fn setting_op(&self) -> Option<Cause> {
-        self.by_op(By::You, |change| matches!(change, Change::Overrides { .. }))
+        self.by_op(CauseKind::You, |change| matches!(change, Change::Overrides { .. }))
     }
 
     fn capsule_op(&self, spoken: &str) -> Cause {
         let op = self.op(|change| matches!(change, Change::Capsules { .. }));
         let words = op.map_or_else(|| spoken.to_owned(), |op| format!("{spoken} ({})", op.what));
-        Cause { by: By::Summary, words, at: op.map(|op| op.at) }
+        Cause { by: CauseKind::Summary, words, at: op.map(|op| op.at) }
     }
 }
 
-fn plain(by: By, words: &str) -> Cause {
+fn plain(by: CauseKind, words: &str) -> Cause {
     Cause { by, words: words.to_owned(), at: None }
 }
 
@@ -398,9 +420,9 @@ fn marked(reason: &Reason) -> bool {
 /// A step as a cause.
 fn told(step: &Transition) -> Cause {
     let by = match step.by {
-        Actor::User => By::You,
-        Actor::Engine => By::Lease,
-        Actor::Model => By::Model,
+        Actor::User => CauseKind::You,
+        Actor::Engine => CauseKind::Lease,
+        Actor::Model => CauseKind::Model,
     };
     Cause { by, words: words(step), at: Some(step.at) }
 }
@@ -410,22 +432,22 @@ fn told(step: &Transition) -> Cause {
 pub fn words(step: &Transition) -> String {
     let who = match step.by {
         Actor::User => "You",
-        Actor::Engine => "The program",
+        Actor::Engine => "pleach",
         Actor::Model => "The model",
     };
     let did = match (step.from, step.to) {
-        (Standing::Leased, Standing::Leased) => "renewed its lease",
-        (Standing::Leased, Standing::None) => "let its lease end",
-        (Standing::Excluded, Standing::None) => "took its exclusion back",
-        (Standing::Sticky, Standing::None) => "took its pin off",
-        (_, Standing::None) => "let it go",
-        (_, Standing::Suggested) => "suggested it",
-        (_, Standing::Dismissed) => "turned it down",
-        (_, Standing::Confirmed) => "confirmed it",
-        (_, Standing::Ephemeral) => "took it into one call",
-        (_, Standing::Leased) => "leased it",
-        (_, Standing::Sticky) => "pinned it",
-        (_, Standing::Excluded) => "left it out",
+        (ItemState::Leased, ItemState::Leased) => "renewed its lease",
+        (ItemState::Leased, ItemState::None) => "ended its lease",
+        (ItemState::Excluded, ItemState::None) => "removed its exclusion",
+        (ItemState::Sticky, ItemState::None) => "removed its pin",
+        (_, ItemState::None) => "dropped it",
+        (_, ItemState::Suggested) => "suggested it",
+        (_, ItemState::Dismissed) => "dismissed it",
+        (_, ItemState::Confirmed) => "confirmed it",
+        (_, ItemState::Ephemeral) => "included it in one call",
+        (_, ItemState::Leased) => "leased it",
+        (_, ItemState::Sticky) => "pinned it",
+        (_, ItemState::Excluded) => "left it out",
     };
     // That a person decided it is said already.
     let why = match step.reason.as_str() {

@@ -1,14 +1,14 @@
 //! Differences between plans and whose act they were, on small plans made by hand.
 
-use super::cause::{Between, blame};
+use super::cause::{ChangesBetweenCalls, blame};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::{Standing, Subject, Transition};
-use crate::domain::planning::diff::{By, Kind, Place, PlanDiff};
+use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::domain::planning::diff::{CauseKind, DiffKind, ItemPlace, PlanDiff};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{
     Basis, Budget, ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Source, Verdict,
@@ -93,17 +93,17 @@ pub(super) fn plan(rows: Vec<Row>) -> ContextPlan {
 
 const NONE: &dyn Fn(&Atom, Hash) -> bool = &|_, _| false;
 
-fn caused(before: &ContextPlan, after: &ContextPlan, between: &Between<'_>) -> Vec<(Kind, By)> {
+fn caused(before: &ContextPlan, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) -> Vec<(DiffKind, CauseKind)> {
     let (mut found, _) = deltas(before, after, NONE);
     blame(&mut found, before, after, between);
-    found.iter().map(|delta| (delta.kind(), delta.causes.first().map_or(By::Turn, |cause| cause.by))).collect()
+    found.iter().map(|delta| (delta.kind(), delta.causes.first().map_or(CauseKind::Turn, |cause| cause.by))).collect()
 }
 
-fn nothing() -> Between<'static> {
-    Between { steps: &[], ops: &[], on_path: &|_| true, name: "main" }
+fn nothing() -> ChangesBetweenCalls<'static> {
+    ChangesBetweenCalls { steps: &[], ops: &[], on_path: &|_| true, name: "main" }
 }
 
-fn step(by: Actor, from: Standing, to: Standing) -> (Atom, Transition) {
+fn step(by: Actor, from: ItemState, to: ItemState) -> (Atom, Transition) {
     // The turn had grown less when the step was taken.
     let item = Atom::Turn { user: key(1), tip: key(1) };
     let (reason, turn, branch) = ("decided by the person".to_owned(), None, None);
@@ -114,9 +114,9 @@ fn step(by: Actor, from: Standing, to: Standing) -> (Atom, Transition) {
 fn an_exclusion_is_the_persons_act() {
     let before = plan(vec![goes(1, 50, Reason::Recent), goes(2, 60, Reason::Recent)]);
     let after = plan(vec![goes(2, 60, Reason::Recent), out(1, Reason::UserExcluded { once: false })]);
-    let steps = [step(Actor::User, Standing::None, Standing::Excluded)];
-    let between = Between { steps: &steps, ..nothing() };
-    assert_eq!(caused(&before, &after, &between), [(Kind::Left, By::You)]);
+    let steps = [step(Actor::User, ItemState::None, ItemState::Excluded)];
+    let between = ChangesBetweenCalls { steps: &steps, ..nothing() };
+    assert_eq!(caused(&before, &after, &between), [(DiffKind::Left, CauseKind::You)]);
     let (mut found, same) = deltas(&before, &after, NONE);
     blame(&mut found, &before, &after, &between);
     assert_eq!(found[0].causes[0].words, "You left it out.");
@@ -128,10 +128,13 @@ fn a_lease_that_ended_or_was_renewed_is_told_as_one() {
     let leased = |left| Reason::Leased { left, engine: true };
     let before = plan(vec![goes(1, 50, leased(1))]);
     let ended = plan(vec![out(1, Reason::OutsideWindow)]);
-    let steps = [step(Actor::Engine, Standing::Leased, Standing::None)];
-    assert_eq!(caused(&before, &ended, &Between { steps: &steps, ..nothing() }), [(Kind::Left, By::Lease)]);
+    let steps = [step(Actor::Engine, ItemState::Leased, ItemState::None)];
+    assert_eq!(
+        caused(&before, &ended, &ChangesBetweenCalls { steps: &steps, ..nothing() }),
+        [(DiffKind::Left, CauseKind::Lease)]
+    );
     let renewed = plan(vec![goes(1, 50, leased(4))]);
-    assert_eq!(caused(&before, &renewed, &nothing()), [(Kind::Reason, By::Lease)]);
+    assert_eq!(caused(&before, &renewed, &nothing()), [(DiffKind::Reason, CauseKind::Lease)]);
     // Counting down is no change.
     assert!(deltas(&renewed, &before, NONE).0.is_empty());
 }
@@ -140,13 +143,13 @@ fn a_lease_that_ended_or_was_renewed_is_told_as_one() {
 fn settings_come_before_the_window() {
     let before = plan(vec![goes(1, 50, Reason::Recent), goes(2, 60, Reason::Recent)]);
     let after = || plan(vec![goes(2, 60, Reason::Recent), out(1, Reason::OutsideWindow)]);
-    assert_eq!(caused(&before, &after(), &nothing()), [(Kind::Left, By::Window)]);
+    assert_eq!(caused(&before, &after(), &nothing()), [(DiffKind::Left, CauseKind::Window)]);
     let cut = ContextPlan { budget: Budget::work_out(8_000, None, None, Some(1_000)), ..after() };
-    assert_eq!(caused(&before, &cut, &nothing()), [(Kind::Left, By::Budget)]);
+    assert_eq!(caused(&before, &cut, &nothing()), [(DiffKind::Left, CauseKind::Budget)]);
     let off = ContextPlan { mode: Mode::Off, ..after() };
-    assert_eq!(caused(&before, &off, &nothing()), [(Kind::Left, By::Mode)]);
+    assert_eq!(caused(&before, &off, &nothing()), [(DiffKind::Left, CauseKind::Mode)]);
     let other = ContextPlan { policy: "window".into(), ..after() };
-    assert_eq!(caused(&before, &other, &nothing()), [(Kind::Left, By::Policy)]);
+    assert_eq!(caused(&before, &other, &nothing()), [(DiffKind::Left, CauseKind::Policy)]);
 }
 
 #[test]
@@ -163,10 +166,10 @@ fn summaries_and_paths_have_their_causes() {
         undone: false,
         at: 7,
     }];
-    let between = Between { ops: &ops, ..nothing() };
-    assert_eq!(caused(&before, &summed, &between), [(Kind::Left, By::Summary)]);
-    let elsewhere = Between { on_path: &|_| false, name: "alt", ..nothing() };
-    assert_eq!(caused(&before, &plan(Vec::new()), &elsewhere), [(Kind::Left, By::Branch)]);
+    let between = ChangesBetweenCalls { ops: &ops, ..nothing() };
+    assert_eq!(caused(&before, &summed, &between), [(DiffKind::Left, CauseKind::Summary)]);
+    let elsewhere = ChangesBetweenCalls { on_path: &|_| false, name: "alt", ..nothing() };
+    assert_eq!(caused(&before, &plan(Vec::new()), &elsewhere), [(DiffKind::Left, CauseKind::Branch)]);
 }
 
 #[test]
@@ -190,8 +193,8 @@ fn a_pin_is_found_in_the_operations_where_no_step_is() {
     let session = SessionId(Uuid::from_u128(1));
     let ops = [Operation { seq: 1, session, what: "Pinned".into(), changes: vec![change], undone: false, at: 7 }];
     let (mut found, _) = deltas(&before, &after, NONE);
-    blame(&mut found, &before, &after, &Between { ops: &ops, ..nothing() });
-    assert_eq!((found[0].causes[0].by, found[0].causes[0].at), (By::You, Some(7)));
+    blame(&mut found, &before, &after, &ChangesBetweenCalls { ops: &ops, ..nothing() });
+    assert_eq!((found[0].causes[0].by, found[0].causes[0].at), (CauseKind::You, Some(7)));
 }
 
 /// A row of what a project says of itself.
@@ -202,7 +205,7 @@ fn own(kind: RowKind, tokens: u32, goes: bool, reason: Reason) -> Row {
     Row { kind, ..row(atom, verdict, tokens, reason) }
 }
 
-fn told(before: Vec<Row>, after: &ContextPlan, between: &Between<'_>) -> (By, String) {
+fn told(before: Vec<Row>, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) -> (CauseKind, String) {
     let before = plan(before);
     let (mut found, _) = deltas(&before, after, NONE);
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -222,26 +225,26 @@ fn rules_skills_and_summaries_of_parts_have_their_causes() {
     let stale = "stale: 1 new file since";
     let full = || Reason::Budget { free: 0 };
     let shut = || Reason::UserExcluded { once: false };
-    let cases: Vec<(Vec<Row>, Vec<Row>, By, &str)> = vec![
-        (vec![], goes(Rules, 40, rules(false)), By::Turn, "Its file came"),
-        (goes(Rules, 40, rules(false)), vec![], By::Turn, "Its file is gone"),
-        (goes(Rules, 40, rules(false)), goes(Rules, 50, rules(true)), By::You, "was changed since"),
-        (goes(Rules, 40, rules(false)), out(Rules, Reason::SwitchedOff), By::You, "settings"),
-        (out(Rules, Reason::SwitchedOff), goes(Rules, 40, rules(false)), By::You, "on again"),
-        (goes(Rules, 40, rules(false)), out(Rules, shut()), By::You, ""),
-        (out(Rules, shut()), goes(Rules, 40, rules(false)), By::You, "taken back"),
-        (goes(Rules, 40, rules(false)), out(Rules, full()), By::Budget, ""),
-        (out(Rules, full()), goes(Rules, 40, rules(false)), By::Budget, "room"),
-        (vec![], goes(Skills, 40, skills(1)), By::You, "There are skills"),
-        (goes(Skills, 40, skills(1)), vec![], By::You, "no skill any more"),
-        (goes(Skills, 40, skills(1)), goes(Skills, 60, skills(2)), By::You, "A skill came"),
-        (vec![], goes(Module, 40, module("fresh")), By::You, "was made"),
-        (goes(Module, 40, module("fresh")), vec![], By::You, "taken back"),
-        (goes(Module, 40, module("fresh")), goes(Module, 44, module(stale)), By::You, "changed, or came"),
-        (goes(Module, 40, module("fresh")), goes(Module, 30, module("fresh")), By::You, "other words"),
-        (goes(Module, 40, module(stale)), goes(Module, 38, module("fresh")), By::You, "anew"),
-        (goes(Module, 40, module("fresh")), out(Module, Reason::BelowThreshold), By::Retrieval, ""),
-        (out(Module, Reason::BelowThreshold), goes(Module, 40, module("fresh")), By::Retrieval, "nearer"),
+    let cases: Vec<(Vec<Row>, Vec<Row>, CauseKind, &str)> = vec![
+        (vec![], goes(Rules, 40, rules(false)), CauseKind::Turn, "Its file was added"),
+        (goes(Rules, 40, rules(false)), vec![], CauseKind::Turn, "Its file was deleted"),
+        (goes(Rules, 40, rules(false)), goes(Rules, 50, rules(true)), CauseKind::You, "file changed"),
+        (goes(Rules, 40, rules(false)), out(Rules, Reason::SwitchedOff), CauseKind::You, "settings"),
+        (out(Rules, Reason::SwitchedOff), goes(Rules, 40, rules(false)), CauseKind::You, "include it again"),
+        (goes(Rules, 40, rules(false)), out(Rules, shut()), CauseKind::You, ""),
+        (out(Rules, shut()), goes(Rules, 40, rules(false)), CauseKind::You, "removed"),
+        (goes(Rules, 40, rules(false)), out(Rules, full()), CauseKind::Budget, ""),
+        (out(Rules, full()), goes(Rules, 40, rules(false)), CauseKind::Budget, "fits now"),
+        (vec![], goes(Skills, 40, skills(1)), CauseKind::You, "There are skills"),
+        (goes(Skills, 40, skills(1)), vec![], CauseKind::You, "no skills anymore"),
+        (goes(Skills, 40, skills(1)), goes(Skills, 60, skills(2)), CauseKind::You, "A skill was added"),
+        (vec![], goes(Module, 40, module("fresh")), CauseKind::You, "was written"),
+        (goes(Module, 40, module("fresh")), vec![], CauseKind::You, "taken back"),
+        (goes(Module, 40, module("fresh")), goes(Module, 44, module(stale)), CauseKind::You, "changed or added"),
+        (goes(Module, 40, module("fresh")), goes(Module, 30, module("fresh")), CauseKind::You, "again or edited"),
+        (goes(Module, 40, module(stale)), goes(Module, 38, module("fresh")), CauseKind::You, "again or edited"),
+        (goes(Module, 40, module("fresh")), out(Module, Reason::BelowThreshold), CauseKind::Retrieval, ""),
+        (out(Module, Reason::BelowThreshold), goes(Module, 40, module("fresh")), CauseKind::Retrieval, "closer"),
     ];
     for (before, after, by, words) in cases {
         let kept = format!("{:?} -> {:?}", before.first().map(|r| &r.reason), after.first().map(|r| &r.reason));
@@ -254,7 +257,7 @@ fn rules_skills_and_summaries_of_parts_have_their_causes() {
     let after = light(vec![]);
     let (mut found, _) = deltas(&before, &after, NONE);
     blame(&mut found, &before, &after, &nothing());
-    assert_eq!(found[0].causes[0].by, By::Mode);
+    assert_eq!(found[0].causes[0].by, CauseKind::Mode);
 }
 
 #[test]
@@ -265,10 +268,10 @@ fn what_a_person_took_out_of_a_projects_rules_is_found_in_the_operations() {
     let change = Change::Mark { branch, target: goes.atom, before: None, after: None };
     let what = "left AGENTS.md out".to_owned();
     let ops = [Operation { seq: 1, session, what, changes: vec![change], undone: false, at: 9 }];
-    let between = Between { ops: &ops, ..nothing() };
+    let between = ChangesBetweenCalls { ops: &ops, ..nothing() };
     assert_eq!(
         told(vec![goes.clone()], &plan(vec![out.clone()]), &between),
-        (By::You, "You: left AGENTS.md out.".into())
+        (CauseKind::You, "You: left AGENTS.md out.".into())
     );
     assert_eq!(told(vec![out], &plan(vec![goes]), &between).1, "You: left AGENTS.md out.");
 }
@@ -288,7 +291,7 @@ fn a_turn_inside_a_range_stays_out_with_it() {
     assert!(place(&after, &turn(7), &covers).is_none());
     let before = plan(vec![goes(2, 60, Reason::Recent)]);
     let (found, _) = deltas(&before, &after, &covers);
-    assert_eq!((found.len(), found[0].kind()), (1, Kind::Left));
+    assert_eq!((found.len(), found[0].kind()), (1, DiffKind::Left));
     assert!(found[0].after.as_ref().is_some_and(|place| place.shared));
 }
 
@@ -329,7 +332,7 @@ fn reasons_are_the_same_but_for_what_changes_with_every_call() {
 fn order_counts_and_only_what_left_its_place_is_told() {
     let rows = |order: &[u32]| plan(order.iter().map(|n| goes(*n, 10, Reason::Recent)).collect());
     let (found, same) = deltas(&rows(&[1, 2, 3, 4]), &rows(&[2, 3, 4, 1]), NONE);
-    assert_eq!(found.iter().map(|d| (d.atom, d.kind())).collect::<Vec<_>>(), [(turn(1), Kind::Moved)]);
+    assert_eq!(found.iter().map(|d| (d.atom, d.kind())).collect::<Vec<_>>(), [(turn(1), DiffKind::Moved)]);
     assert_eq!(same, (3, 30));
 }
 
@@ -354,15 +357,15 @@ proptest! {
     fn differences_add_up(a in rows(), b in rows()) {
         let (before, after) = (made(&a), made(&b));
         let (found, _) = deltas(&before, &after, NONE);
-        let added: i64 = found.iter().map(crate::domain::planning::diff::Delta::tokens).sum();
+        let added: i64 = found.iter().map(crate::domain::planning::diff::ItemDiff::tokens).sum();
         prop_assert_eq!(i64::from(before.est_total) + added, i64::from(after.est_total));
         prop_assert!(deltas(&before, &before, NONE).0.is_empty());
         let back = deltas(&after, &before, NONE).0;
-        let count = |of: &[crate::domain::planning::diff::Delta], kind| of.iter().filter(|d| d.kind() == kind).count();
-        prop_assert_eq!(count(&found, Kind::Entered), count(&back, Kind::Left));
+        let count = |of: &[crate::domain::planning::diff::ItemDiff], kind| of.iter().filter(|d| d.kind() == kind).count();
+        prop_assert_eq!(count(&found, DiffKind::Entered), count(&back, DiffKind::Left));
         prop_assert!(found.iter().all(|delta| !delta.kinds.is_empty()));
         for delta in &found {
-            let (old, new): (Option<&Place>, Option<&Place>) = (delta.before.as_ref(), delta.after.as_ref());
+            let (old, new): (Option<&ItemPlace>, Option<&ItemPlace>) = (delta.before.as_ref(), delta.after.as_ref());
             prop_assert!(kinds(old, new).iter().all(|kind| delta.kinds.contains(kind)));
         }
     }
@@ -373,7 +376,7 @@ fn sums_are_by_kind() {
     let before = plan(vec![goes(1, 50, Reason::Recent)]);
     let after = plan(vec![goes(1, 20, Reason::Recent), goes(2, 60, Reason::Recent)]);
     let (deltas, (same, same_tokens)) = deltas(&before, &after, NONE);
-    let call = |plan: &ContextPlan| crate::domain::planning::diff::Call {
+    let call = |plan: &ContextPlan| crate::domain::planning::diff::CallRef {
         run: None,
         plan: plan.id,
         branch: None,
@@ -385,8 +388,8 @@ fn sums_are_by_kind() {
         cost_micro: None,
     };
     let diff = PlanDiff { before: call(&before), after: call(&after), settings: Vec::new(), deltas, same, same_tokens };
-    assert_eq!((diff.sum(Kind::Entered), diff.sum(Kind::Shortened)), ((1, 60), (1, -30)));
-    assert_eq!(diff.sum(Kind::Left), (0, 0));
+    assert_eq!((diff.sum(DiffKind::Entered), diff.sum(DiffKind::Shortened)), ((1, 60), (1, -30)));
+    assert_eq!(diff.sum(DiffKind::Left), (0, 0));
 }
 
 /// Tool results are named only where some are sent shorter; anything else that shrinks is told as what it is.
@@ -403,15 +406,15 @@ fn what_is_sent_shorter_is_named_for_what_it_is() {
         row
     };
     let table = [
-        (code(90), code(40), By::Retrieval, "shorter piece of this code"),
-        (cut(Form::Full), cut(Form::Cut(500)), By::Window, "tool results"),
-        (goes(1, 90, Reason::Recent), goes(1, 40, Reason::Recent), By::Window, "Less of it"),
+        (code(90), code(40), CauseKind::Retrieval, "shorter piece of this code"),
+        (cut(Form::Full), cut(Form::Cut(500)), CauseKind::Window, "tool results"),
+        (goes(1, 90, Reason::Recent), goes(1, 40, Reason::Recent), CauseKind::Window, "Less of it"),
     ];
     for (old, new, by, words) in table {
         let (before, after) = (plan(vec![old]), plan(vec![new]));
         let (mut found, _) = deltas(&before, &after, NONE);
         blame(&mut found, &before, &after, &nothing());
-        assert_eq!((found[0].kind(), found[0].causes[0].by), (Kind::Shortened, by));
+        assert_eq!((found[0].kind(), found[0].causes[0].by), (DiffKind::Shortened, by));
         let said = &found[0].causes[0].words;
         assert!(said.contains(words) && said.contains("tool results") == (words == "tool results"), "{said}");
     }

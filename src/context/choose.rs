@@ -4,9 +4,8 @@
 //! marks, so that marking one turn never moves another: pins come on top of a target.
 
 use super::forms::{Marks, turn_cost};
-use super::offers::Offers;
-use super::policy::levels::{self, Fixed, Left, LevelTurn};
-use super::policy::relevance::{self, Candidate, Room};
+use super::policy::levels::{self, EvictionReason, FixedTokens, LevelTurn};
+use super::policy::relevance::{self, Candidate, WindowRoom};
 use super::policy::{Costs, Score, adaptive, lanes};
 use super::summaries::Summed;
 use super::window::{self, CLOSED_RESULT};
@@ -36,6 +35,11 @@ impl Choice {
     /// Whether the policy keeps this turn out and no mark brings it back.
     pub(super) fn withholds(&self, turn: usize) -> bool {
         self.reasons[turn].is_some() && !self.held[turn]
+    }
+
+    /// Whether the policy takes this turn, whatever marks are on it.
+    pub(super) fn takes_itself(&self, turn: usize) -> bool {
+        self.reasons[turn].is_none()
     }
 
     /// Why the policy keeps a turn out, whatever marks are on it.
@@ -80,13 +84,14 @@ impl Choice {
     }
 }
 
-/// Chooses. `taken` is what stands beside the closed turns: blocks, offers, tools, framing, the open turn.
+/// Chooses. `taken` is what stands beside the closed turns: blocks, offers, tools, framing, the open turn; `offered` is what
+/// offers take in some sections.
 pub(super) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
     (taken, open): (u32, u32),
     summed: &Summed,
-    offers: &Offers<'_>,
+    offered: &dyn Fn(&[Section]) -> u32,
 ) -> Choice {
     let floor = window::floor(input, summed.floor);
     let mut choice = Choice::all(input, marks);
@@ -94,7 +99,7 @@ pub(super) fn choose(
         Choose::Recent => {}
         Choose::Lane => by_lane(input, &mut choice),
         Choose::Relevance => by_relevance(input, taken, floor, &mut choice),
-        Choose::Levels => by_levels(input, fixed(input, summed, (taken, open), offers), floor, &mut choice),
+        Choose::Levels => by_levels(input, fixed(input, summed, (taken, open), offered), floor, &mut choice),
     }
     choice
 }
@@ -131,7 +136,7 @@ fn by_relevance(input: &PlanInput, taken: u32, floor: usize, choice: &mut Choice
     let (target, before) = (size.target.min(most), size.before.min(most));
     choice.scores = facts.iter().map(|facts| relevance::turn(facts, relevant)).collect();
     let tokens = target.saturating_sub(taken);
-    let room = Room {
+    let room = WindowRoom {
         tokens,
         messages: spec.messages,
         recent: spec.recent_share.share(tokens),
@@ -164,7 +169,7 @@ fn by_relevance(input: &PlanInput, taken: u32, floor: usize, choice: &mut Choice
 }
 
 /// Each level within its budget; the lowest scores leave.
-fn by_levels(input: &PlanInput, fixed: Fixed, floor: usize, choice: &mut Choice) {
+fn by_levels(input: &PlanInput, fixed: FixedTokens, floor: usize, choice: &mut Choice) {
     let spec = &input.policy.levels;
     choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, false, spec)).collect();
     let turns: Vec<LevelTurn> = input.turns[floor..]
@@ -186,8 +191,8 @@ fn by_levels(input: &PlanInput, fixed: Fixed, floor: usize, choice: &mut Choice)
                 choice.takes[floor + at] = Reason::WorkingLevel;
                 continue;
             }
-            Err(Left::Full { budget }) => Reason::LevelFull { budget },
-            Err(Left::Triggered) => Reason::LevelsOver { percent: spec.trigger_percent },
+            Err(EvictionReason::Full { budget }) => Reason::LevelFull { budget },
+            Err(EvictionReason::Triggered) => Reason::LevelsOver { percent: spec.trigger_percent },
         };
         choice.reasons[floor + at] = Some(reason).filter(|_| sent(&input.turns[floor + at]) > 0);
     }
@@ -197,11 +202,16 @@ fn by_levels(input: &PlanInput, fixed: Fixed, floor: usize, choice: &mut Choice)
 }
 
 /// What the levels hold before any closed turn.
-fn fixed(input: &PlanInput, summed: &Summed, (taken, open): (u32, u32), offers: &Offers<'_>) -> Fixed {
+fn fixed(
+    input: &PlanInput,
+    summed: &Summed,
+    (taken, open): (u32, u32),
+    offered: &dyn Fn(&[Section]) -> u32,
+) -> FixedTokens {
     let used = |block: &&Block| !summed.leaves_out(block);
     let sum = |sections: &[Section]| {
         let blocks = input.blocks.iter().filter(used).filter(|block| sections.contains(&block.section));
-        blocks.fold(offers.of(sections), |sum, block| sum.saturating_add(block.tokens))
+        blocks.fold(offered(sections), |sum, block| sum.saturating_add(block.tokens))
     };
     let session = sum(&[
         Section::State,
@@ -212,7 +222,7 @@ fn fixed(input: &PlanInput, summed: &Summed, (taken, open): (u32, u32), offers: 
         Section::LeasedPins,
     ]);
     let working = sum(&[Section::QuotedReply, Section::UserMessage]).saturating_add(open);
-    Fixed { permanent: taken.saturating_sub(session.saturating_add(working)), session, working }
+    FixedTokens { permanent: taken.saturating_sub(session.saturating_add(working)), session, working }
 }
 
 /// What a turn costs without any mark, on each rung.

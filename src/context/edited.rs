@@ -3,7 +3,7 @@
 //! Not for: sending it, or the texts themselves (`domain::call::request`).
 
 use super::checks::{count_body, count_message};
-use super::render::{Outline, Stretch};
+use super::render::{Outline, RequestPiece};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::request;
 use crate::domain::call::tokens::CountTokens;
@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The request that was planned.
 #[derive(Clone, Copy, Debug)]
-pub struct Base<'a> {
+pub struct PlannedRequest<'a> {
     /// Its plan.
     pub plan: &'a ContextPlan,
     /// Its body.
@@ -29,7 +29,7 @@ pub struct Base<'a> {
 /// The plan of an edited body, and what that body consists of; nothing where the body is no chat request. Tokens are
 /// counted from the body alone, as [`crate::context::checks`] does.
 #[must_use]
-pub fn edited(base: Base<'_>, body: &str, counter: &dyn CountTokens) -> Option<(ContextPlan, Outline)> {
+pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -> Option<(ContextPlan, Outline)> {
     let est_total = count_body(body.as_bytes(), base.plan.encoding, counter)?;
     let whole: Value = serde_json::from_str(body).ok()?;
     let new = whole.get("messages")?.as_array()?;
@@ -82,7 +82,7 @@ fn kept(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
 }
 
 /// The rows whose texts stand in each message of the planned body, by their places in the plan.
-fn holders(base: Base<'_>) -> HashMap<u32, Vec<usize>> {
+fn holders(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
     let mut of: HashMap<Hash, usize> = HashMap::new();
     for (at, row) in base.plan.rows.iter().enumerate().filter(|(_, row)| row.included()) {
         of.extend(row.text.map(|text| (text, at)));
@@ -101,14 +101,14 @@ fn holders(base: Base<'_>) -> HashMap<u32, Vec<usize>> {
 }
 
 /// Rows of which something did not go as it stood.
-fn touched(base: Base<'_>, kept: &[Option<u32>], holders: &HashMap<u32, Vec<usize>>) -> HashSet<usize> {
+fn touched(base: PlannedRequest<'_>, kept: &[Option<u32>], holders: &HashMap<u32, Vec<usize>>) -> HashSet<usize> {
     let still: HashSet<u32> = kept.iter().flatten().copied().collect();
     let lost = base.outline.iter().filter_map(|stretch| stretch.message).filter(|message| !still.contains(message));
     lost.flat_map(|message| holders.get(&message).into_iter().flatten().copied()).collect()
 }
 
 struct Made<'a> {
-    base: Base<'a>,
+    base: PlannedRequest<'a>,
     counter: &'a dyn CountTokens,
     holders: &'a HashMap<u32, Vec<usize>>,
     touched: &'a HashSet<usize>,
@@ -122,7 +122,7 @@ impl Made<'_> {
         let place = u32::try_from(at).ok();
         if let Some(before) = kept {
             let same = self.base.outline.iter().filter(|stretch| stretch.message == Some(before));
-            self.outline.extend(same.map(|stretch| Stretch { message: place, ..*stretch }));
+            self.outline.extend(same.map(|stretch| RequestPiece { message: place, ..*stretch }));
             let held = self.holders.get(&before).map(Vec::as_slice).unwrap_or_default();
             if !held.is_empty() && held.iter().all(|row| !self.touched.contains(row)) {
                 for row in held.iter().map(|row| &self.base.plan.rows[*row]) {
@@ -137,7 +137,7 @@ impl Made<'_> {
         if kept.is_none() {
             let (digest, of) = (row.text.unwrap_or_default(), row.text.unwrap_or_default());
             let bytes = request::escaped_len(&request::said(message));
-            self.outline.push(Stretch { digest, tokens: row.tokens, of, message: place, bytes });
+            self.outline.push(RequestPiece { digest, tokens: row.tokens, of, message: place, bytes });
         }
         self.rows.push(row);
     }

@@ -2,8 +2,8 @@
 
 use super::cause_tests::{key, plan, row, turn};
 use super::checks::count_body;
-use super::edited::{Base, edited};
-use super::render::Stretch;
+use super::edited::{PlannedRequest, edited};
+use super::render::RequestPiece;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
@@ -30,12 +30,12 @@ fn body(messages: &[Value]) -> String {
 }
 
 /// Instructions, a question with its answer in one row, and what is asked.
-fn planned() -> (ContextPlan, Vec<Value>, Vec<Stretch>) {
+fn planned() -> (ContextPlan, Vec<Value>, Vec<RequestPiece>) {
     let messages = vec![said("system", "Help."), said("user", "Why?"), said("assistant", "So."), said("user", "Why?")];
     let text = Hash::of(b"Help.");
     let of = [text, key(1), key(1_001), key(2)];
     let stretch =
-        |at: usize| Stretch { digest: of[at], tokens: 1, of: of[at], message: u32::try_from(at).ok(), bytes: 1 };
+        |at: usize| RequestPiece { digest: of[at], tokens: 1, of: of[at], message: u32::try_from(at).ok(), bytes: 1 };
     let at = |n: u32, section, tokens| row(turn(n), Verdict::In { section }, tokens, Reason::Recent);
     let mut first = at(1, Section::Recent, 7);
     first.items.push(Item { key: key(1_001), ..first.items[0].clone() });
@@ -60,7 +60,8 @@ fn made_beside(messages: &[Value], label: u32) -> (Vec<Row>, Vec<Row>) {
     plan.rows[0].tokens += label;
     let before = body(&before);
     let now = body(messages);
-    let (plan, outline) = edited(Base { plan: &plan, body: &before, outline: &outline }, &now, &Letters).unwrap();
+    let (plan, outline) =
+        edited(PlannedRequest { plan: &plan, body: &before, outline: &outline }, &now, &Letters).unwrap();
     let rows: u32 = plan.included().map(|row| row.tokens).sum();
     assert_eq!(plan.est_total, rows + plan.framing + plan.tools, "{now}");
     assert_eq!(Some(plan.est_total), count_body(now.as_bytes(), plan.encoding, &Letters));

@@ -1,15 +1,17 @@
 //! The rows of what stays out: each with the reason, and what would bring it in at what price.
 //! Not for: deciding anything (`admit`) or rows that go (`explain`).
 
-use super::admit::{Admitted, Place};
+use super::admit::{Admitted, RowPosition};
 use super::explain::{bare, block_row, items};
 use super::forms::{cost_in, turn_cost};
-use super::price::Coming;
+use super::price::Addition;
 use super::summaries::Summed;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Bar, Block, Gap, MESSAGE_FRAMING, MessageInput, Near, Sleeper, TurnInput};
+use crate::domain::planning::input::{
+    Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, NotSent, SendBarrier, TurnInput,
+};
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
 
 /// Excluded turns listed one by one before the older ones share a row.
@@ -21,7 +23,7 @@ const SPEAKER: u32 = 4;
 /// Rows that stay out, newest first.
 pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
-    let mut rows: Vec<Row> = input.sleepers.iter().map(|sleeper| sleeper_row(admitted, sleeper)).collect();
+    let mut rows: Vec<Row> = input.inactive_marks.iter().map(|mark| inactive_row(admitted, mark)).collect();
     let notes = input.blocks.iter().zip(&admitted.leases);
     rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
     rows.extend(admitted.not_let_in().iter().chain(&input.near).map(|near| near_row(admitted, near)));
@@ -36,7 +38,7 @@ pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
             rows.extend(pile.take());
         }
         rows.extend(messages);
-        if admitted.places[index] == Place::Window {
+        if admitted.places[index] == RowPosition::Window {
             rows.extend(parts(&input.turns[index]));
         }
         if let Some(row) = piled_row(admitted, index).filter(|_| listed >= LISTED) {
@@ -85,7 +87,7 @@ fn piled(newer: &Row, older: &Row) -> Row {
 /// A turn that is just too old, for a pile: without a price, which would cost a choice of window for each.
 fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
-    let plain = admitted.places[index] == Place::Outside && admitted.marks.turn(turn).is_none();
+    let plain = admitted.places[index] == RowPosition::Outside && admitted.marks.turn(turn).is_none();
     let mut sent = turn.messages.iter().filter(|message| message.bar.is_none()).peekable();
     if !plain || sent.peek().is_none() {
         return None;
@@ -143,20 +145,20 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let tokens = sent().fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
     let card_tokens = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
     let card = || admitted.coming_card(index, card_tokens);
-    let include = ("include-once", "includes it in this call");
-    let pin = ("pin", "pins it for good");
+    let include = ("include-once", "includes it in the next request");
+    let pin = ("pin", "pins it permanently");
     let (reason, (action, does), coming) = match admitted.places[index] {
-        Place::Window | Place::Card(_) | Place::Idle => return None,
-        Place::Excluded { once } => {
+        RowPosition::Window | RowPosition::Card(_) | RowPosition::Idle => return None,
+        RowPosition::Excluded { once } => {
             let back = admitted.coming_back(index, card_tokens);
-            let undo = (if once { "exclude-once" } else { "exclude" }, "takes the exclusion back");
+            let undo = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
             let stays = admitted.choice.reason(index).is_none();
             let returns = stays && index >= admitted.window.start && admitted.price(back).lands;
             let (remedy, coming) = if returns { (undo, back) } else { (include, card()) };
             (Reason::UserExcluded { once }, remedy, coming)
         }
-        Place::NoLease { capped } => (no_lease(admitted, capped), pin, card()),
-        Place::Outside => (outside(admitted, index, mark), include, card()),
+        RowPosition::NoLease { capped } => (no_lease(admitted, capped, (tokens, card_tokens)), pin, card()),
+        RowPosition::Outside => (outside(admitted, index, mark), include, card()),
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut listed = items(&turn.messages, &whole);
@@ -168,7 +170,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
 }
 
 /// A verdict whose remedy names its price.
-fn out(admitted: &Admitted<'_>, coming: Coming, action: &str, does: &str) -> Verdict {
+fn out(admitted: &Admitted<'_>, coming: Addition, action: &str, does: &str) -> Verdict {
     let (pushes_out, pushes_turns) = admitted.price(coming).pushes;
     let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
     Verdict::Out { needed: admitted.adds(coming).saturating_sub(admitted.free()), remedy: Some(remedy) }
@@ -181,17 +183,23 @@ fn card_tokens(turn: &TurnInput) -> u32 {
     turn.card.map_or_else(|| said.fold(CARD, u32::saturating_add), |(_, tokens)| tokens)
 }
 
-fn no_lease(admitted: &Admitted<'_>, capped: bool) -> Reason {
+fn no_lease(admitted: &Admitted<'_>, capped: bool, (tokens, needed): (u32, u32)) -> Reason {
     if capped {
         Reason::LeaseCap { cap: admitted.input.policy.leased_cap_tokens }
     } else {
-        Reason::Budget { free: admitted.free() }
+        no_room(admitted, tokens, needed)
     }
+}
+
+/// What was free for an item, beside what it needs above its own tokens.
+fn no_room(admitted: &Admitted<'_>, tokens: u32, needed: u32) -> Reason {
+    Reason::Budget { free: admitted.free().saturating_sub(needed.saturating_sub(tokens)) }
 }
 
 fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
     let shortest = if admitted.input.policy.shorten_tools { Form::Elided } else { Form::Full };
-    let tokens = turn_cost(&admitted.input.turns[index], shortest, &admitted.marks);
+    let turn = &admitted.input.turns[index];
+    let tokens = turn_cost(turn, shortest, &admitted.marks);
     if matches!(mark, Some(MarkKind::Leased { turns: LeaseTurns::Ended })) {
         Reason::TtlExpired
     } else if let Some(by) = admitted.summed.by[index] {
@@ -201,32 +209,39 @@ fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Rea
     } else if let Some(reason) = admitted.choice.reason(index) {
         reason.clone()
     } else if index >= admitted.window.floor && tokens > admitted.free() {
-        Reason::Budget { free: admitted.free() }
+        let sent = turn.messages.iter().filter(|message| message.bar.is_none());
+        no_room(admitted, sent.fold(0_u32, |sum, message| sum.saturating_add(message.tokens)), tokens)
     } else {
         Reason::OutsideWindow
     }
 }
 
 /// A leased text for which there was no room.
-fn lease_row(admitted: &Admitted<'_>, block: &Block, place: Place) -> Option<Row> {
-    if place == Place::Idle {
-        return admitted.summed.row(block_row(admitted.input, block), admitted.free(), &admitted.input.budget);
+fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Option<Row> {
+    if place == RowPosition::Idle {
+        let input = admitted.input;
+        let room = (admitted.free(), &input.budget);
+        return admitted.summed.row(block_row(input, block), room, &input.summaries);
     }
-    let Place::NoLease { capped } = place else { return None };
-    let verdict = out(admitted, Coming::apart(block.tokens), "pin", "pins it for good");
-    Some(Row { verdict, reason: no_lease(admitted, capped), ..block_row(admitted.input, block) })
+    let RowPosition::NoLease { capped } = place else { return None };
+    let verdict = out(admitted, Addition::apart(block.tokens), "pin", "pins it permanently");
+    Some(Row {
+        verdict,
+        reason: no_lease(admitted, capped, (block.tokens, block.tokens)),
+        ..block_row(admitted.input, block)
+    })
 }
 
 /// Messages that do not go by themselves, each in a row of its own. In the window (and in the open turn) a person can
 /// bring some of them in; where their turn is out, nothing can.
 fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Vec<Row> {
-    let stands = index.is_none_or(|index| admitted.places[index] == Place::Window);
+    let stands = index.is_none_or(|index| admitted.places[index] == RowPosition::Window);
     let row = |message: &MessageInput| -> Option<Row> {
         let (reason, may) = match message.bar? {
-            Bar::Hidden => (Reason::Hidden, true),
-            Bar::Foreign => (Reason::ForeignInstructions, true),
-            Bar::Removed => (Reason::Removed, false),
-            Bar::Empty => return None,
+            SendBarrier::Hidden => (Reason::Hidden, true),
+            SendBarrier::Foreign => (Reason::ForeignInstructions, true),
+            SendBarrier::Removed => (Reason::Removed, false),
+            SendBarrier::Empty => return None,
         };
         if may && stands && admitted.marks.brings(message.key) {
             return None;
@@ -234,8 +249,8 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
         let verdict = if may && stands {
             let form = if message.calls > 0 { Form::Elided } else { message.whole };
             let cost = cost_in(message, form);
-            let coming = index.map_or_else(|| Coming::apart(cost), |index| Coming::into_turn(index, cost));
-            out(admitted, coming, "include-once", "sends it with this call")
+            let coming = index.map_or_else(|| Addition::apart(cost), |index| Addition::into_turn(index, cost));
+            out(admitted, coming, "include-once", "includes it in the next request")
         } else {
             Verdict::Out { needed: 0, remedy: None }
         };
@@ -258,13 +273,13 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 }
 
 /// What was looked up, or could have been.
-fn near_row(admitted: &Admitted<'_>, near: &Near) -> Row {
+fn near_row(admitted: &Admitted<'_>, near: &NotSent) -> Row {
     let (action, does) = &near.remedy;
     let suggested = matches!(near.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
     Row {
         atom: near.atom,
         kind: near.kind,
-        verdict: if suggested { Verdict::Suggested } else { out(admitted, Coming::apart(near.tokens), action, does) },
+        verdict: if suggested { Verdict::Suggested } else { out(admitted, Addition::apart(near.tokens), action, does) },
         reason: near.reason.clone(),
         tokens: near.tokens,
         title: near.title.clone(),
@@ -296,17 +311,17 @@ fn parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
     })
 }
 
-fn sleeper_row(admitted: &Admitted<'_>, sleeper: &Sleeper) -> Row {
-    let coming = Coming::apart(sleeper.tokens.saturating_add(CARD));
+fn inactive_row(admitted: &Admitted<'_>, mark: &InactiveMark) -> Row {
+    let coming = Addition::apart(mark.tokens.saturating_add(CARD));
     Row {
-        atom: sleeper.mark.target,
+        atom: mark.mark.target,
         kind: RowKind::Turn,
-        verdict: out(admitted, coming, "include-once", "carries it along in this call as quoted text"),
+        verdict: out(admitted, coming, "include-once", "quotes it in the next request"),
         reason: Reason::OffPath,
-        tokens: sleeper.tokens,
-        title: sleeper.title.clone(),
-        source: sleeper.source.clone(),
-        pin: Some(sleeper.mark.kind),
+        tokens: mark.tokens,
+        title: mark.title.clone(),
+        source: mark.source.clone(),
+        pin: Some(mark.mark.kind),
         items: Vec::new(),
         turns: 1,
         text: None,

@@ -1,7 +1,7 @@
 //! Turns what was admitted into a plan: every item in exactly one row, with its tokens and its reason.
 //! Not for: deciding anything (`admit`) or rows that stay out (`excluded`).
 
-use super::admit::{Admitted, Place};
+use super::admit::{Admitted, RowPosition};
 use super::forms::{Marks, tokens_in};
 use super::{choose, excluded, render};
 use crate::domain::base::hash::{Fields, Hash};
@@ -20,13 +20,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
     rows.extend(out);
     choose::score_rows(&mut rows, input, &admitted.choice);
     alive(&mut rows, input);
-    let label = render::needs_label(&rows, input.layout);
-    if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
-        row.tokens += input.labelled;
-    }
-    let messages = render::skeleton(&rows, input.layout, &input.shape.dialect);
-    let framing = render::framing(&messages);
-    let sum: u32 = rows.iter().filter(|row| row.included()).map(|row| row.tokens).sum();
+    let (sum, framing) = measured(input, &mut rows);
     let mut plan = ContextPlan {
         id: Hash::default(),
         basis: input.basis,
@@ -45,7 +39,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
         tools: input.tools_tokens,
         tool_costs: input.tool_costs.clone(),
         rows,
-        anchor: super::window::anchor(input, admitted.window),
+        anchor: super::window::anchor(input, admitted.window, &admitted.summed.used),
         retrieval_set_ids: input.retrieval_set_ids.clone(),
         warnings: Vec::new(),
     };
@@ -53,6 +47,23 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
     plan.warnings.extend(admitted.choice.warnings.iter().cloned());
     plan.id = identity(&input.shape, &plan);
     plan
+}
+
+/// Tokens of the whole request.
+pub(super) fn size(admitted: &Admitted<'_>) -> u32 {
+    let (sum, framing) = measured(admitted.input, &mut included(admitted));
+    sum + framing + admitted.input.tools_tokens
+}
+
+/// Tokens of what goes and of the framing around it; the message gets its label where it needs one.
+fn measured(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
+    let label = render::needs_label(rows, input.layout);
+    if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
+        row.tokens += input.labelled;
+    }
+    let messages = render::skeleton(rows, input.layout, &input.shape.dialect);
+    let sum = rows.iter().filter(|row| row.included()).map(|row| row.tokens).sum();
+    (sum, render::framing(&messages))
 }
 
 /// H(rows in order: atom, projection, section, reason; policy, layout, dialect, model, parameters, tools).
@@ -75,7 +86,9 @@ pub(super) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     let offered = admitted.offered();
     let mut rows = Vec::new();
     for section in input.layout.sections() {
-        let goes = |(_, place): &(&Block, &Option<Place>)| !matches!(place, Some(Place::NoLease { .. } | Place::Idle));
+        let goes = |(_, place): &(&Block, &Option<RowPosition>)| {
+            !matches!(place, Some(RowPosition::NoLease { .. } | RowPosition::Idle))
+        };
         let blocks = input.blocks.iter().zip(&admitted.leases).filter(goes).map(|(block, _)| block);
         let blocks = blocks.filter(|block| block.section == *section);
         if *section != Section::UserMessage {
@@ -137,7 +150,7 @@ pub(super) fn block_row(input: &PlanInput, block: &Block) -> Row {
 
 fn cards(admitted: &Admitted<'_>, section: Section) -> impl Iterator<Item = Row> {
     let turns = admitted.input.turns.iter().zip(&admitted.places);
-    turns.filter(move |(_, place)| **place == Place::Card(section)).map(move |(turn, _)| {
+    turns.filter(move |(_, place)| **place == RowPosition::Card(section)).map(move |(turn, _)| {
         let kind = admitted.marks.turn(turn).map_or(MarkKind::IncludeOnce, |mark| mark.kind);
         card_row(turn, &admitted.marks, section, kind)
     })
@@ -168,9 +181,9 @@ fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKin
 fn window(admitted: &Admitted<'_>) -> Vec<Row> {
     let turns = admitted.input.turns.iter().enumerate().zip(&admitted.places);
     turns
-        .filter(|(_, place)| **place == Place::Window)
+        .filter(|(_, place)| **place == RowPosition::Window)
         .filter_map(|((index, turn), _)| {
-            let own = admitted.marks.turn(turn);
+            let own = admitted.marks.turn(turn).or_else(|| admitted.marks.bringer(turn));
             let mark = own.map(|mark| mark.kind);
             let reason = match mark {
                 Some(MarkKind::Sticky) => Reason::Sticky,
@@ -259,8 +272,8 @@ fn warnings(input: &PlanInput, plan: &ContextPlan) -> Vec<Warning> {
     if cut > 0 {
         warnings.push(Warning::ToolsShortened { count: u32::try_from(cut).unwrap_or(u32::MAX) });
     }
-    if !input.sleepers.is_empty() {
-        warnings.push(Warning::MarksAsleep { count: u32::try_from(input.sleepers.len()).unwrap_or(u32::MAX) });
+    if !input.inactive_marks.is_empty() {
+        warnings.push(Warning::MarksAsleep { count: u32::try_from(input.inactive_marks.len()).unwrap_or(u32::MAX) });
     }
     warnings
 }

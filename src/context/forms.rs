@@ -5,7 +5,7 @@ use super::window::CLOSED_RESULT;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Bar, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, TurnInput};
+use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING, MessageInput, SendBarrier, TurnInput};
 use crate::domain::planning::plan::Form;
 use std::collections::HashMap;
 
@@ -60,6 +60,13 @@ impl<'a> Marks<'a> {
         })
     }
 
+    /// The mark that brings in a turn of which nothing would be sent by itself.
+    pub(super) fn bringer(&self, turn: &TurnInput) -> Option<&'a Mark> {
+        let barred = turn.messages.iter().all(|message| message.bar.is_some());
+        let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
+        marks.find(|mark| barred && mark.kind.wants())
+    }
+
     /// The mark on one message.
     pub(super) fn message(&self, key: Hash) -> Option<&'a Mark> {
         self.by_message.get(&key).copied()
@@ -78,7 +85,7 @@ impl<'a> Marks<'a> {
 
 /// The calling message that results belong to.
 #[derive(Clone, Copy, Default)]
-struct Caller {
+struct CallingMessage {
     /// It carries its calls, so its results must go.
     keeps: bool,
     /// Its whole episode was taken out.
@@ -87,12 +94,12 @@ struct Caller {
 
 /// How each message of a turn is sent when its tool results are in `tools` (`Full`, `Cut` or `Elided`).
 pub(super) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Vec<Form> {
-    let mut caller = Caller::default();
+    let mut caller = CallingMessage::default();
     let each = turn.messages.iter().map(|message| {
         let form = if message.bar.is_some() { brought(message, marks) } else { form_of(message, tools, marks, caller) };
         if message.bar.is_none() && message.role != Role::Tool {
             let episode = marks.message(message.key).is_some_and(|mark| matches!(mark.target, Atom::Episode { .. }));
-            caller = Caller { keeps: form != Form::Elided, out: episode && marks.takes_out(message.key) };
+            caller = CallingMessage { keeps: form != Form::Elided, out: episode && marks.takes_out(message.key) };
         }
         form
     });
@@ -101,7 +108,7 @@ pub(super) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Ve
 
 /// A message that stays out unless a person wants it. Calls are not made again: their results are not beside them.
 fn brought(message: &MessageInput, marks: &Marks<'_>) -> Form {
-    let may = matches!(message.bar, Some(Bar::Hidden | Bar::Foreign)) && marks.brings(message.key);
+    let may = matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)) && marks.brings(message.key);
     let result = message.role == Role::Tool && !message.orphan;
     match (message.calls, message.elided) {
         _ if !may || result => Form::Out,
@@ -111,7 +118,7 @@ fn brought(message: &MessageInput, marks: &Marks<'_>) -> Form {
     }
 }
 
-fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: Caller) -> Form {
+fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: CallingMessage) -> Form {
     let excluded = marks.takes_out(message.key);
     let result = message.role == Role::Tool && !message.orphan;
     match tools {

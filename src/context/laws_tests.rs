@@ -2,7 +2,7 @@
 //! are small.
 //! Not for: what is rendered of a plan (the planner's laws in `tests/it/laws.rs`).
 
-use super::admit::{self, Admitted, Leases, Place};
+use super::admit::{self, Admitted, Leases, RowPosition};
 use super::forms::{cost_of, turn_cost};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::domain::base::hash::{Fields, Hash};
@@ -11,7 +11,7 @@ use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::Bar;
+use crate::domain::planning::input::SendBarrier;
 use crate::domain::planning::input::{
     ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, Gap, MESSAGE_FRAMING, MessageInput, Offer, PlanInput, RequestShape,
     TurnInput,
@@ -71,11 +71,12 @@ fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
         open: TurnInput { messages: vec![open], ..turn(turns.len(), [0; 3]) },
         labelled: 0,
         marks: Vec::new(),
-        sleepers: Vec::new(),
+        inactive_marks: Vec::new(),
         near: Vec::new(),
         offers: Vec::new(),
         allowance: 0,
         retrieval_set_ids: Vec::new(),
+        summaries: Vec::new(),
         covered: Vec::new(),
         anchor: None,
         warnings: Vec::new(),
@@ -166,7 +167,7 @@ proptest! {
 
         // What a plan leaves behind is read back as the same window.
         let old = Window { start: at.0.min(turns), shortened: at.1.min(turns), form: rungs[at.2 % rungs.len()], floor: 0, refilled: false };
-        input.anchor = window::anchor(&input, old);
+        input.anchor = window::anchor(&input, old, &[]);
         prop_assert_eq!(input.anchor.is_some(), input.policy.anchored);
         let Some(left) = input.anchor.clone() else { return Ok(()) };
         let old = Window { start: old.start.max(floor), floor, ..old };
@@ -174,12 +175,16 @@ proptest! {
         let rest = (old.start..=turns).flat_map(|start| rungs.iter().map(move |form| (start, *form)));
         let rest = rest.map(|(start, form)| table_total(table, start, form)).min().unwrap();
         prop_assert_eq!(window::can_cut_back(&input, table, room), Some(rest <= room));
+        let target = |rest: u32| rest + (room - rest) * input.policy.refill_percent.min(100) / 100;
         if table.total(old.start, old.shortened, old.form) <= room {
-            prop_assert_eq!(chosen, old, "it stays while it fits");
+            let reaches = |start: &usize| table.total(*start, old.shortened, old.form) <= target(rest);
+            let further = (floor..old.start).find(reaches);
+            let expected = further.map_or(old, |start| Window { start, refilled: true, ..old });
+            prop_assert_eq!(chosen, expected, "it stays while it fits and is full enough");
         } else if rest > room {
             prop_assert_eq!(chosen, new(fresh, false), "the anchor leaves no way");
         } else {
-            let most = rest + (room - rest) * input.policy.refill_percent.min(100) / 100;
+            let most = target(rest);
             let best = wanted(old.start, turns, rungs).into_iter().skip(1).find(fits(most)).unwrap();
             prop_assert_eq!(chosen, new(best, true), "it is cut back to {}", most);
         }
@@ -205,7 +210,7 @@ proptest! {
         let mut input = input(&vec![[1; 3]; turns.len()], policy, 1_000);
         for (turn, (own, sent)) in input.turns.iter_mut().zip(&turns) {
             turn.facts.lane = if *own { "" } else { "another" }.into();
-            turn.messages.iter_mut().skip(*sent).for_each(|message| message.bar = Some(Bar::Hidden));
+            turn.messages.iter_mut().skip(*sent).for_each(|message| message.bar = Some(SendBarrier::Hidden));
         }
         let admitted = admit::admit(&input).ok().unwrap();
         let (mut held, mut newest, mut full) = (0, true, false);
@@ -233,9 +238,9 @@ proptest! {
             let place = leases.place(tokens, framing);
             let capped = taken + tokens > cap;
             if capped || sum + tokens + framing > room {
-                prop_assert_eq!(place, Place::NoLease { capped });
+                prop_assert_eq!(place, RowPosition::NoLease { capped });
             } else {
-                prop_assert_eq!(place, Place::Card(Section::LeasedPins));
+                prop_assert_eq!(place, RowPosition::Card(Section::LeasedPins));
                 (taken, sum) = (taken + tokens, sum + tokens + framing);
             }
             prop_assert_eq!((leases.taken, leases.total), (taken, sum));
@@ -256,14 +261,14 @@ proptest! {
         input.blocks = blocks.iter().enumerate().map(|(at, (tokens, leased))| block(at, *tokens, *leased)).collect();
         let (start, shortened) = (at.0.min(turns.len()), at.1.min(turns.len()));
         let old = Window { start, shortened, form: RUNGS[at.2], floor: 0, refilled: false };
-        input.anchor = window::anchor(&input, old);
+        input.anchor = window::anchor(&input, old, &[]);
         match admit::admit(&input) {
             Ok(admitted) => {
                 prop_assert_eq!(admitted.total, counted(&input, &admitted));
                 prop_assert!(admitted.total <= room, "{} > {room}", admitted.total);
                 prop_assert_eq!(admitted.free(), room - admitted.total);
                 let refused = admitted.places.iter().chain(admitted.leases.iter().flatten());
-                let capped = refused.filter(|place| matches!(place, Place::NoLease { capped: true })).count();
+                let capped = refused.filter(|place| matches!(place, RowPosition::NoLease { capped: true })).count();
                 prop_assert!(capped == 0 || input.policy.leased_cap_tokens < 60);
             }
             Err(blocked) => {
@@ -344,7 +349,7 @@ proptest! {
         }
         let already_in = super::already_in(&input, allowance).expect("it is not blocked");
         for (at, turn) in input.turns.iter().enumerate() {
-            prop_assert!(!already_in.closed.contains(&turn.atom) || admitted.places[at] != Place::Outside, "less found, fewer turns");
+            prop_assert!(!already_in.closed.contains(&turn.atom) || admitted.places[at] != RowPosition::Outside, "less found, fewer turns");
         }
         let Window { start, shortened, form, floor, .. } = admitted.window;
         if start > floor && marks[start - 1].is_none() {
@@ -381,8 +386,13 @@ fn block(at: usize, tokens: u32, leased: bool) -> Block {
     Block::new(section, RowKind::Note, (key(200, at), tokens), "note", reason)
 }
 
-fn barred() -> impl Strategy<Value = (usize, usize, Bar)> {
-    let bar = prop_oneof![Just(Bar::Hidden), Just(Bar::Foreign), Just(Bar::Removed), Just(Bar::Empty)];
+fn barred() -> impl Strategy<Value = (usize, usize, SendBarrier)> {
+    let bar = prop_oneof![
+        Just(SendBarrier::Hidden),
+        Just(SendBarrier::Foreign),
+        Just(SendBarrier::Removed),
+        Just(SendBarrier::Empty)
+    ];
     (0_usize..30, 1_usize..3, bar)
 }
 
@@ -414,9 +424,9 @@ proptest! {
             for message in &turn.messages {
                 let atom = Atom::Message { node: message.key };
                 let rows: Vec<_> = plan.rows.iter().filter(|row| row.atom == atom).collect();
-                prop_assert_eq!(rows.len(), usize::from(message.bar.is_some_and(|bar| bar != Bar::Empty)));
+                prop_assert_eq!(rows.len(), usize::from(message.bar.is_some_and(|bar| bar != SendBarrier::Empty)));
                 let way = rows.iter().any(|row| matches!(&row.verdict, Verdict::Out { remedy: Some(_), .. }));
-                prop_assert_eq!(way, stands && matches!(message.bar, Some(Bar::Hidden | Bar::Foreign)));
+                prop_assert_eq!(way, stands && matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)));
             }
         }
     }
@@ -428,12 +438,12 @@ fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
         .blocks
         .iter()
         .zip(&admitted.leases)
-        .filter(|(_, lease)| !matches!(lease, Some(Place::NoLease { .. } | Place::Idle)));
+        .filter(|(_, lease)| !matches!(lease, Some(RowPosition::NoLease { .. } | RowPosition::Idle)));
     let blocks: u32 = blocks.map(|(block, _)| block.tokens).sum();
     let turns = input.turns.iter().enumerate().map(|(at, turn)| match admitted.places[at] {
-        Place::Window => cost_of(turn, &admitted.forms(at)),
-        Place::Card(_) => turn.card.map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING),
-        Place::Outside | Place::Excluded { .. } | Place::Idle | Place::NoLease { .. } => 0,
+        RowPosition::Window => cost_of(turn, &admitted.forms(at)),
+        RowPosition::Card(_) => turn.card.map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING),
+        RowPosition::Outside | RowPosition::Excluded { .. } | RowPosition::Idle | RowPosition::NoLease { .. } => 0,
     });
     // Instructions, cards, and what opens the answer.
     let around = 2 * MESSAGE_FRAMING + ANSWER_FRAMING;

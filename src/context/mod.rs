@@ -43,6 +43,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
 use std::collections::HashSet;
+use summaries::Summed;
 
 /// Solves the plan of a call.
 ///
@@ -66,8 +67,18 @@ pub struct AlreadyIn {
 /// up count for nothing here: this is what sources ask to learn what is said already.
 #[must_use]
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
-    let admitted = admit::admit_beside(input, admit::LookedUp::KeptFree(kept)).ok()?;
-    let closed = input.turns.iter().zip(&admitted.places).filter(|(_, place)| place.goes() || place.taken_out());
-    let closed = closed.map(|(turn, _)| turn.atom).collect();
+    // As if no summary stood for anything: what was accepted since opens no turn to the search.
+    let bare = Summed::new(input, Vec::new());
+    let admitted = admit::admit_with(input, bare, admit::LookedUp::KeptFree(kept), None).ok()?;
+    let used = || admit::admit_beside(input, admit::LookedUp::KeptFree(kept)).map(|plan| plan.summed.used);
+    let used = if input.summaries.iter().any(|one| one.lacks) { used().ok()? } else { Vec::new() };
+    let lacking = input.summaries.iter().filter(|one| one.lacks && used.contains(&one.by));
+    let lacking = lacking.map(|one| one.by).collect();
+    let (lacking, went_on) = (Summed::new(input, lacking), Summed::new(input, window::went_on(input).collect()));
+    let closed = input.turns.iter().enumerate().filter(|(at, _)| {
+        let goes = admitted.places[*at].goes() || went_on.by[*at].is_some();
+        admitted.places[*at].taken_out() || (goes && lacking.by[*at].is_none())
+    });
+    let closed = closed.map(|(_, turn)| turn.atom).collect();
     Some(AlreadyIn { rows: explain::included(&admitted), closed })
 }

@@ -8,9 +8,10 @@
 //! on candidates goes to turns.
 
 use super::admit::LookedUp;
+use super::summaries::Summed;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, Candidate, Near, Offer, PlanInput};
+use crate::domain::planning::input::{Block, Candidate, NotSent, Offer, PlanInput};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::policy::Section;
 use std::collections::{BTreeSet, HashMap};
@@ -24,6 +25,8 @@ struct Decided<'a> {
     mates: Vec<Vec<usize>>,
     /// Why each candidate was not let in; none where it was.
     out: Vec<Option<Reason>>,
+    /// For each candidate, the summary that covers its turn, and whether that one lacks what is asked.
+    summed: Vec<Option<(Hash, bool)>>,
 }
 
 /// See the module.
@@ -31,28 +34,33 @@ pub(super) struct Offers<'a> {
     decided: Vec<Decided<'a>>,
     /// Tokens kept free in place of what is looked up.
     kept: u32,
+    /// Tokens that candidates may still take of which a summary covers the turn.
+    spare: u32,
 }
 
 impl<'a> Offers<'a> {
     /// Nothing is let in yet.
-    pub(super) fn new(input: &'a PlanInput) -> Self {
+    pub(super) fn new(input: &'a PlanInput, summed: &Summed) -> Self {
         let some = input.offers.iter().any(|offer| offer.candidates.iter().any(|one| one.turn.is_some()));
         let turns = if some { input.turns.as_slice() } else { &[] };
         let places: HashMap<Atom, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
+        let lacks = |by: Hash| input.summaries.iter().any(|one| one.by == by && one.lacks);
+        let covers = |one: &Candidate| summed.by[*places.get(&one.turn?)?].map(|by| (by, lacks(by)));
         let decided = input.offers.iter().map(|offer| Decided {
             offer,
             turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
+            summed: offer.candidates.iter().map(covers).collect(),
             mates: mates(&offer.candidates),
             out: vec![Some(Reason::Budget { free: 0 }); offer.candidates.len()],
         });
-        Self { decided: decided.collect(), kept: 0 }
+        Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
 
     /// Lets in what draws on the room alone; the tokens that it takes.
     pub(super) fn by_room(&mut self, room: u32) -> u32 {
         let mut left = room;
         for decided in self.decided.iter_mut().filter(|decided| decided.offer.most.is_none()) {
-            left -= decided.take(left, &|| Reason::Budget { free: left });
+            left -= decided.take(left, &mut self.spare);
         }
         room - left
     }
@@ -70,9 +78,7 @@ impl<'a> Offers<'a> {
         let (mut left, mut free) = (allowance, room);
         for decided in &mut self.decided {
             let Some(most) = decided.offer.most else { continue };
-            let allowed = most.min(left);
-            let why = || if free < allowed { Reason::Budget { free } } else { Reason::Allowance { tokens: most } };
-            let taken = decided.take(allowed.min(free), &why);
+            let taken = decided.take(most.min(left).min(free), &mut self.spare);
             (left, free) = (left - taken, free - taken);
         }
         room - free
@@ -84,9 +90,30 @@ impl<'a> Offers<'a> {
         self.kept
     }
 
-    /// Tokens of what was let in by section.
-    pub(super) fn of(&self, sections: &[Section]) -> u32 {
-        let blocks = self.blocks(&|_| false);
+    /// Takes a second look once it is known which turns go: what they say already spends nothing, so that more may fit into
+    /// what is left of the allowance and into `free` tokens. What stays out is told what was free for it. The tokens that
+    /// this takes.
+    pub(super) fn settle(&mut self, goes: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
+        let looked = self.decided.iter().filter(|decided| decided.offer.most.is_some());
+        let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(goes)));
+        let (mut left, mut now) = (allowance.saturating_sub(spent), free);
+        for decided in &mut self.decided {
+            let taken = decided.take_more(goes, left, now);
+            left -= if decided.offer.most.is_some() { taken } else { 0 };
+            now -= taken;
+        }
+        self.decided.iter_mut().for_each(|decided| decided.tell(goes, left, now));
+        free - now
+    }
+
+    /// What offers cost beside turns that go.
+    pub(super) fn cost(&self, goes: &dyn Fn(usize) -> bool) -> u32 {
+        self.decided.iter().fold(self.kept, |sum, decided| sum.saturating_add(decided.cost(goes)))
+    }
+
+    /// Tokens of what was let in by section, beside turns that go.
+    pub(super) fn of(&self, sections: &[Section], goes: &dyn Fn(usize) -> bool) -> u32 {
+        let blocks = self.blocks(goes);
         let held = blocks.iter().filter(|block| sections.contains(&block.section)).map(|block| block.tokens);
         let kept = if sections.contains(&Section::Retrieved) { self.kept } else { 0 };
         held.fold(kept, u32::saturating_add)
@@ -96,10 +123,7 @@ impl<'a> Offers<'a> {
     pub(super) fn by_start(&self, turns: usize, goes: &dyn Fn(usize, usize) -> bool) -> Vec<u32> {
         let said: BTreeSet<usize> =
             self.decided.iter().flat_map(|decided| decided.turns.iter().flatten().copied()).collect();
-        let cost = |start: usize| {
-            let each = self.decided.iter().map(|decided| decided.cost(&|turn| goes(turn, start)));
-            each.fold(self.kept, u32::saturating_add)
-        };
+        let cost = |start: usize| self.cost(&|turn| goes(turn, start));
         let mut now = cost(turns);
         let mut costs = vec![now; turns + 1];
         for start in (0..turns).rev() {
@@ -117,7 +141,7 @@ impl<'a> Offers<'a> {
     }
 
     /// What stays out, with the reason.
-    pub(super) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Near> {
+    pub(super) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<NotSent> {
         self.decided.iter().flat_map(|decided| decided.near(goes)).collect()
     }
 }
@@ -132,25 +156,75 @@ fn mates(candidates: &[Candidate]) -> Vec<Vec<usize>> {
 
 impl Decided<'_> {
     /// Lets candidates in, in their order, while all of them together take no more than `most`; the tokens that they take.
-    fn take(&mut self, most: u32, why: &dyn Fn() -> Reason) -> u32 {
-        let all = &self.offer.candidates;
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        order.sort_by_key(|at| (all[*at].order, *at));
-        let (mut tried, mut taken) = (BTreeSet::new(), 0);
-        for first in order {
-            if !tried.insert(all[first].together) {
-                continue;
-            }
-            let mates = self.mates[first].clone();
+    /// Those of turns that a summary covers draw on `spare` as well.
+    fn take(&mut self, most: u32, spare: &mut u32) -> u32 {
+        let mut taken = 0;
+        for mates in self.groups() {
+            let reason = self.out[mates[0]].clone();
             self.set(&mates, None);
             let cost = self.cost(&|_| false);
-            if cost <= most {
+            let covered: Vec<bool> = mates.iter().filter_map(|at| self.summed[*at]).map(|(_, lacks)| lacks).collect();
+            let allowed = covered.iter().all(|lacks| *lacks && cost.saturating_sub(taken) <= *spare);
+            if cost <= most && allowed {
+                *spare -= if covered.is_empty() { 0 } else { cost.saturating_sub(taken) };
                 taken = cost;
             } else {
-                self.set(&mates, Some(&why()));
+                self.set(&mates, reason.as_ref());
             }
         }
         taken
+    }
+
+    /// Candidates that go together, in the order in which they are tried.
+    fn groups(&self) -> Vec<Vec<usize>> {
+        let all = &self.offer.candidates;
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| (all[*at].order, *at));
+        let mut tried = BTreeSet::new();
+        order.retain(|at| tried.insert(all[*at].together));
+        order.into_iter().map(|first| self.mates[first].clone()).collect()
+    }
+
+    /// Lets in more of what is out, and that no turn says, within what is left of the allowance and the room.
+    fn take_more(&mut self, goes: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
+        let before = self.cost(goes);
+        let most = self.allowed(before, left).min(free);
+        for mates in self.groups() {
+            let covered = mates.iter().any(|at| self.summed[*at].is_some());
+            if self.out[mates[0]].is_none() || covered || self.said(mates[0], goes) {
+                continue;
+            }
+            let reason = self.out[mates[0]].clone();
+            self.set(&mates, None);
+            if self.cost(goes).saturating_sub(before) > most {
+                self.set(&mates, reason.as_ref());
+            }
+        }
+        self.cost(goes).saturating_sub(before)
+    }
+
+    /// Tells what is out why: beside what its heading and those that go with it take, so much was free for it.
+    fn tell(&mut self, goes: &dyn Fn(usize) -> bool, left: u32, free: u32) {
+        let before = self.cost(goes);
+        let allowed = self.allowed(before, left);
+        for mates in self.groups().into_iter().filter(|mates| self.out[mates[0]].is_some()).collect::<Vec<_>>() {
+            self.set(&mates, None);
+            let needed = self.cost(goes).saturating_sub(before);
+            for at in &mates {
+                let beside = needed.saturating_sub(self.offer.candidates[*at].block.tokens);
+                let reason = match (self.summed[*at], self.offer.most) {
+                    (Some((by, _)), _) => Reason::Superseded { by },
+                    (None, Some(tokens)) if allowed <= free => Reason::Allowance { tokens },
+                    (None, _) => Reason::Budget { free: free.saturating_sub(beside) },
+                };
+                self.out[*at] = Some(reason);
+            }
+        }
+    }
+
+    /// What the allowance leaves to this offer.
+    fn allowed(&self, taken: u32, left: u32) -> u32 {
+        self.offer.most.map_or(u32::MAX, |most| most.saturating_sub(taken).min(left))
     }
 
     fn set(&mut self, all: &[usize], out: Option<&Reason>) {
@@ -189,11 +263,11 @@ impl Decided<'_> {
         heading.into_iter().chain(each).collect()
     }
 
-    fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Near> {
+    fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<NotSent> {
         let candidates = self.offer.candidates.iter().enumerate();
         let each = candidates.filter_map(|(at, Candidate { block, remedy, .. })| {
             let said = self.said(at, goes).then_some(Reason::Duplicate);
-            Some(Near {
+            Some(NotSent {
                 reason: said.or_else(|| self.out[at].clone())?,
                 atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
                 kind: block.kind,

@@ -1,7 +1,7 @@
 //! What it would cost if something came into a plan: tokens that it adds, and what leaves the window for it.
 //! Not for: what goes (`admit`) or the rows that tell it (`excluded`).
 
-use super::admit::{Admitted, Place, Sums, admit};
+use super::admit::{Admitted, RowPosition, Sums, admit};
 use super::forms::{cost_of, turn_cost, turn_forms};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
@@ -21,7 +21,7 @@ fn on(rungs: Rungs, form: Form) -> u32 {
 
 /// Something that might come in, with its tokens.
 #[derive(Clone, Copy)]
-pub(super) struct Coming {
+pub(super) struct Addition {
     /// The turn that it belongs to; none beside the turns.
     turn: Option<usize>,
     /// What it adds while that turn is in the window.
@@ -32,7 +32,7 @@ pub(super) struct Coming {
     outside: u32,
 }
 
-impl Coming {
+impl Addition {
     /// Beside the turns.
     pub(super) fn apart(tokens: u32) -> Self {
         Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens }
@@ -71,17 +71,17 @@ pub(super) struct Price {
 impl Admitted<'_> {
     /// A turn's card, or the turn itself where the window reaches it: then a person's mark lifts what the policy would make
     /// of it.
-    pub(super) fn coming_card(&self, turn: usize, card: u32) -> Coming {
-        let out = matches!(self.places[turn], Place::Excluded { .. });
+    pub(super) fn coming_card(&self, turn: usize, card: u32) -> Addition {
+        let out = matches!(self.places[turn], RowPosition::Excluded { .. });
         let whole = self.rungs(|form| turn_cost(&self.input.turns[turn], form, &self.marks));
         let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
         let mut inside = whole;
         inside.iter_mut().zip(counted).for_each(|(tokens, counted)| *tokens = tokens.saturating_sub(counted));
-        Coming { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card }
+        Addition { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card }
     }
 
     /// An excluded turn, back in its place; where one of its messages is pinned, as a card outside the window.
-    pub(super) fn coming_back(&self, turn: usize, card: u32) -> Coming {
+    pub(super) fn coming_back(&self, turn: usize, card: u32) -> Addition {
         let of = &self.input.turns[turn];
         let plain = self.rungs(|form| turn_cost(of, form, &self.marks));
         let (holds, must) = match self.marks.holder(of).map(|mark| mark.kind) {
@@ -91,7 +91,7 @@ impl Admitted<'_> {
             Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => (false, false),
         };
         let inside = if holds { plain } else { self.chosen(turn) };
-        Coming { turn: Some(turn), inside, plain, outside: if must { card } else { 0 } }
+        Addition { turn: Some(turn), inside, plain, outside: if must { card } else { 0 } }
     }
 
     /// What a turn costs as the policy has it.
@@ -110,14 +110,14 @@ impl Admitted<'_> {
     }
 
     /// What it adds to the request as it is.
-    pub(super) fn adds(&self, coming: Coming) -> u32 {
+    pub(super) fn adds(&self, coming: Addition) -> u32 {
         coming.adds(self.window.start, self.window.shortened, self.window.form)
     }
 
     /// Works out what would leave if something came in, by choosing the window again with it. A card's tokens are known only
     /// at most, and a smaller one can push out more: a window that is cut back keeps less than one chosen anew. The worst of
     /// some sizes is told, and of the largest for which the window could still be cut back.
-    pub(super) fn price(&self, coming: Coming) -> Price {
+    pub(super) fn price(&self, coming: Addition) -> Price {
         let fits = self.total.saturating_add(self.adds(coming)) <= self.input.budget.prompt;
         if fits && !self.window.refilled && self.stands(coming) {
             return self.chosen_anew(coming, self.price_of(coming, Some(self.window)));
@@ -128,23 +128,23 @@ impl Admitted<'_> {
         }
         let smaller = [3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
         let sizes = smaller.into_iter().chain(self.last_cut_back(coming));
-        let others = sizes.map(|outside| self.price_of(Coming { outside, ..coming }, None));
+        let others = sizes.map(|outside| self.price_of(Addition { outside, ..coming }, None));
         let worst = others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst });
         self.chosen_anew(coming, worst)
     }
 
     /// Where the turn goes itself, what was found of it does not go beside it any more; a policy that chooses by the room then
     /// chooses anew, and may leave out what it took.
-    fn chosen_anew(&self, coming: Coming, worst: Price) -> Price {
+    fn chosen_anew(&self, coming: Addition, worst: Price) -> Price {
         let Some(bare) = coming.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_found(turn)) else {
             return worst;
         };
         let Ok(anew) = admit(&bare) else { return worst };
-        let stood = (0..self.places.len()).filter(|turn| self.places[*turn] == Place::Window);
+        let stood = (0..self.places.len()).filter(|turn| self.places[*turn] == RowPosition::Window);
         let stood: Vec<usize> = stood.filter(|turn| coming.turn != Some(*turn)).collect();
         let sizes = [4, 3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
         let left = sizes.map(|outside| {
-            let with = With { costs: &anew.costs, coming: Coming { outside, ..coming } };
+            let with = CostsWithAddition { costs: &anew.costs, coming: Addition { outside, ..coming } };
             let then = window::choose(&bare, &with, bare.budget.prompt);
             let gone = stood.iter().filter(|turn| **turn < then.start || anew.choice.withholds(**turn));
             let cost = |turn: &usize| self.costs.turns(*turn, self.window.shortened, self.window.form);
@@ -170,9 +170,9 @@ impl Admitted<'_> {
     }
 
     /// The largest size outside the window with which the anchored window can be cut back, where it cannot with all of it.
-    fn last_cut_back(&self, coming: Coming) -> Option<u32> {
+    fn last_cut_back(&self, coming: Addition) -> Option<u32> {
         let can = |outside: u32| {
-            let with = With { costs: &self.costs, coming: Coming { outside, ..coming } };
+            let with = CostsWithAddition { costs: &self.costs, coming: Addition { outside, ..coming } };
             window::can_cut_back(self.input, &with, self.input.budget.prompt)
         };
         if can(coming.outside) != Some(false) || can(0) != Some(true) {
@@ -186,9 +186,9 @@ impl Admitted<'_> {
         Some(low)
     }
 
-    fn price_of(&self, coming: Coming, then: Option<Window>) -> Price {
+    fn price_of(&self, coming: Addition, then: Option<Window>) -> Price {
         let (room, now) = (self.input.budget.prompt, self.window);
-        let with = With { costs: &self.costs, coming };
+        let with = CostsWithAddition { costs: &self.costs, coming };
         let then = if let Some(then) = then {
             then
         } else {
@@ -196,7 +196,7 @@ impl Admitted<'_> {
             if least > room {
                 return Price { pushes: (least - room, 0), lands: false };
             }
-            window::choose(self.input, &with, room)
+            window::choose_within(self.input, &with, self.most)
         };
         let leaves = (now.start..then.start).filter(|turn| !self.choice.withholds(*turn)).count();
         let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
@@ -208,25 +208,25 @@ impl Admitted<'_> {
 
     /// Whether the call would not be blocked. Under a policy that chooses, what blocks is not what goes: the cheapest
     /// request is looked for without the choice.
-    fn stands(&self, coming: Coming) -> bool {
+    fn stands(&self, coming: Addition) -> bool {
         let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
         let turns = self.input.turns.len();
         let nothing_but_cards = loose.total(turns, turns, Form::Full).saturating_add(coming.most());
-        nothing_but_cards <= room || self.least(coming, &With { costs: &self.costs, coming }) <= room
+        nothing_but_cards <= room || self.least(coming, &CostsWithAddition { costs: &self.costs, coming }) <= room
     }
 
     /// The cheapest request with something more.
-    fn least(&self, coming: Coming, with: &With<'_>) -> u32 {
-        let Some(costs) = &self.loose else { return window::least(self.input, &Required(with)) };
-        let coming = Coming { inside: coming.plain, ..coming };
-        window::least(self.input, &With { costs, coming })
+    fn least(&self, coming: Addition, with: &CostsWithAddition<'_>) -> u32 {
+        let Some(costs) = &self.loose else { return window::least(self.input, &CostsWithoutOffers(with)) };
+        let coming = Addition { inside: coming.plain, ..coming };
+        window::least(self.input, &CostsWithAddition { costs, coming })
     }
 }
 
 /// The same without offers: they give way before a call is blocked.
-struct Required<'a>(&'a With<'a>);
+struct CostsWithoutOffers<'a>(&'a CostsWithAddition<'a>);
 
-impl Costs for Required<'_> {
+impl Costs for CostsWithoutOffers<'_> {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
         let more = self.0.coming.adds(start, shortened, form);
         self.0.costs.required(start, shortened, form).saturating_add(more)
@@ -238,12 +238,12 @@ impl Costs for Required<'_> {
 }
 
 /// Costs with something more.
-struct With<'a> {
+struct CostsWithAddition<'a> {
     costs: &'a Sums,
-    coming: Coming,
+    coming: Addition,
 }
 
-impl Costs for With<'_> {
+impl Costs for CostsWithAddition<'_> {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
         let more = self.coming.adds(start, shortened, form);
         self.costs.total(start, shortened, form).saturating_add(more)

@@ -5,7 +5,7 @@
 //! user-role messages, labelled and delimited. In `cache_friendly` what changes with each call stands in the open turn's
 //! user message, before the person's own words.
 
-use super::render_forms::{self, Standing};
+use super::render_forms::{self, WireState};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::model::Dialect;
 use crate::domain::call::provider::Wire;
@@ -28,7 +28,7 @@ pub trait Texts {
 
 /// A text that a plan names is gone (its message was removed).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a text of this plan is gone: {title}")]
+#[error("a text of this plan was deleted: {title}")]
 pub struct TextGone {
     /// The row's or message's title.
     pub title: String,
@@ -36,27 +36,27 @@ pub struct TextGone {
 
 /// A piece of a message's content.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Piece {
+pub(super) enum ContentPiece {
     /// A block or card.
     Block { text: Hash, title: String },
     /// A message.
-    Message { item: Item, standing: Standing },
+    Message { item: Item, standing: WireState },
 }
 
 /// A message of the request, before its texts are filled in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct WireMessage {
     role: &'static str,
-    pieces: Vec<Piece>,
+    pieces: Vec<ContentPiece>,
     calls: u16,
 }
 
 /// What a request consists of, for comparing its beginning with another's.
-pub type Outline = Vec<Stretch>;
+pub type Outline = Vec<RequestPiece>;
 
 /// A piece of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stretch {
+pub struct RequestPiece {
     /// Of its role and its very text.
     pub digest: Hash,
     /// Its tokens.
@@ -73,7 +73,7 @@ pub struct Stretch {
 pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<WireMessage> {
     let mut messages: Vec<WireMessage> = Vec::new();
     let own = rows.iter().filter(|row| leads(row, layout));
-    let lead: Vec<Piece> = own.filter_map(block_piece).collect();
+    let lead: Vec<ContentPiece> = own.filter_map(block_piece).collect();
     push(&mut messages, instruction_role(dialect), lead, dialect);
     let outside = rows.iter().filter(|row| stands_before_turns(row, layout));
     push(&mut messages, "user", outside.filter_map(block_piece).collect(), dialect);
@@ -82,7 +82,7 @@ pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<W
             push_item(&mut messages, item, Vec::new(), false, dialect);
         }
     }
-    let changing: Vec<Piece> =
+    let changing: Vec<ContentPiece> =
         rows.iter().filter(|row| stands_in_message(row, layout)).filter_map(block_piece).collect();
     push_open(&mut messages, rows, changing, dialect);
     open_with_user(&mut messages, dialect);
@@ -126,7 +126,7 @@ fn calls(item: &Item) -> u16 {
     if render_forms::keeps_calls(item.form) { item.calls } else { 0 }
 }
 
-fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Piece>, dialect: &Dialect) {
+fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<ContentPiece>, dialect: &Dialect) {
     let Some(open) = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none()) else {
         return push(messages, "user", changing, dialect);
     };
@@ -194,8 +194,8 @@ fn stands_in_message(row: &Row, layout: Layout) -> bool {
     }
 }
 
-fn block_piece(row: &Row) -> Option<Piece> {
-    row.text.map(|text| Piece::Block { text, title: row.title.clone() })
+fn block_piece(row: &Row) -> Option<ContentPiece> {
+    row.text.map(|text| ContentPiece::Block { text, title: row.title.clone() })
 }
 
 fn sent(form: Form) -> bool {
@@ -210,7 +210,13 @@ fn instruction_role(dialect: &Dialect) -> &'static str {
     }
 }
 
-fn push_item(messages: &mut Vec<WireMessage>, item: &Item, before: Vec<Piece>, labelled: bool, dialect: &Dialect) {
+fn push_item(
+    messages: &mut Vec<WireMessage>,
+    item: &Item,
+    before: Vec<ContentPiece>,
+    labelled: bool,
+    dialect: &Dialect,
+) {
     if !sent(item.form) {
         return;
     }
@@ -219,16 +225,16 @@ fn push_item(messages: &mut Vec<WireMessage>, item: &Item, before: Vec<Piece>, l
         Role::Tool if !item.orphan => "tool",
         Role::Tool | Role::System | Role::User => "user",
     };
-    let standing = Standing { orphan: item.orphan, joins: dialect.strict_alternation, labelled };
+    let standing = WireState { orphan: item.orphan, joins: dialect.strict_alternation, labelled };
     let mut pieces = before;
-    pieces.push(Piece::Message { item: item.clone(), standing });
+    pieces.push(ContentPiece::Message { item: item.clone(), standing });
     push(messages, role, pieces, dialect);
     if let Some(last) = messages.last_mut() {
         last.calls += calls(item);
     }
 }
 
-fn push(messages: &mut Vec<WireMessage>, role: &'static str, pieces: Vec<Piece>, dialect: &Dialect) {
+fn push(messages: &mut Vec<WireMessage>, role: &'static str, pieces: Vec<ContentPiece>, dialect: &Dialect) {
     if pieces.is_empty() {
         return;
     }
@@ -271,7 +277,7 @@ pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Re
     let mut outline = Outline::new();
     if let Some(tools) = tools_json(shape) {
         let digest = Fields::new("tools").json(&tools).finish();
-        outline.push(Stretch { digest, tokens: plan.tools, of: digest, message: None, bytes: 0 });
+        outline.push(RequestPiece { digest, tokens: plan.tools, of: digest, message: None, bytes: 0 });
     }
     let mut messages = Vec::new();
     for (at, message) in (0_u32..).zip(skeleton(&plan.rows, plan.layout, &shape.dialect)) {
@@ -309,18 +315,18 @@ fn filled(
     let mut extra = Map::new();
     for piece in &message.pieces {
         let (said, tokens, of) = match piece {
-            Piece::Block { text, title } => {
+            ContentPiece::Block { text, title } => {
                 let said = texts.block(*text).ok_or_else(|| TextGone { title: title.clone() })?;
                 (said.to_string(), block_tokens(plan, *text), *text)
             }
-            Piece::Message { item, standing } => {
+            ContentPiece::Message { item, standing } => {
                 let content = texts.content(item.key).ok_or_else(|| TextGone { title: item.title.clone() })?;
                 call_fields(&content, item, &mut extra);
                 (render_forms::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens, item.key)
             }
         };
         let digest = Fields::new(message.role).text(&said).finish();
-        outline.push(Stretch { digest, tokens, of, message: Some(at), bytes: escaped_len(&said) });
+        outline.push(RequestPiece { digest, tokens, of, message: Some(at), bytes: escaped_len(&said) });
         text.push_str(&said);
     }
     let content = if text.is_empty() && extra.contains_key("tool_calls") { Value::Null } else { text.into() };
@@ -370,7 +376,7 @@ mod tests {
         let sent = |strict_alternation, of: [(&'static str, u16); 2]| {
             let mut messages = Vec::new();
             for (role, calls) in of {
-                let pieces = vec![Piece::Block { text: Hash::default(), title: String::new() }];
+                let pieces = vec![ContentPiece::Block { text: Hash::default(), title: String::new() }];
                 push(&mut messages, role, pieces, &Dialect { strict_alternation, ..Dialect::default() });
                 messages.last_mut().unwrap().calls = calls;
             }
@@ -390,7 +396,7 @@ mod tests {
 
     #[test]
     fn where_two_requests_part() {
-        let part = |said: &str, tokens: u32| Stretch {
+        let part = |said: &str, tokens: u32| RequestPiece {
             digest: Hash::of(said.as_bytes()),
             tokens,
             of: Hash::of(format!("of {said}").as_bytes()),

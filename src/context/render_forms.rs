@@ -22,7 +22,7 @@ pub fn words(key: Hash, role: Role, content: &Content, form: Form) -> String {
 
 /// How a message stands on the wire beside its form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Standing {
+pub struct WireState {
     /// A result without its call.
     pub orphan: bool,
     /// Roles must alternate, so messages may be joined.
@@ -33,7 +33,7 @@ pub struct Standing {
 
 /// The very text of a message's content field (or of its piece of one).
 #[must_use]
-pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, standing: Standing) -> String {
+pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, standing: WireState) -> String {
     let text = words(key, role, content, form);
     match role {
         Role::System => block("Instructions that came with an import", &text),

@@ -1,57 +1,56 @@
-//! Summaries in a plan: which turns they stand for, whether they are used, and their row where they are not.
+//! Accepted summaries in a plan: which of them go, which turns they stand for, and their rows where they do not go. One goes
+//! while the request is no larger with it than without it, or where the question asks for it by name.
 //! Not for: which capsule is offered (`engine`) or the window itself (`window`).
 
+use super::admit::{Admitted, LookedUp, admit_with};
+use super::explain;
+use super::forms::{Marks, turn_cost};
+use super::window::{self, Costs, Window};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, Gap, PlanInput};
-use crate::domain::planning::plan::{Budget, Reason, Remedy, Row, RowKind, Verdict};
-use std::collections::HashMap;
+use crate::domain::planning::input::{Block, Gap, PlanInput, SummaryInput, TurnInput};
+use crate::domain::planning::plan::{Blocked, Budget, Form, Reason, Remedy, Row, RowKind, Verdict};
+use std::collections::{HashMap, HashSet};
+
+/// Times that a plan is solved again in a smaller room until a summary makes it no larger.
+const TRIES: usize = 8;
+
+/// The remedy of a summary that changes nothing by going.
+const LIST: (&str, &str) = ("capsules", "lists the summaries in use");
 
 /// See the module.
+#[derive(Clone, Default)]
 pub(super) struct Summed {
+    /// The capsules that go.
+    pub(super) used: Vec<Hash>,
     /// For each turn: the capsule that stands for it.
     pub(super) by: Vec<Option<Hash>>,
     /// Turns before this index go by a summary; they are not in the window.
     pub(super) floor: usize,
+    /// Tokens that quotations of turns may take which a summary covers that lacks what is asked.
+    pub(super) spare: u32,
     gaps: HashMap<Hash, Hash>,
-    offered: bool,
-    idle: Option<Reason>,
+    texts: HashSet<Hash>,
+    /// Why others do not go.
+    out: HashMap<Hash, Reason>,
 }
 
 impl Summed {
-    pub(super) fn new(input: &PlanInput) -> Self {
-        let covered: HashMap<(Hash, Hash), Hash> = input.covered.iter().map(|c| ((c.user, c.tip), c.by)).collect();
-        let by: Vec<Option<Hash>> = input
-            .turns
-            .iter()
-            .map(|turn| match turn.atom {
-                Atom::Turn { user, tip } => covered.get(&(user, tip)).copied(),
-                _ => None,
-            })
-            .collect();
-        let gaps: HashMap<Hash, Hash> = input.covered.iter().map(|c| (c.tip, c.by)).collect();
+    /// With these capsules used, and no other.
+    pub(super) fn new(input: &PlanInput, used: Vec<Hash>) -> Self {
+        let covered = || input.covered.iter().filter(|covered| used.contains(&covered.by));
+        let users: HashMap<Hash, (Hash, Hash)> = covered().map(|c| (c.user, (c.tip, c.by))).collect();
+        let by = |turn: &TurnInput| match turn.atom {
+            Atom::Turn { user, tip } => users.get(&user).filter(|(end, _)| *end == tip).map(|(_, by)| *by),
+            Atom::Preamble { first } => users.get(&first).map(|(_, by)| *by),
+            Atom::Message { .. } | Atom::Episode { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
+        };
+        let by: Vec<Option<Hash>> = input.turns.iter().map(by).collect();
+        let gaps: HashMap<Hash, Hash> = covered().map(|c| (c.tip, c.by)).collect();
         let behind = input.gaps.iter().filter(|gap| gaps.contains_key(&gap.range.1)).map(|gap| gap.before).max();
         let floor = by.iter().rposition(Option::is_some).map_or(0, |at| at + 1).max(behind.unwrap_or(0));
-        let offered = input.blocks.iter().any(|block| block.kind == RowKind::Summary);
-        Self { by, floor, gaps, offered, idle: None }
-    }
-
-    /// The same, none of it used.
-    pub(super) fn idle(&self, why: Reason) -> Self {
-        Self { by: vec![None; self.by.len()], floor: 0, gaps: HashMap::new(), offered: self.offered, idle: Some(why) }
-    }
-
-    /// There is no summary.
-    pub(super) fn none(&self) -> bool {
-        !self.offered
-    }
-
-    /// Whether a window that starts there, without summaries, leaves out a turn for which there is one.
-    pub(super) fn lost(input: &PlanInput, start: usize) -> bool {
-        let first = |covered: &crate::domain::planning::input::Covered| {
-            input.turns.iter().position(|turn| turn.atom == Atom::Turn { user: covered.user, tip: covered.tip })
-        };
-        input.covered.iter().any(|covered| first(covered).is_none_or(|at| at < start))
+        let texts = input.summaries.iter().filter(|one| used.contains(&one.by)).map(|one| one.text).collect();
+        Self { used, by, floor, spare: 0, gaps, texts, out: HashMap::new() }
     }
 
     /// The capsule that stands for a gap.
@@ -61,17 +60,125 @@ impl Summed {
 
     /// Whether this block is a summary that is not used.
     pub(super) fn leaves_out(&self, block: &Block) -> bool {
-        self.idle.is_some() && block.kind == RowKind::Summary
+        block.kind == RowKind::Summary && !self.texts.contains(&block.text)
     }
 
-    /// The row of a summary that is not used.
-    pub(super) fn row(&self, row: Row, free: u32, budget: &Budget) -> Option<Row> {
-        let (reason, (action, does)) = match self.idle.clone()? {
-            Reason::Budget { .. } => (Reason::Budget { free }, budget.remedy()),
-            other => (other, ("cycle-mode", "takes a mode in which summaries go")),
+    /// The row of a summary that is not used; none of an older level where the newer one stands for the same.
+    pub(super) fn row(&self, row: Row, (free, budget): (u32, &Budget), all: &[SummaryInput]) -> Option<Row> {
+        let older = all.iter().any(|one| Some(one.text) == row.text && one.older);
+        let (why, (action, does)) = match row.text.and_then(|text| self.out.get(&text)) {
+            Some(Reason::Budget { free: most }) => (Reason::Budget { free: free.min(*most) }, budget.remedy()),
+            Some(Reason::Duplicate) if older => return None,
+            Some(Reason::Duplicate) => (Reason::Duplicate, LIST),
+            _ => (Reason::SavesNothing, LIST),
         };
         let remedy = Remedy { action: action.into(), does: does.into(), pushes_out: 0, pushes_turns: 0 };
         let verdict = Verdict::Out { needed: row.tokens.saturating_sub(free), remedy: Some(remedy) };
-        Some(Row { verdict, reason, ..row })
+        Some(Row { verdict, reason: why, ..row })
     }
+}
+
+/// The turns that a capsule stands for, by their user messages.
+fn turns_of(input: &PlanInput, by: Hash) -> HashSet<Hash> {
+    input.covered.iter().filter(|covered| covered.by == by).map(|covered| covered.user).collect()
+}
+
+/// Decides which summaries go, one after the other in the order in which they were accepted, and what goes beside them.
+pub(super) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
+    let solve = |used: Vec<Hash>| admit_with(input, Summed::new(input, used), looked_up, None);
+    // What went with the last call goes on going: its turns are no longer in the window, so nothing tells what it saves.
+    let kept: Vec<Hash> = window::went_on(input).filter(|by| input.summaries.iter().any(|one| one.by == *by)).collect();
+    let mut best = if kept.is_empty() { solve(kept)? } else { solve(kept).or_else(|_| solve(Vec::new()))? };
+    if input.summaries.is_empty() {
+        return Ok(best);
+    }
+    let mut out = HashMap::new();
+    // What the request takes with all that it quotes: nothing that is accepted makes it larger.
+    let mut whole = with_what_they_lack(&best, None, looked_up);
+    for summary in &input.summaries {
+        if best.summed.used.contains(&summary.by) {
+            continue;
+        }
+        match with(&best, summary, looked_up) {
+            Ok(next) => {
+                let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
+                let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
+                out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
+                let limit = explain::size(whole.as_ref().unwrap_or(&best));
+                whole = with_what_they_lack(&next, Some(limit), looked_up);
+                best = next;
+            }
+            Err(reason) => drop(out.insert(summary.text, reason)),
+        }
+    }
+    best = whole.unwrap_or(best);
+    best.summed.out = out;
+    Ok(best)
+}
+
+/// The plan with one summary more, or why it does not go.
+fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) -> Result<Admitted<'a>, Reason> {
+    let input = best.input;
+    let turns = turns_of(input, summary.by);
+    let held: HashSet<Hash> = best.summed.used.iter().flat_map(|by| turns_of(input, *by)).collect();
+    if !turns.is_empty() && turns.is_subset(&held) {
+        return Err(Reason::Duplicate);
+    }
+    let whole = |by: &Hash| {
+        let other = turns_of(input, *by);
+        !other.is_empty() && other.is_subset(&turns)
+    };
+    let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !whole(by)).copied().collect();
+    used.push(summary.by);
+    // Only where turns that it covers were lost do others leave for it.
+    let goes = |user: &Hash| {
+        let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
+        at.is_some_and(|at| best.places[at].goes() || best.places[at].taken_out())
+    };
+    let lost = !turns.iter().all(goes);
+    let (limit, mut most) = (explain::size(best), None);
+    for _ in 0..TRIES {
+        let next = admit_with(input, Summed::new(input, used.clone()), looked_up, most);
+        let next = next.map_err(|blocked| no_room(input, summary, blocked.needed))?;
+        let over = explain::size(&next).saturating_sub(limit);
+        if over == 0 || summary.named {
+            return Ok(next);
+        }
+        let Window { start, shortened, form, .. } = next.window;
+        if !lost || start == input.turns.len() {
+            break;
+        }
+        most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
+    }
+    Err(Reason::SavesNothing)
+}
+
+/// What was free for a summary beside what is required with it.
+fn no_room(input: &PlanInput, summary: &SummaryInput, needed: u32) -> Reason {
+    let block = input.blocks.iter().find(|block| block.text == summary.text);
+    let beside = needed.saturating_sub(block.map_or(0, |block| block.tokens));
+    Reason::Budget { free: input.budget.prompt.saturating_sub(beside) }
+}
+
+/// The plan with quotations of covered turns, where the question names what their summary lacks; with them it takes no more
+/// than the limit, else no more than the turns that the summaries cover would.
+fn with_what_they_lack<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: LookedUp) -> Option<Admitted<'a>> {
+    let input = best.input;
+    let used = || input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
+    if !used().any(|one| one.lacks) {
+        return None;
+    }
+    let now = explain::size(best);
+    let saved = || {
+        let marks = Marks::new(&input.marks);
+        let turns = input.turns.iter().zip(&best.summed.by).filter(|(_, by)| by.is_some());
+        let turns = turns.fold(0_u32, |sum, (turn, _)| sum.saturating_add(turn_cost(turn, Form::Full, &marks)));
+        let own = |block: &&Block| used().any(|one| one.text == block.text);
+        let texts: u32 = input.blocks.iter().filter(own).map(|block| block.tokens).sum();
+        now.saturating_add(turns.saturating_sub(texts))
+    };
+    let limit = limit.unwrap_or_else(saved);
+    let summed = Summed { spare: limit.saturating_sub(now), ..best.summed.clone() };
+    let next = admit_with(input, summed, looked_up, best.most).ok()?;
+    (explain::size(&next) <= limit).then_some(next)
 }

@@ -29,7 +29,7 @@ pub(super) struct Window {
     pub(super) form: Form,
     /// No turn before this index is wanted, room or not.
     pub(super) floor: usize,
-    /// The anchored window overflowed and was just cut back.
+    /// The anchored window was just cut back, or reaches back again.
     pub(super) refilled: bool,
 }
 
@@ -103,15 +103,19 @@ fn fresh(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Wind
     drop_turns(input, costs, room, floor, floor)
 }
 
-/// With one: unchanged while it fits; else down the ladder, then cut at the front, until history takes no more than the
-/// policy's refill share of the room that the rest of the request leaves to it. None where the anchor leaves no way.
+/// With one: unchanged while it fits and history takes the policy's refill share of the room that the rest of the request
+/// leaves to it. Where history takes less (a long message or many cards made the window small), older turns come back up to
+/// that share. Where it does not fit: down the ladder, then cut at the front, down to that share. None where the anchor
+/// leaves no way.
 fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window) -> Option<Window> {
-    if costs.total(old.start, old.shortened, old.form) <= room {
-        return Some(old);
-    }
     let rest = cheapest(input, costs, old.start);
     let left = u64::from(room.checked_sub(rest)?) * u64::from(input.policy.refill_percent.min(100)) / 100;
     let target = rest.saturating_add(u32::try_from(left).unwrap_or(u32::MAX));
+    let as_before = |start: usize| costs.total(start, old.shortened, old.form);
+    if as_before(old.start) <= room {
+        let further = (old.floor..old.start).find(|start| as_before(*start) <= target);
+        return Some(further.map_or(old, |start| Window { start, refilled: true, ..old }));
+    }
     for form in ladder(input).skip(1) {
         if costs.total(old.start, input.turns.len(), form) <= target {
             return Some(Window { refilled: true, ..window(input, old.start, form, old.floor) });
@@ -144,8 +148,28 @@ fn ladder(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
     steps.iter().copied()
 }
 
+/// Chooses the window in the budget; in a smaller room as it stood, less only the turns that must leave.
+pub(super) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<u32>) -> Window {
+    let Some(room) = most else { return choose(input, costs, input.budget.prompt) };
+    let floor = floor(input, costs.summed());
+    let old =
+        held(input).filter(|_| input.policy.anchored).map(|old| Window { start: old.start.max(floor), floor, ..old });
+    let trimmed = old.and_then(|old| {
+        let fits = |start: &usize| costs.total(*start, old.shortened, old.form) <= room;
+        let start = (old.start..=input.turns.len()).find(fits)?;
+        Some(Window { start, refilled: true, ..old })
+    });
+    trimmed.unwrap_or_else(|| fresh(input, costs, room, floor))
+}
+
+/// Summaries that went with the last call, where its anchor still holds.
+pub(super) fn went_on(input: &PlanInput) -> impl Iterator<Item = Hash> {
+    let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored && held(input).is_some());
+    anchor.into_iter().flat_map(|anchor| anchor.summaries.iter().copied())
+}
+
 /// The anchor that a sent plan leaves behind.
-pub(super) fn anchor(input: &PlanInput, window: Window) -> Option<Anchor> {
+pub(super) fn anchor(input: &PlanInput, window: Window, summaries: &[Hash]) -> Option<Anchor> {
     if !input.policy.anchored {
         return None;
     }
@@ -157,5 +181,6 @@ pub(super) fn anchor(input: &PlanInput, window: Window) -> Option<Anchor> {
         form: window.form,
         budget: input.budget.prompt,
         policy: input.policy.name.clone(),
+        summaries: summaries.to_vec(),
     })
 }

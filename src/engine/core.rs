@@ -2,22 +2,22 @@
 //! Not for: the work itself; each family of requests has its file.
 
 use super::api::{Answer, Event, Request, Settings, Ticket};
-use super::calls::diff_worker::Looker;
+use super::calls::diff_worker::DiffWorker;
 use super::calls::meters::Meters;
-use super::indexing::code_indexer::Coder;
+use super::indexing::code_indexer::CodeIndexer;
 use super::indexing::vectors::Vectors;
-use super::plans::draft::{Drawn, Use};
-use super::plans::edited::ByHand;
-use super::plans::preview::Foreseeing;
-use super::plans::what_if::{Tries, Trying};
-use super::plans::worker::{Planner, Told};
-use super::sessions::search::Seeker;
+use super::plans::draft::{LastPlan, PlanPurpose};
+use super::plans::edited::EditedBody;
+use super::plans::preview::PreviewWork;
+use super::plans::what_if::{TrialWork, Trials};
+use super::plans::worker::{Planner, WorkerEvent};
+use super::sessions::search::SearchWorker;
 use super::sessions::session::Session;
 use super::sessions::titles::Titled;
-use super::startup::setup::{Learned, Rules, Setup, rules};
-use super::summaries::automatic::Looked;
+use super::startup::setup::{LearnedSettings, Rules, Setup, rules};
+use super::summaries::automatic::DueResult;
 use super::summaries::drafts::Drafts;
-use super::summaries::modules::Moduled;
+use super::summaries::modules::ModuleResult;
 use super::summaries::writer::Made;
 use super::tools::skills::{self, WithSkills};
 use super::tools::workspace::Project;
@@ -41,7 +41,7 @@ pub(super) enum Inbox {
     /// A person asks.
     Request(Ticket, Box<Request>),
     /// The planner is done with a job, or tells how far it is.
-    Planned(Box<Told>),
+    Planned(Box<WorkerEvent>),
     /// A call or a tool reports.
     Report(BranchId, Box<Report>),
     /// The call of a side question reports.
@@ -51,17 +51,17 @@ pub(super) enum Inbox {
     /// A session's title is made, or could not be.
     Titled(Box<Titled>),
     /// It was worked out whether a summary is due.
-    Looked(Box<Looked>),
+    Looked(Box<DueResult>),
     /// Other ways of making a call are solved.
-    Tried(Box<Tries>),
+    Tried(Box<Trials>),
     /// The last request of a branch was read from the store again, or could not be.
     Recalled(BranchId, RunId, Option<super::plans::previous_request::Request>),
     /// A call that a person runs again reports.
-    Again(Box<super::calls::rerun::Told>),
+    Again(Box<super::calls::rerun::RerunEvent>),
     /// What an act would do is worked out.
-    Foreseen(Box<Foreseeing>),
+    Foreseen(Box<PreviewWork>),
     /// A body edited by hand is weighed.
-    ByHand(Box<ByHand>),
+    ByHand(Box<EditedBody>),
     /// A slow answer, worked out on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
     /// A server of tools stands otherwise.
@@ -75,7 +75,7 @@ pub(super) enum Inbox {
     /// Rules or skills of the project are no longer as they were.
     ProjectChanged,
     /// A summary of a part of the program was made, or could not be.
-    Moduled(Box<Moduled>),
+    Moduled(Box<ModuleResult>),
     /// The right to ask on a branch, which was waited for.
     Claimed(Ticket, BranchId, Box<crate::store::file::claims::Claim>),
     /// The door was closed.
@@ -92,26 +92,26 @@ pub(super) struct Core {
     pub(super) current: Option<SessionId>,
     pub(super) live: HashMap<BranchId, Live>,
     /// Branches on which only this program may ask now.
-    pub(super) claims: HashMap<BranchId, super::turns::claims::Held>,
-    pub(super) drawn: HashMap<BranchId, Drawn>,
-    pub(super) drawn_before: HashMap<BranchId, Drawn>,
+    pub(super) claims: HashMap<BranchId, super::turns::claims::HeldClaim>,
+    pub(super) drawn: HashMap<BranchId, LastPlan>,
+    pub(super) drawn_before: HashMap<BranchId, LastPlan>,
     pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
     /// Branches whose last request was looked for in the store.
     pub(super) recalling: HashSet<BranchId>,
-    pub(super) learned: Learned,
+    pub(super) learned: LearnedSettings,
     pub(super) meters: Meters,
     pub(super) trusted: bool,
     pub(super) recovered: Vec<String>,
     pub(super) planner: Planner,
-    pub(super) seeker: Seeker,
-    pub(super) looker: Looker,
+    pub(super) search_worker: SearchWorker,
+    pub(super) diff_worker: DiffWorker,
     pub(super) files: super::tools::files::Listed,
     /// The workspace's code.
-    pub(super) coder: Coder,
+    pub(super) code_indexer: CodeIndexer,
     /// What the workspace says of itself.
     pub(super) project: Arc<Project>,
     /// Summaries of parts of the program that are being made.
-    pub(super) modules: super::summaries::module_model::Making,
+    pub(super) modules: super::summaries::module_model::PendingModules,
     /// It changed while a plan was made; that one is to be made again.
     pub(super) code_due: bool,
     /// Vectors, where there is an embedder.
@@ -122,14 +122,14 @@ pub(super) struct Core {
     /// Sessions for which the model is making a title.
     pub(super) titling: HashSet<SessionId>,
     /// Other ways of making the next call that are being solved.
-    pub(super) trying: Option<Trying>,
+    pub(super) trying: Option<TrialWork>,
     /// An act of which is worked out what it would do.
     pub(super) foreseeing: Option<(Ticket, Arc<AtomicBool>)>,
     /// Bodies edited by hand that are about to be sent, by branch: the ticket of each.
     pub(super) by_hand: HashMap<BranchId, Ticket>,
     /// A call that a person runs again.
-    pub(super) again: Option<super::calls::rerun::Repeat>,
-    pub(super) jobs: HashMap<u64, Use>,
+    pub(super) again: Option<super::calls::rerun::RunningCall>,
+    pub(super) jobs: HashMap<u64, PlanPurpose>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
     pub(super) latched: HashMap<BranchId, u64>,
@@ -147,17 +147,17 @@ impl Core {
     pub(super) fn new(
         mut setup: Setup,
         project: Arc<Project>,
-        (planner, vectors, coder): (Planner, Option<Vectors>, Coder),
+        (planner, vectors, code_indexer): (Planner, Option<Vectors>, CodeIndexer),
         inbox: Sender<Inbox>,
         events: Sender<Event>,
     ) -> Self {
         setup.tools = setup.tools.take().map(|inner| with_skills(inner, &project));
         Self {
-            seeker: Seeker::start(setup.store.clone(), events.clone()),
-            looker: Looker::start(setup.store.clone(), events.clone()),
+            search_worker: SearchWorker::start(setup.store.clone(), events.clone()),
+            diff_worker: DiffWorker::start(setup.store.clone(), events.clone()),
             files: super::tools::files::Listed::default(),
             project,
-            modules: super::summaries::module_model::Making::default(),
+            modules: super::summaries::module_model::PendingModules::default(),
             store: setup.store.clone(),
             trusted: setup.trusted,
             recovered: setup.notices.clone(),
@@ -172,8 +172,8 @@ impl Core {
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
             recalling: HashSet::new(),
-            learned: Learned { code: Some(coder.book()), ..Learned::default() },
-            coder,
+            learned: LearnedSettings { code: Some(code_indexer.book()), ..LearnedSettings::default() },
+            code_indexer,
             code_due: false,
             meters: Meters::default(),
             planner,
@@ -215,8 +215,8 @@ impl Core {
             match message {
                 Inbox::Request(ticket, request) => self.request(ticket, *request),
                 Inbox::Planned(told) => match *told {
-                    Told::Done(done) => self.planned(done),
-                    Told::Indexed(indexed) => self.indexed(&indexed),
+                    WorkerEvent::Done(done) => self.planned(done),
+                    WorkerEvent::Indexed(indexed) => self.indexed(&indexed),
                 },
                 Inbox::Report(branch, report) => self.report(branch, *report),
                 Inbox::Aside(report) => self.aside_report(*report),
@@ -352,7 +352,7 @@ impl Core {
             self.touched(*id);
         }
         self.planner.forget();
-        self.looker.forget();
+        self.diff_worker.forget();
         self.drop_drafts(gone);
     }
 

@@ -5,11 +5,11 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::api::{
-    Answer, BranchRequest, CallRequest, Condense, Exact, FileAct, MemoryRequest, PlanRequest, ProgramRequest, Request,
-    RuleAct, SessionRequest, ThingAct, Ticket, ToolRequest, TurnRequest,
+    Answer, BranchRequest, CallRequest, EditableAct, Exact, FileAct, MemoryRequest, PlanRequest, ProgramRequest,
+    Request, RuleAct, SessionRequest, SummaryAct, Ticket, ToolRequest, TurnRequest,
 };
 use super::core::Core;
-use super::indexing::retrieve::Wish;
+use super::indexing::retrieve::RetrievalRequest;
 use super::plans::queries;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
@@ -44,7 +44,7 @@ impl Core {
             }
             Request::Tool(request) => self.on_tool(ticket, request),
             Request::Thing(request) => self.on_thing(ticket, request),
-            Request::Condense { branch, act: Condense::Draft { kind, up_to, by } } => {
+            Request::Condense { branch, act: SummaryAct::Draft { kind, up_to, by } } => {
                 self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
             Request::Condense { branch, act } => {
@@ -76,7 +76,7 @@ impl Core {
             SessionRequest::Delete { session } => self.delete_session(session.as_deref()),
             SessionRequest::Search { words } => self.search_sessions(&words),
             SessionRequest::Find { line, limit } => {
-                self.seeker.look(ticket, line, limit);
+                self.search_worker.look(ticket, line, limit);
                 return Ok(());
             }
             SessionRequest::Import { reading } => self.import(&reading),
@@ -158,7 +158,7 @@ impl Core {
             PlanRequest::Exact { branch, act: Exact::Show } => self.raw_request(branch),
             PlanRequest::Why { branch, item, most } => return self.look_at_item(ticket, branch, &item, most),
             PlanRequest::Retrieve { session, branch, query, at, budget, anyway } => {
-                let wish = Wish { query, at, budget, anyway };
+                let wish = RetrievalRequest { query, at, budget, anyway };
                 return self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish);
             }
             PlanRequest::RowText { branch, atom } => self.row_text(branch, &atom),
@@ -214,12 +214,12 @@ impl Core {
     }
 
     /// Requests about what a person edits and that has versions.
-    fn on_thing(&mut self, ticket: Ticket, request: ThingAct) -> Result<(), Failure> {
+    fn on_thing(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
         let result = match request {
-            ThingAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),
-            ThingAct::Things { branch, kind } => return self.things(ticket, branch, kind),
-            ThingAct::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
-            ThingAct::StepPolicy { name, forward } => self.step_policy(&name, forward),
+            EditableAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),
+            EditableAct::Things { branch, kind } => return self.things(ticket, branch, kind),
+            EditableAct::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
+            EditableAct::StepPolicy { name, forward } => self.step_policy(&name, forward),
         };
         self.answer_now(ticket, result)
     }

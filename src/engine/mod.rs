@@ -19,9 +19,9 @@ mod tools;
 pub mod turns;
 
 use self::core::{Core, Inbox};
-use self::indexing::code_indexer::Coder;
+use self::indexing::code_indexer::CodeIndexer;
 use self::indexing::vectors::Vectors;
-use self::plans::input_builder::Gatherer;
+use self::plans::input_builder::InputBuilder;
 use self::plans::worker::Planner;
 use self::startup::setup::Setup;
 use self::tools::workspace::Project;
@@ -59,25 +59,25 @@ impl Engine {
         watch_store(&setup.store, &events);
         let looked_at = (setup.store.clone(), events.clone());
         let project = Project::new(&setup);
-        let mut gatherer = Gatherer::new(setup.store.clone(), setup.counter.clone());
-        gatherer.project = Some(project.clone());
+        let mut builder = InputBuilder::new(setup.store.clone(), setup.counter.clone());
+        builder.project = Some(project.clone());
         let open = setup.embedder.as_ref().map(|embedder| embedder.open.clone());
         let vectors = open.map(|open| Vectors::start(setup.store.clone(), events.clone(), open, setup.patient));
-        gatherer.finder.vectors.clone_from(&vectors);
+        builder.finder.vectors.clone_from(&vectors);
         let changed = inbox.clone();
-        let coder = Coder::start(&setup, events.clone(), move || drop(changed.send(Inbox::CodeChanged)));
-        gatherer.code = Some(coder.book());
-        let planner = Planner::start(gatherer, inbox.clone(), |told| Inbox::Planned(Box::new(told)));
+        let code_indexer = CodeIndexer::start(&setup, events.clone(), move || drop(changed.send(Inbox::CodeChanged)));
+        builder.code = Some(code_indexer.book());
+        let planner = Planner::start(builder, inbox.clone(), |told| Inbox::Planned(Box::new(told)));
         let polled = project.clone();
-        let core = Core::new(setup, project, (planner, vectors, coder), inbox.clone(), events);
+        let core = Core::new(setup, project, (planner, vectors, code_indexer), inbox.clone(), events);
         let work = move || core.run(&receiver);
         let thread = std::thread::Builder::new().name("pleach-engine".into()).spawn(work).ok();
-        let looker = inbox.clone();
+        let diff_worker = inbox.clone();
         let look = move || {
             let (store, events) = looked_at;
             let mut held_up = None;
-            while looker.send(Inbox::Look).is_ok() {
-                if polled.poll() && looker.send(Inbox::ProjectChanged).is_err() {
+            while diff_worker.send(Inbox::Look).is_ok() {
+                if polled.poll() && diff_worker.send(Inbox::ProjectChanged).is_err() {
                     break;
                 }
                 tell_of_room(&mut held_up, store.held_up(), &events);
@@ -121,7 +121,8 @@ fn tell_of_room(before: &mut Option<String>, now: Option<String>, events: &Sende
     match (&before, &now) {
         (None, Some(why)) => {
             let said = format!(
-                "The store cannot be written ({why}). What comes stays on the screen and is tried again every second; make room."
+                "The store can't be written ({why}). New messages stay in memory and are tried again every \
+                    second; free some disk space."
             );
             drop(events.send(Event::Room(Some(said))));
         }

@@ -39,7 +39,7 @@ pub(super) fn write(transcript: &Transcript) -> String {
                     .collect();
                 let _ = write!(
                     text,
-                    "\n> Branch point: {} ways on; here follows one, see also {}.\n",
+                    "\n> Branch point: {} branches; one follows here, see also {}.\n",
                     others.len() + 1,
                     list.join(", ")
                 );
@@ -144,7 +144,7 @@ fn write_part(text: &mut String, part: &Part) {
             let _ = writeln!(text, "{}", words.trim_end());
         }
         Part::Reasoning { text: words } => {
-            text.push_str("> Thought aloud:\n");
+            text.push_str("> Thinking:\n");
             for line in words.lines() {
                 let _ = writeln!(text, "> {line}");
             }

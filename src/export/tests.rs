@@ -49,7 +49,7 @@ fn markdown_is_readable() {
     let text = made.text;
     assert!(text.starts_with("# Two lines\n\n## 1. User\n\n*2026-03-01T12:00:00Z*\n\nWhat is in a.md?\n"), "{text}");
     assert!(text.contains("`````\na\n````\nb\n````\n`````\n"), "{text}");
-    let order = ["Branch point: 2 ways on", "Fences.", "# Branch 1, after message 3", "Other answer."];
+    let order = ["Branch point: 2 branches", "Fences.", "# Branch 1, after message 3", "Other answer."];
     let places: Vec<usize> = order.iter().map(|part| text.find(part).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?} in {text}");
 }

@@ -1,7 +1,7 @@
 //! One conversation of a ChatGPT export (`conversations.json`): the whole tree, with every branch and hidden node.
 //! Not for: finding conversations in a file.
 
-use super::flow::{Short, Spot, short};
+use super::flow::{FilePosition, ShortId, short};
 use super::json::{self, Object};
 use super::lines::{MESSAGES_MOST, too_large, trimmed};
 use super::message::{Draft, Parent};
@@ -47,20 +47,23 @@ struct Links {
 impl Nodes {
     /// Of the mapping whose first entry begins here.
     pub(super) fn of(source: &mut Source, start: u64, prefix: &str, notes: &mut Notes) -> io::Result<Self> {
-        let mut ids: HashMap<Short, u32> = HashMap::new();
+        let mut ids: HashMap<ShortId, u32> = HashMap::new();
         let mut places = Vec::new();
         source.go(start)?;
         while let Some(element) = split::next(source, Cutting::Object)? {
             let text = String::from_utf8_lossy(&element.bytes);
             let Some((key, _)) = entry(&text) else {
-                notes
-                    .skip(format!("{prefix}node {}", places.len() + 1), "it could not be read; nothing of it was kept");
+                notes.skip(
+                    format!("{prefix}node {}", places.len() + 1),
+                    "it could not be read; no part of it was \
+                        kept",
+                );
                 continue;
             };
             let at = u32::try_from(places.len()).unwrap_or(NONE);
             if at >= MESSAGES_MOST {
                 let more = 1 + split::count(source, Cutting::Object)?;
-                let why = format!("{more} nodes were left out: {MESSAGES_MOST} are read of one conversation");
+                let why = format!("{more} nodes were skipped: pleach reads {MESSAGES_MOST} per conversation");
                 notes.skip(format!("{prefix}node {key}"), why);
                 break;
             }
@@ -79,17 +82,17 @@ impl Nodes {
     }
 
     /// The place of the next node.
-    pub(super) fn next(&mut self) -> Option<Spot> {
+    pub(super) fn next(&mut self) -> Option<FilePosition> {
         let node = self.order.get(self.at).copied()?;
         self.at += 1;
-        Some(Spot { place: self.places[node as usize], number: u64::from(node) })
+        Some(FilePosition { place: self.places[node as usize], number: u64::from(node) })
     }
 
     /// Reads a node.
     pub(super) fn draft(
         &self,
         source: &mut Source,
-        spot: Spot,
+        spot: FilePosition,
         prefix: &str,
         notes: &mut Notes,
     ) -> io::Result<Option<Draft>> {
@@ -105,7 +108,7 @@ impl Nodes {
             notes.skip(place(), too_large(&element));
         }
         let value = serde_json::from_str(value).unwrap_or_else(|error| {
-            notes.skip(place(), format!("not readable as JSON: {error}; an empty message keeps the place"));
+            notes.skip(place(), format!("not readable as JSON: {error}; an empty message replaces it"));
             Value::Object(Object::new())
         });
         let (weight, named) =
@@ -140,7 +143,7 @@ fn key_at(source: &mut Source, place: u64) -> io::Result<Option<String>> {
 fn family(
     source: &mut Source,
     start: u64,
-    ids: &HashMap<Short, u32>,
+    ids: &HashMap<ShortId, u32>,
     places: &[u64],
 ) -> io::Result<(Vec<u32>, Family)> {
     let none = || vec![NONE; places.len()];
@@ -207,7 +210,7 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
     match node.shift_remove("message") {
         Some(Value::Object(message)) => {
             if let Err(why) = fill(&mut draft, message) {
-                notes.skip(draft.place(prefix), format!("{why}; an empty message keeps the place"));
+                notes.skip(draft.place(prefix), format!("{why}; an empty message replaces it"));
             }
         }
         None | Some(Value::Null) => {}

@@ -10,7 +10,7 @@ use crate::domain::conversation::message::Part;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::record::PORTION;
 use crate::domain::conversation::record::PORTION_RECORDS;
-use crate::domain::conversation::record::{Placed, Record};
+use crate::domain::conversation::record::{PlacedRecord, Record};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ const WAITING: usize = 400_000;
 const ASKERS: (usize, usize) = (20_000, 4 << 20);
 
 /// An id in eight bytes.
-pub(super) type Short = u64;
+pub(super) type ShortId = u64;
 
 /// The short form of an id.
-pub(super) fn short(id: &str) -> Short {
+pub(super) fn short(id: &str) -> ShortId {
     let Hash(bytes) = Hash::of(id.as_bytes());
     bytes.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 /// Where a message stands in the file.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Spot {
+pub(super) struct FilePosition {
     /// Its place in bytes.
     pub(super) place: u64,
     /// Its number.
@@ -43,14 +43,14 @@ pub(super) struct Spot {
 }
 
 /// Reads a message again.
-pub(super) type Fetch<'a> = dyn FnMut(Spot) -> io::Result<Option<Draft>> + 'a;
+pub(super) type Fetch<'a> = dyn FnMut(FilePosition) -> io::Result<Option<Draft>> + 'a;
 
 /// A message that waits.
 #[derive(Clone, Copy)]
-struct Held {
-    spot: Spot,
+struct PendingMessage {
+    spot: FilePosition,
     /// The parent for which it waits.
-    parent: Short,
+    parent: ShortId,
     /// The next one that waits for the same parent, or itself.
     next: u32,
     /// The file has no id for it: the how manieth with its derived id it is. 0 where the file has one.
@@ -58,8 +58,8 @@ struct Held {
 }
 
 enum Next {
-    /// In memory; its twin as in [`Held`].
-    Here(Box<Draft>, Spot, u32),
+    /// In memory; its twin as in [`PendingMessage`].
+    Here(Box<Draft>, FilePosition, u32),
     /// One that waits, and all after it that wait for the same parent.
     Chain(u32),
 }
@@ -74,7 +74,7 @@ pub(super) struct Flow {
     /// Some message names its parent, so that one that does not has none.
     pub(super) tree: bool,
     /// What is in its place, and was not taken yet.
-    pub(super) ready: Vec<Placed>,
+    pub(super) ready: Vec<PlacedRecord>,
     /// What that weighs in memory.
     pub(super) weight: u64,
     /// The number of the message at which the conversation stands, where the file says so.
@@ -82,20 +82,20 @@ pub(super) struct Flow {
     /// How many are in their places.
     pub(super) count: u32,
     marked: u64,
-    known: HashMap<Short, u32>,
+    known: HashMap<ShortId, u32>,
     /// Unreadable ones; they count only if something hangs on them.
-    ghosts: HashMap<Short, Spot>,
+    ghosts: HashMap<ShortId, FilePosition>,
     /// What can be placed, or is to wait.
     queue: VecDeque<Next>,
     /// Those that waited, in the order of the file.
-    held: Vec<Held>,
+    held: Vec<PendingMessage>,
     /// How many of them were looked at in the end.
     ended: usize,
     /// By their parents: the first and the last that waits.
-    waiting: HashMap<Short, (u32, u32)>,
-    twins: HashMap<Short, u32>,
+    waiting: HashMap<ShortId, (u32, u32)>,
+    twins: HashMap<ShortId, u32>,
     previous: Option<String>,
-    askers: Askers,
+    askers: CallMatcher,
 }
 
 impl Flow {
@@ -105,7 +105,7 @@ impl Flow {
     }
 
     /// Takes the next message; [`Flow::run`] brings it to its place.
-    pub(super) fn put(&mut self, mut draft: Draft, spot: Spot, notes: &mut Notes) {
+    pub(super) fn put(&mut self, mut draft: Draft, spot: FilePosition, notes: &mut Notes) {
         if draft.ghost && draft.record.id.is_empty() {
             return;
         }
@@ -121,7 +121,7 @@ impl Flow {
         let id = short(&draft.record.id);
         if self.known.contains_key(&id) {
             if !draft.ghost {
-                let why = format!("the id {:?} was there before; the first one stays", draft.record.id);
+                let why = format!("the id {:?} appeared before; the first message keeps it", draft.record.id);
                 notes.skip(draft.place(&self.prefix), why);
             }
             return;
@@ -132,7 +132,7 @@ impl Flow {
         }
         self.ghosts.remove(&id);
         if self.held.len() >= WAITING && draft.record.parent.as_ref().is_some_and(|id| self.number(id).is_none()) {
-            let why = format!("more than {WAITING} messages stand before their parents; this one was left out");
+            let why = format!("more than {WAITING} messages come before their parents; this one was skipped");
             notes.skip(draft.place(&self.prefix), why);
             return;
         }
@@ -149,7 +149,7 @@ impl Flow {
     /// is to be taken first.
     pub(super) fn end(&mut self, notes: &mut Notes, fetch: &mut Fetch<'_>) -> io::Result<bool> {
         while self.run(fetch)? {
-            let Some(Held { spot, parent, .. }) = self.held.get(self.ended).copied() else {
+            let Some(PendingMessage { spot, parent, .. }) = self.held.get(self.ended).copied() else {
                 self.lose(notes, fetch)?;
                 return Ok(true);
             };
@@ -159,10 +159,10 @@ impl Flow {
             }
             let Some(child) = fetch(spot)? else { continue };
             let Parent::Of(name) = &child.parent else { continue };
-            let why = format!("its parent {name:?} is missing; an empty message keeps the place");
+            let why = format!("its parent {name:?} is missing; an empty message replaces it");
             notes.skip(child.place(&self.prefix), why);
             let ghost = Draft::ghost(name.clone(), Parent::Root, spot.number, self.unit);
-            self.queue.push_back(Next::Here(Box::new(ghost), Spot::default(), 0));
+            self.queue.push_back(Next::Here(Box::new(ghost), FilePosition::default(), 0));
         }
         Ok(false)
     }
@@ -177,7 +177,7 @@ impl Flow {
         for at in lost {
             let again = if notes.has_room() { fetch(self.held[at as usize].spot)? } else { None };
             let place = again.map(|draft| draft.place(&self.prefix)).unwrap_or_default();
-            notes.skip(place, "its parents go round in a circle");
+            notes.skip(place, "its parents form a circle");
         }
         self.held = Vec::new();
         Ok(())
@@ -208,7 +208,7 @@ impl Flow {
             let (draft, spot, twin) = match next {
                 Next::Here(draft, spot, twin) => (*draft, spot, twin),
                 Next::Chain(at) => {
-                    let Held { spot, twin, next, .. } = self.held[at as usize];
+                    let PendingMessage { spot, twin, next, .. } = self.held[at as usize];
                     if next != at {
                         self.queue.push_front(Next::Chain(next));
                     }
@@ -243,10 +243,10 @@ impl Flow {
         Ok(self.queue.is_empty())
     }
 
-    fn wait(&mut self, id: Short, parent: Short, spot: Spot, twin: u32) {
+    fn wait(&mut self, id: ShortId, parent: ShortId, spot: FilePosition, twin: u32) {
         let Ok(at) = u32::try_from(self.held.len()) else { return };
         self.known.insert(id, WAITS);
-        self.held.push(Held { spot, parent, next: at, twin });
+        self.held.push(PendingMessage { spot, parent, next: at, twin });
         let (_, last) = self.waiting.entry(parent).or_insert((at, at));
         let before = std::mem::replace(last, at);
         self.held[before as usize].next = at;
@@ -260,7 +260,7 @@ impl Flow {
         })
     }
 
-    fn place(&mut self, draft: Draft, id: Short, parent: Option<u32>) {
+    fn place(&mut self, draft: Draft, id: ShortId, parent: Option<u32>) {
         let number = self.count;
         self.count += 1;
         self.known.insert(id, number);
@@ -270,7 +270,7 @@ impl Flow {
         let mut record = draft.record;
         self.askers.see(&mut record, id, draft.loose);
         self.weight = self.weight.saturating_add(draft.weight).saturating_add(256);
-        self.ready.push(Placed { record, parent });
+        self.ready.push(PlacedRecord { record, parent });
     }
 }
 
@@ -309,18 +309,18 @@ fn answer(record: &mut Record, id: &str, called: &str) {
 
 /// Gives results that name no call the call whose turn it is: the n-th result after a message answers its n-th call.
 #[derive(Default)]
-struct Askers {
-    open: HashMap<Short, (Calls, usize)>,
+struct CallMatcher {
+    open: HashMap<ShortId, (Calls, usize)>,
     /// The oldest first, with the bytes of its names.
-    order: VecDeque<(Short, usize)>,
+    order: VecDeque<(ShortId, usize)>,
     bytes: usize,
 }
 
 /// Ids and names of calls.
 type Calls = Arc<Vec<(String, String)>>;
 
-impl Askers {
-    fn see(&mut self, record: &mut Record, id: Short, loose: bool) {
+impl CallMatcher {
+    fn see(&mut self, record: &mut Record, id: ShortId, loose: bool) {
         if record.role == Role::Assistant && record.content.calls().next().is_some() {
             let calls: Vec<_> = record.content.calls().map(|(id, name, _)| (id.to_owned(), name.to_owned())).collect();
             let bytes = calls.iter().map(|(id, name)| id.len() + name.len() + 48).sum();
@@ -336,7 +336,7 @@ impl Askers {
         }
     }
 
-    fn keep(&mut self, id: Short, calls: Calls, turn: usize, bytes: usize) {
+    fn keep(&mut self, id: ShortId, calls: Calls, turn: usize, bytes: usize) {
         self.open.insert(id, (calls, turn));
         self.order.push_back((id, bytes));
         self.bytes += bytes;

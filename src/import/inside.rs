@@ -3,7 +3,7 @@
 //! Not for: single messages of a file (`lines`), or what stands around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
-use super::flow::{Flow, Spot};
+use super::flow::{FilePosition, Flow};
 use super::json::{self, Object};
 use super::lines::{MESSAGES, MESSAGES_MOST, Stream, trimmed};
 use super::outline::{Found, Outline};
@@ -95,7 +95,7 @@ impl Stream {
     fn open(&mut self, header: Header, back: Back, place: &str) -> io::Result<()> {
         let Header { mut object, cutting, start, closed, dropped } = header;
         if dropped > 0 {
-            let why = format!("{dropped} bytes of what stands around its messages were cut");
+            let why = format!("{dropped} bytes around its messages were cut");
             self.notes.skip(place, why);
         }
         let mapping = cutting == Cutting::Object;
@@ -166,7 +166,10 @@ impl Stream {
             if self.messages + inside.messages >= MESSAGES_MOST {
                 let more = split::count(&mut self.source, Cutting::Array)?;
                 if more > 0 {
-                    let why = format!("{more} messages were left out: {MESSAGES_MOST} are read; split it for the rest");
+                    let why = format!(
+                        "{more} messages were skipped: pleach reads {MESSAGES_MOST}; split the \
+                        file for the rest"
+                    );
                     self.notes.skip(format!("{}message {}", inside.pile.flow.prefix, inside.number + 1), why);
                 }
                 inside.over = true;
@@ -179,7 +182,7 @@ impl Stream {
             inside.number += 1;
             self.draft_inside(&element, inside).map(|draft| {
                 let draft = super::message::Draft { weight: element.weight, ..draft };
-                (draft, Spot { place: element.place, number: inside.number })
+                (draft, FilePosition { place: element.place, number: inside.number })
             })
         };
         let Some((draft, spot)) = draft else { return Ok(()) };
@@ -213,11 +216,11 @@ impl Stream {
             }
         }
         if torn {
-            self.notes.skip(&*place, "it breaks off; the messages that came before were read");
+            self.notes.skip(&*place, "the file breaks off; the messages before that point were read");
         }
         let Some(session) = pile.begun else {
             if pile.format == Some(chatgpt::FORMAT) {
-                self.notes.skip(place, "the conversation holds no messages");
+                self.notes.skip(place, "the conversation has no messages");
             }
             return Ok(());
         };

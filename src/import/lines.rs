@@ -1,7 +1,7 @@
 //! Reads a file value by value and gives its sessions piece by piece.
 //! Not for: cutting a file into values (`split`), what single messages say (`message`), or their order (`flow`, `arrange`).
 
-use super::flow::{Flow, Spot};
+use super::flow::{FilePosition, Flow};
 use super::inside::Inside;
 use super::json::{self, Object};
 use super::message::Draft;
@@ -13,7 +13,7 @@ use super::source::Source;
 use super::split::{self, Cutting, Element, Kept};
 use super::survey::{self, Facts};
 use crate::domain::base::failure::Failure;
-use crate::domain::conversation::record::{Piece, Pieces, Pointer, Report};
+use crate::domain::conversation::record::{BranchPointer, Piece, Pieces, Report};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -74,7 +74,7 @@ impl Pieces for Stream {
     fn next(&mut self) -> Result<Option<Piece>, Failure> {
         while self.out.is_empty() && !self.over {
             let step = self.step();
-            step.map_err(|error| Failure::user(format!("{} cannot be read: {error}.", self.file)))?;
+            step.map_err(|error| Failure::user(format!("{} can't be read: {error}.", self.file)))?;
             if self.over && self.sessions == 0 {
                 return Err(Failure::user(self.nothing().to_string()));
             }
@@ -142,7 +142,8 @@ impl Stream {
             let more = if hopeless { 0 } else { split::count(&mut self.source, shape.cutting)? };
             if more > 0 {
                 let why = format!(
-                    "{more} more {}s were left out: {MESSAGES_MOST} messages are read from one file; split it for the rest",
+                    "{more} more {}s were skipped: pleach reads {MESSAGES_MOST} messages from one file; split it \
+                        for the rest",
                     shape.element
                 );
                 self.notes.skip(self.place(self.number + 1), why);
@@ -156,7 +157,7 @@ impl Stream {
         };
         self.number += 1;
         let place = self.place(self.number);
-        let (spot, weight) = (Spot { place: element.place, number: self.number }, element.weight);
+        let (spot, weight) = (FilePosition { place: element.place, number: self.number }, element.weight);
         let Some(element) = self.enter(element, &place)? else { return Ok(()) };
         let value = self.value(&element, &place);
         drop(element);
@@ -180,7 +181,7 @@ impl Stream {
             Kept::Part => self.notes.skip(place, too_large(element)),
             Kept::Nothing => {
                 let why =
-                    format!("it is {} bytes long and could not be shortened; nothing of it was kept", element.size);
+                    format!("it is {} bytes long and could not be shortened; no part of it was kept", element.size);
                 self.notes.skip(place, why);
                 return None;
             }
@@ -205,7 +206,7 @@ impl Stream {
     }
 
     /// Takes one value: a message or a branch.
-    fn take(&mut self, value: Value, place: &str, spot: Spot, weight: u64) -> io::Result<()> {
+    fn take(&mut self, value: Value, place: &str, spot: FilePosition, weight: u64) -> io::Result<()> {
         let mut object = match value {
             Value::Object(object) => object,
             other => {
@@ -228,7 +229,7 @@ impl Stream {
         Ok(())
     }
 
-    fn message(&mut self, mut object: Object, spot: Spot, weight: u64) -> io::Result<()> {
+    fn message(&mut self, mut object: Object, spot: FilePosition, weight: u64) -> io::Result<()> {
         let (session, source, title) = bare(&mut object);
         let Some(at) = self.pile(session, source, title)? else { return Ok(()) };
         self.messages += 1;
@@ -239,7 +240,7 @@ impl Stream {
         self.proceed(at)
     }
 
-    fn branch(&mut self, session: Option<String>, pointer: Pointer) -> io::Result<()> {
+    fn branch(&mut self, session: Option<String>, pointer: BranchPointer) -> io::Result<()> {
         let Some(at) = self.pile(session, None, None)? else { return Ok(()) };
         let bytes = pointer.name.len() + pointer.head.as_ref().map_or(0, String::len) + 100;
         if self.piles[at].branches.len() >= BRANCHES_MOST.0 || self.names.1 + bytes > BRANCHES_MOST.1 {
@@ -283,7 +284,7 @@ impl Stream {
         self.names.0 += length(&session) + length(&facts.source) + length(&facts.title);
         if self.piles.len() >= SESSIONS_MOST.0 || self.names.0 > SESSIONS_MOST.1 {
             let why = format!(
-                "it was left out: {} sessions are read from one file, and {} MiB of their names; split it for the rest",
+                "skipped: pleach reads {} sessions and {} MiB of their names from one file; split it for the rest",
                 SESSIONS_MOST.0,
                 SESSIONS_MOST.1 >> 20
             );
@@ -314,7 +315,7 @@ impl Stream {
         let Some(pile) = self.piles.get_mut(at) else {
             if self.branches_lost > 0 {
                 let why = format!(
-                    "{} branches were left out: {} are read of one session, and {} MiB of their names",
+                    "{} branches were skipped: pleach reads {} branches of a session and {} MiB of their names",
                     self.branches_lost,
                     BRANCHES_MOST.0,
                     BRANCHES_MOST.1 >> 20
@@ -345,7 +346,8 @@ impl Stream {
 
 pub(super) fn too_large(element: &Element) -> String {
     format!(
-        "it is {} bytes long, more than is read of one; its longest texts are cut, {} bytes of it were kept",
+        "it is {} bytes long, more than pleach reads of one message; its longest texts are cut, {} bytes of it \
+            were kept",
         element.size,
         element.bytes.len()
     )
@@ -357,22 +359,22 @@ pub(super) fn trimmed(text: &str) -> &str {
 }
 
 /// A branch, as our own export writes it.
-fn pointer(object: &mut Object) -> Option<Pointer> {
+fn pointer(object: &mut Object) -> Option<BranchPointer> {
     if !object.contains_key("head") {
         return None;
     }
     let name = json::text(object, "branch")?;
     let archived = json::truth(object, "archived").unwrap_or(false);
     let current = json::truth(object, "current").unwrap_or(false);
-    Some(Pointer { name, head: json::id(object, "head"), archived, current })
+    Some(BranchPointer { name, head: json::id(object, "head"), archived, current })
 }
 
 fn stranger(object: &Object) -> String {
     if object.contains_key("chat_messages") {
-        return "it looks like a Claude export, which is not read yet".into();
+        return "it looks like a Claude export, which is not supported yet".into();
     }
     if object.contains_key("sessionId") || object.contains_key("parentUuid") {
-        return "it looks like a session log of a coding agent, which is not read yet".into();
+        return "it looks like a session log of a coding agent, which is not supported yet".into();
     }
     let keys: Vec<String> = object.keys().take(5).map(|key| key.chars().take(30).collect()).collect();
     format!("an object with the fields {keys:?} is neither a message nor a conversation")

@@ -56,7 +56,7 @@ pub enum ImportError {
         file: String,
     },
     /// It is packed in another way.
-    #[error("{file} is compressed ({kind}). Unpack it first, then import what is inside.")]
+    #[error("{file} is compressed ({kind}). Unpack it first, then import the file inside.")]
     Packed {
         /// The file.
         file: String,
@@ -73,7 +73,8 @@ pub enum ImportError {
     },
     /// No reader knows it.
     #[error(
-        "{file} is in no known format: {why}. Known are pleach JSON lines, chat messages JSON and ChatGPT exports."
+        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON and \
+            ChatGPT exports."
     )]
     Unknown {
         /// The file.
@@ -96,7 +97,7 @@ pub fn check(prefix: &[u8], file_name: &str) -> Result<(), Failure> {
 /// Opens a file, to be read piece by piece.
 pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
     let file = named(file_name);
-    let unreadable = |error: std::io::Error| Failure::user(format!("{file} cannot be read: {error}."));
+    let unreadable = |error: std::io::Error| Failure::user(format!("{file} can't be read: {error}."));
     let mut source = Source::new(input).map_err(unreadable)?;
     let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
     refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
@@ -104,7 +105,7 @@ pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
         let bytes = source.prefix(WIDE + 1).map_err(unreadable)?;
         if bytes.len() as u64 > WIDE {
             let what = format!("{file} is UTF-16 text and larger than {} MiB.", WIDE >> 20);
-            return Err(Failure::user(what).todo("Turn it into UTF-8 first, then import that."));
+            return Err(Failure::user(what).todo("Convert it to UTF-8 first, then import that file."));
         }
         let text = narrow(&bytes);
         drop(bytes);
@@ -154,11 +155,11 @@ fn refuse(prefix: &[u8], file: &str) -> Result<(), ImportError> {
         let text = String::from_utf8_lossy(prefix);
         let odd = |c: &char| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace() && *c != '\0');
         if text.chars().filter(odd).count() > prefix.len() / 5 {
-            return unknown("it is no text");
+            return unknown("it is not text");
         }
         let begins = |line: &str| lines::trimmed(line).starts_with(['{', '[']);
         if !text.lines().any(begins) {
-            return unknown("none of its first lines is JSON, not line 1 either");
+            return unknown("none of its first lines is JSON");
         }
     }
     Ok(())

@@ -3,11 +3,11 @@
 
 use super::beginning::Beginning;
 use super::chatgpt;
-use super::flow::{Flow, Spot};
+use super::flow::{FilePosition, Flow};
 use super::lines::{LINES, Stream};
 use super::notes::Notes;
 use super::split;
-use crate::domain::conversation::record::{PORTION, Piece, Pointer};
+use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
 use std::io;
 
 /// What of all sessions together may wait to be handed on.
@@ -26,7 +26,7 @@ pub(super) struct Pile {
     /// Its number, once it was begun.
     pub(super) begun: Option<usize>,
     pub(super) flow: Flow,
-    pub(super) branches: Vec<Pointer>,
+    pub(super) branches: Vec<BranchPointer>,
 }
 
 impl Stream {
@@ -113,7 +113,7 @@ impl Stream {
         while !hash.over {
             if !over && let Some(element) = split::next(&mut self.source, shape.cutting)? {
                 number += 1;
-                let spot = Spot { place: element.place, number };
+                let spot = FilePosition { place: element.place, number };
                 let Some(draft) = self.reader.nameless(&element, number) else { continue };
                 drop(element);
                 flow.put(draft, spot, &mut notes);

@@ -2,7 +2,7 @@
 //! Not for: what a message says (`message`, `chatgpt`), or cutting the file (`split`).
 
 use super::chatgpt::Nodes;
-use super::flow::Spot;
+use super::flow::FilePosition;
 use super::json::{self, Object};
 use super::lines::trimmed;
 use super::message::{self, Draft};
@@ -35,7 +35,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Reads a message again.
-    pub(super) fn fetch(&self, source: &mut Source, spot: Spot) -> io::Result<Option<Draft>> {
+    pub(super) fn fetch(&self, source: &mut Source, spot: FilePosition) -> io::Result<Option<Draft>> {
         let here = source.place();
         let draft = if let Some(order) = &self.nodes {
             order.draft(source, spot, "", &mut Notes::default())?

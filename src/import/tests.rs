@@ -3,7 +3,9 @@
 use super::*;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::{Content, End, Part, Role};
-use crate::domain::conversation::record::{PORTION, PORTION_RECORDS, Piece, Pieces as _, Pointer, Record, Transcript};
+use crate::domain::conversation::record::{
+    BranchPointer, PORTION, PORTION_RECORDS, Piece, Pieces as _, Record, Transcript,
+};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;
@@ -248,8 +250,8 @@ fn what_has_no_end_is_refused_by_how_it_begins() {
     let noise: Vec<u8> = (0..PREFIX as u64).flat_map(|n| Hash::of(&n.to_le_bytes()).0).take(PREFIX).collect();
     for (bytes, why) in [
         (vec![0; PREFIX], "empty"),
-        (b"y\n".repeat(PREFIX / 2), "line 1"),
-        (noise, "no text"),
+        (b"y\n".repeat(PREFIX / 2), "none of its first lines"),
+        (noise, "not text"),
         (b"\x1f\x8b\x08".repeat(30_000), "gzip"),
     ] {
         let said = check(&bytes, "-").unwrap_err().to_string();
@@ -427,9 +429,13 @@ fn transcript() -> impl Strategy<Value = Transcript> {
                 });
             }
             let current = current.map(|at| records[at.index(records.len())].id.clone());
-            let pointer = |(name, head, archived, current): (String, Option<prop::sample::Index>, bool, bool)| {
-                Pointer { name, head: head.map(|at| records[at.index(records.len())].id.clone()), archived, current }
-            };
+            let pointer =
+                |(name, head, archived, current): (String, Option<prop::sample::Index>, bool, bool)| BranchPointer {
+                    name,
+                    head: head.map(|at| records[at.index(records.len())].id.clone()),
+                    archived,
+                    current,
+                };
             let branches = branches.into_iter().map(pointer).collect();
             Transcript { source, title, records, current, branches }
         },

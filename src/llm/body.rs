@@ -49,7 +49,7 @@ pub(super) fn packed<'a>(bytes: &[u8], header: Option<&'a str>) -> Option<&'a st
 
 /// The sentence for a compressed body.
 pub(super) fn packed_sentence(name: &str) -> String {
-    format!("a {name}-compressed body, which was not asked for and cannot be read")
+    format!("a {name}-compressed body, which pleach did not ask for and can't read")
 }
 
 /// The error for a compressed answer.
@@ -68,7 +68,7 @@ pub(super) fn no_stream(head: &[u8], header: Option<&str>) -> Option<ProviderErr
         return Some(packed_problem(name));
     }
     if !is_text(head) {
-        let what = format!("the server answered with bytes that are no text: {}", shown(head));
+        let what = format!("the server answered with bytes that are not text: {}", shown(head));
         return Some(problem(Kind::Protocol, what));
     }
     let text = String::from_utf8_lossy(head);
@@ -76,7 +76,7 @@ pub(super) fn no_stream(head: &[u8], header: Option<&str>) -> Option<ProviderErr
     let is_field =
         |line: &str| line.starts_with(':') || line.split_once(':').is_some_and(|(name, _)| fields.contains(&name));
     let stream = text.trim_start_matches('\u{feff}').lines().any(|line| is_field(line) || fields.contains(&line));
-    let what = || format!("the server answered with plain text in place of an answer: {}", clip(text.trim(), KEPT));
+    let what = || format!("the server answered with plain text instead of an answer: {}", clip(text.trim(), KEPT));
     (!stream).then(|| problem(Kind::Protocol, what()))
 }
 
@@ -107,8 +107,8 @@ mod tests {
             (b"\x1F\x8B\x08\0", None, "gzip-compressed"),
             (b"\x28\xB5\x2F\xFD\0", None, "zstd-compressed"),
             (b"\x0B\x02\x80", Some("br"), "br-compressed"),
-            (b"\x0B\x02\x80", Some("identity"), "no text: \u{b}\u{2}\\x80"),
-            (b"upstream is asleep", Some("gzip"), "plain text in place of an answer: upstream is asleep"),
+            (b"\x0B\x02\x80", Some("identity"), "not text: \u{b}\u{2}\\x80"),
+            (b"upstream is asleep", Some("gzip"), "plain text instead of an answer: upstream is asleep"),
             (b"database: down", None, "plain text"),
             (b": wait\n\n", None, ""),
             (b"data:\n\n", Some("gzip"), ""),

@@ -237,14 +237,14 @@ pub fn hint(kind: &Kind) -> &'static str {
         Kind::Connect => "Is the server running, and is base_url right? `pleach doctor` tries every profile.",
         Kind::Auth => "Check the profile's key: its api_key_env or api_key_cmd.",
         Kind::Model => "Choose another model; `pleach models` lists what the server has.",
-        Kind::RateLimit => "Wait a little and send it again, or choose another model.",
-        Kind::Quota => "The account has nothing left: top it up, or choose another profile.",
-        Kind::TooLong => "Lower the budget, take something out, or choose a model with a larger window.",
-        Kind::Body(_) => "It can be asked again in the form that it wants.",
-        Kind::Refused => "Read what the server says; the request itself is in the context overlay.",
+        Kind::RateLimit => "Wait a moment and send it again, or choose another model.",
+        Kind::Quota => "The account has no credit left: add credit, or choose another profile.",
+        Kind::TooLong => "Lower the budget, leave something out, or choose a model with a larger window.",
+        Kind::Body(_) => "pleach can ask again in the form that the server wants.",
+        Kind::Refused => "Read what the server says; the overlay shows the request itself.",
         Kind::Server => "The fault is on the server's side: try again, or choose another profile.",
-        Kind::Protocol => "Is base_url the address of an OpenAI-compatible server? It mostly ends in /v1.",
-        Kind::Idle => "Try again; idle_timeout in the profile says how long to wait.",
+        Kind::Protocol => "Is base_url the address of an OpenAI-compatible server? It usually ends in /v1.",
+        Kind::Idle => "Try again; idle_timeout in the profile sets how long to wait.",
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn runtime() -> Result<&'static Runtime, ProviderError> {
         let built = Builder::new_multi_thread().worker_threads(2).thread_name("pleach-net").enable_all().build();
         built.map_err(|error| error.to_string())
     });
-    made.as_ref().map_err(|why| problem(Kind::Connect, format!("the network runtime cannot be started: {why}")))
+    made.as_ref().map_err(|why| problem(Kind::Connect, format!("the network runtime can't be started: {why}")))
 }
 
 /// An error with the hint of its kind.
@@ -145,7 +145,7 @@ fn address(profile: &Profile) -> Result<Url, LlmError> {
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         "http" | "https" => Err(wrong("it names no host")),
-        _ => Err(wrong("it must begin with http:// or https://")),
+        _ => Err(wrong("it must start with http:// or https://")),
     }
 }
 

@@ -40,7 +40,7 @@ pub fn resolve_within(
 /// The error that says where a key was looked for.
 pub(super) fn missing(profile: &Profile) -> LlmError {
     let looked = match profile.api_key_env.trim() {
-        "" => "the profile names neither api_key_env nor api_key_cmd".to_owned(),
+        "" => "the profile has neither api_key_env nor api_key_cmd".to_owned(),
         name => format!("the environment variable {name} is not set"),
     };
     LlmError::NoKey { profile: profile.name.clone(), looked }
@@ -62,7 +62,7 @@ fn run(command: &str, patience: Duration) -> Result<String, String> {
     let grace = Duration::from_secs(1);
     if !status.success() {
         let said = err.recv_timeout(grace).unwrap_or_default();
-        let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
+        let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing").trim();
         return Err(format!("{status}: {}", clip(said, 200)));
     }
     let output = out.recv_timeout(grace).unwrap_or_default();

@@ -33,7 +33,7 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
     /// A key is needed and none was found.
-    #[error("the profile {profile} needs a key, and there is none: {looked}")]
+    #[error("profile {profile} needs a key, but there is none: {looked}")]
     NoKey {
         /// The profile.
         profile: String,
@@ -41,7 +41,7 @@ pub enum LlmError {
         looked: String,
     },
     /// The command that gives the key failed.
-    #[error("the key command of the profile {profile} failed: {why}")]
+    #[error("the key command of profile {profile} failed: {why}")]
     KeyCommand {
         /// The profile.
         profile: String,
@@ -49,7 +49,7 @@ pub enum LlmError {
         why: String,
     },
     /// The base address cannot be used.
-    #[error("the base_url of the profile {profile} is no address of a server: {why}")]
+    #[error("the base_url of profile {profile} is not the address of a server: {why}")]
     Address {
         /// The profile.
         profile: String,
@@ -57,7 +57,7 @@ pub enum LlmError {
         why: String,
     },
     /// A header (or the key, which becomes one) has characters that no header can carry.
-    #[error("the header {name} of the profile {profile} has characters that cannot be sent")]
+    #[error("the header {name} of profile {profile} has characters that can't be sent")]
     Header {
         /// The profile.
         profile: String,
@@ -65,10 +65,10 @@ pub enum LlmError {
         name: String,
     },
     /// The HTTP client cannot be made.
-    #[error("the HTTP client cannot be started: {0}")]
+    #[error("the HTTP client can't be started: {0}")]
     Client(String),
     /// A recording cannot be read.
-    #[error("the recording {path} cannot be read: {why}")]
+    #[error("the recording {path} can't be read: {why}")]
     Recording {
         /// Its path.
         path: String,

@@ -186,7 +186,7 @@ impl OpenAi {
         }
         body.truncate(ERROR_BODY);
         let fault = match body::packed(&body, encoding.as_deref()) {
-            Some(name) => Fault::in_body(&format!("its reason is in {}", body::packed_sentence(name))),
+            Some(name) => Fault::in_body(&format!("for the reason, see {}", body::packed_sentence(name))),
             None => Fault::in_body(&String::from_utf8_lossy(&body)),
         };
         let mut error = fault.sort_for(Some(status), &wire.bytes);
@@ -200,9 +200,8 @@ impl OpenAi {
     fn redirected(&self, status: u16, headers: &HeaderMap) -> ProviderError {
         let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
         let place = self.endpoint.place();
-        let what =
-            format!("{place} redirects to {to}; requests are not sent on, so that the key stays with its server");
-        let hint = "If that is the right server, put its address into the profile's base_url.".to_owned();
+        let what = format!("{place} redirects to {to}; requests do not follow, so that the key stays with its server");
+        let hint = "If that is the right server, use its address as the profile's base_url.".to_owned();
         ProviderError { kind: Kind::Refused, what, hint, status: Some(status) }
     }
 
@@ -303,7 +302,7 @@ impl OpenAi {
 
     fn idle(&self) -> ProviderError {
         let seconds = self.timing.idle.as_secs_f32();
-        problem(Kind::Idle, format!("nothing came from {} for {seconds} s", self.endpoint.place()))
+        problem(Kind::Idle, format!("nothing arrived from {} for {seconds} s", self.endpoint.place()))
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) fn sort(endpoint: &Endpoint, what: &str, error: OpenAIError) -> Provi
             Err(error) => problem(Kind::Protocol, error.to_string()),
         },
         OpenAIError::JSONDeserialize(_, body) => {
-            problem(Kind::Protocol, format!("{what} cannot be read: {}", Fault::in_body(&body).message))
+            problem(Kind::Protocol, format!("{what} can't be read: {}", Fault::in_body(&body).message))
         }
         other => problem(Kind::Protocol, other.to_string()),
     };

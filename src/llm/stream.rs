@@ -183,7 +183,7 @@ impl Reading {
             self.said(said);
         }
         if let Some(raw) = self.halved.take().or_else(|| self.lost().then(|| std::mem::take(&mut self.marked))) {
-            self.note("Half a character came without its other half; U+FFFD stands in its place.", raw);
+            self.note("Half a character arrived without its other half; U+FFFD replaces it.", raw);
         }
         let ended = self.done || self.finished();
         if let Some(error) = broken.filter(|_| !ended) {
@@ -216,9 +216,14 @@ impl Reading {
             (None, true) if limited => (CallEnd::Truncated, None),
             (None, true) if self.any => natural,
             (None, _) if !self.any => (CallEnd::Errored, Some(empty(self.finish.as_deref()))),
-            (None, _) => {
-                (CallEnd::Truncated, Some(problem(Kind::Protocol, "the stream stopped before the answer's end")))
-            }
+            (None, _) => (
+                CallEnd::Truncated,
+                Some(problem(
+                    Kind::Protocol,
+                    "the stream stopped before the end of the \
+                    answer",
+                )),
+            ),
         };
         Closed { end, any: self.any, usage: self.chunks.usage(), finish: self.finish, error }
     }
@@ -235,7 +240,7 @@ impl Reading {
         } else if self.spoken {
             (CallEnd::Complete, None)
         } else {
-            let what = format!("the answer has neither words nor a call of a tool (finish reason {reason})");
+            let what = format!("the answer has neither text nor a tool call (finish reason {reason})");
             (CallEnd::Errored, Some(no_answer(what)))
         }
     }
@@ -259,7 +264,7 @@ impl Reading {
             return;
         }
         if !event.broken.is_empty() && !std::mem::replace(&mut self.told_bytes, true) {
-            self.note("Bytes came that are no UTF-8; U+FFFD stands in their place.", shown(&event.broken));
+            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", shown(&event.broken));
         }
         if let Some(parsed) = Parsed::read(data) {
             self.object(&parsed, data);
@@ -292,11 +297,11 @@ impl Reading {
         self.note(&format!("{place}; the answer ends there."), raw);
         if self.any {
             self.cut = true;
-            let what = "a piece of the answer cannot be read, so the answer ends before it";
+            let what = "a piece of the answer can't be read, so the answer ends before it";
             let hint = "Ask again. The piece is kept with the call: pleach plans show.";
             self.fail(ProviderError { hint: hint.to_owned(), ..problem(Kind::Protocol, what) });
         } else {
-            self.fail(problem(Kind::Protocol, format!("the server's answer cannot be read: {}", show(data))));
+            self.fail(problem(Kind::Protocol, format!("the server's answer can't be read: {}", show(data))));
         }
     }
 
@@ -341,7 +346,7 @@ impl Reading {
         let text = String::from_utf8_lossy(body);
         let text = text.trim_start_matches('\u{feff}').trim();
         if std::str::from_utf8(body).is_err() && !std::mem::replace(&mut self.told_bytes, true) {
-            self.note("Bytes came that are no UTF-8; U+FFFD stands in their place.", shown(body));
+            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", shown(body));
         }
         let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Parsed::read).collect();
         let objects: Vec<Parsed> = Parsed::read(text).map(Parsed::elements).or_else(lines).unwrap_or_default();
@@ -356,7 +361,7 @@ impl Reading {
                 self.object(parsed, text);
             }
         } else {
-            self.note("The body of the answer cannot be read.", show(text));
+            self.note("The body of the answer can't be read.", show(text));
             let what = format!("the server's answer is neither a stream nor a completion: {}", show(text));
             self.fail(problem(Kind::Protocol, what));
         }
@@ -385,10 +390,10 @@ fn no_answer(what: impl Into<String>) -> ProviderError {
 fn empty(finish: Option<&str>) -> ProviderError {
     match finish {
         Some(reason) if is_filter(reason) => {
-            problem(Kind::Refused, "the server's content filter held the whole answer back")
+            problem(Kind::Refused, "the server's content filter withheld the whole answer")
         }
         Some(reason) => no_answer(format!("the answer was empty (finish reason {reason})")),
-        None => problem(Kind::Protocol, "the server closed the connection without a word of an answer"),
+        None => problem(Kind::Protocol, "the server closed the connection without any answer"),
     }
 }
 
@@ -484,7 +489,7 @@ mod tests {
             let body = format!("{HI}data: {piece}\n\n{HI}{}data: [DONE]\n\n", finish("stop"));
             let (deltas, closed) = read(&[body.as_bytes()]);
             assert_eq!((text_of(&deltas).as_str(), closed.end), ("hi", CallEnd::Truncated), "{piece}");
-            assert!(closed.error.unwrap().what.contains("cannot be read"));
+            assert!(closed.error.unwrap().what.contains("can't be read"));
             assert!(
                 matches!(told(&deltas)[..], [(what, raw)] if what.contains("Event 2 ") && raw == piece),
                 "{deltas:?}"
@@ -543,8 +548,8 @@ mod tests {
             (format!("{HI}{}", finish("content_filter")), CallEnd::Truncated, Kind::Refused, "content filter"),
             (format!("{HI}{}", finish("SAFETY")), CallEnd::Truncated, Kind::Refused, "content filter"),
             (format!("{HI}{call}{}", finish("tool_calls")), CallEnd::Errored, Kind::Protocol, "without naming it"),
-            (format!("{thought}{}", finish("stop")), CallEnd::Errored, Kind::Protocol, "neither words nor a call"),
-            (format!("{blank}data: [DONE]\n\n"), CallEnd::Errored, Kind::Protocol, "neither words nor a call"),
+            (format!("{thought}{}", finish("stop")), CallEnd::Errored, Kind::Protocol, "neither text nor a tool call"),
+            (format!("{blank}data: [DONE]\n\n"), CallEnd::Errored, Kind::Protocol, "neither text nor a tool call"),
         ] {
             let (_, closed) = read(&[body.as_bytes()]);
             let error = closed.error.unwrap();

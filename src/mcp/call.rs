@@ -3,7 +3,7 @@
 //! Not for: whether it is allowed (`engine`), or its words (`words`).
 
 use super::words;
-use crate::domain::tool::trace::{ToolOutput, ToolStatus, Watch};
+use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam, ProgressToken, ServerResult,
 };
@@ -53,31 +53,31 @@ pub(super) struct Call {
 }
 
 /// What comes of a call.
-enum Told {
+enum CallEvent {
     Progress(String),
     Done(ToolOutput, Option<String>),
 }
 
 /// Where a call is waited for.
-pub(super) struct Waiting {
-    told: Receiver<Told>,
+pub(super) struct WaitingCall {
+    told: Receiver<CallEvent>,
     stop: UnboundedSender<()>,
 }
 
-impl Waiting {
+impl WaitingCall {
     /// Waits to the end. With the output: why the server is gone, where it is.
-    pub(super) fn wait(self, watch: &dyn Watch) -> (ToolOutput, Option<String>) {
+    pub(super) fn wait(self, watch: &dyn ToolObserver) -> (ToolOutput, Option<String>) {
         loop {
             match self.told.recv_timeout(LOOK) {
-                Ok(Told::Progress(words)) => watch.said(&words),
-                Ok(Told::Done(output, gone)) => return (output, gone),
+                Ok(CallEvent::Progress(words)) => watch.said(&words),
+                Ok(CallEvent::Done(output, gone)) => return (output, gone),
                 Err(RecvTimeoutError::Timeout) => {
                     if watch.cancelled() {
                         let _ = self.stop.send(());
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return (words::failed("The server was ended meanwhile."), None);
+                    return (words::failed("The server has ended in the meantime."), None);
                 }
             }
         }
@@ -90,7 +90,7 @@ impl Call {
         self,
         tool: &str,
         args: &str,
-    ) -> Result<(impl Future<Output = ()> + Send + 'static, Waiting), ToolOutput> {
+    ) -> Result<(impl Future<Output = ()> + Send + 'static, WaitingCall), ToolOutput> {
         let args = serde_json::from_str::<serde_json::Value>(args).unwrap_or_default();
         let serde_json::Value::Object(args) = args else {
             return Err(words::failed("The arguments must be a JSON object; nothing was done."));
@@ -100,15 +100,15 @@ impl Call {
         let (stop, stopped) = unbounded_channel();
         let work = async move {
             let (output, gone) = self.go(params, &tell, stopped).await;
-            let _ = tell.send(Told::Done(output, gone));
+            let _ = tell.send(CallEvent::Done(output, gone));
         };
-        Ok((work, Waiting { told, stop }))
+        Ok((work, WaitingCall { told, stop }))
     }
 
     async fn go(
         self,
         params: CallToolRequestParams,
-        tell: &Sender<Told>,
+        tell: &Sender<CallEvent>,
         mut stopped: UnboundedReceiver<()>,
     ) -> (ToolOutput, Option<String>) {
         let patience = Duration::from_secs(u64::from(self.seconds.max(1)));
@@ -142,7 +142,7 @@ impl Call {
                     break (cancelled(), None);
                 }
                 () = tokio::time::sleep_until(until) => {
-                    cancel(handle, "nothing was heard for too long").await;
+                    cancel(handle, "no message for too long").await;
                     break (given_up(begun.elapsed()), None);
                 }
                 Some(words) = heard.recv() => {
@@ -160,19 +160,19 @@ impl Call {
         match result {
             ServerResult::CallToolResult(result) => words::result(&result, self.limit),
             ServerResult::InputRequiredResult(_) => {
-                words::failed("The server wants to ask back, which this program does not do.")
+                words::failed("The server wants to ask back, which pleach does not support.")
             }
             ServerResult::CreateTaskResult(_) => {
-                words::failed("The server made a task of it, which this program does not follow.")
+                words::failed("The server started a task, which pleach does not support.")
             }
-            _ => words::failed("The server answered something that is no result of a tool."),
+            _ => words::failed("The server's answer is not a tool result."),
         }
     }
 }
 
-fn tell_some(tell: &Sender<Told>, words: String, pieces: u32) {
+fn tell_some(tell: &Sender<CallEvent>, words: String, pieces: u32) {
     if pieces <= PIECES {
-        let _ = tell.send(Told::Progress(words));
+        let _ = tell.send(CallEvent::Progress(words));
     }
 }
 
@@ -183,7 +183,7 @@ async fn cancel(handle: RequestHandle<RoleClient>, why: &str) {
 }
 
 fn cancelled() -> ToolOutput {
-    let body = "Cancelled: a person stopped it. The server was told; what it had done by then is not known.".to_owned();
+    let body = "Cancelled: a person stopped it. The server was told; what it had already done is unknown.".to_owned();
     ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body }
 }
 
@@ -199,14 +199,11 @@ fn broken(error: &ServiceError) -> (ToolOutput, Option<String>) {
             (words::failed(&format!("The server refused the call: {said}")), None)
         }
         ServiceError::TransportClosed => {
-            (words::failed("The server ended before it answered; what it had done by then is not known."), None)
+            (words::failed("The server ended before it answered; what it had already done is unknown."), None)
         }
         ServiceError::TransportSend(_) => {
             let why = words::chain(error);
-            (
-                words::failed(&format!("The server could not be reached: {why}")),
-                Some(format!("it could not be reached: {why}")),
-            )
+            (words::failed(&format!("The server can't be reached: {why}")), Some(format!("can't be reached: {why}")))
         }
         other => (words::failed(&words::chain(other)), None),
     }

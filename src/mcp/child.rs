@@ -2,7 +2,7 @@
 //! output kept as a short tail, and ended with everything that it started.
 //! Not for: what the lines say (`server_process`, `call`).
 
-use crate::domain::tool::mcp::Hidden;
+use crate::domain::tool::mcp::Secret;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::VecDeque;
@@ -55,13 +55,13 @@ const NAMES: &[&str] = &[
 
 /// What was heard of a server beside the protocol.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct ServerOutput {
     tail: Mutex<VecDeque<u8>>,
     strays: AtomicU64,
     secrets: Vec<String>,
 }
 
-impl Heard {
+impl ServerOutput {
     pub(super) fn new(secrets: Vec<String>) -> Self {
         Self { secrets, ..Self::default() }
     }
@@ -109,14 +109,14 @@ pub(super) struct Program {
 
 /// Starts a program.
 pub(super) fn start(
-    command: &Hidden,
-    args: &[Hidden],
-    env: &[(String, Hidden)],
+    command: &Secret,
+    args: &[Secret],
+    env: &[(String, Secret)],
     folder: &str,
-    heard: &Arc<Heard>,
+    heard: &Arc<ServerOutput>,
 ) -> io::Result<(Pipe, Program)> {
     let mut line = Command::new(command.reveal());
-    line.args(args.iter().map(Hidden::reveal)).current_dir(folder).env_clear();
+    line.args(args.iter().map(Secret::reveal)).current_dir(folder).env_clear();
     line.envs(NAMES.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))));
     line.envs(env.iter().map(|(name, value)| (name, value.reveal())));
     line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -146,7 +146,7 @@ pub(super) fn start(
     ))
 }
 
-async fn listen(mut errors: ChildStderr, heard: Arc<Heard>) {
+async fn listen(mut errors: ChildStderr, heard: Arc<ServerOutput>) {
     let mut bytes = vec![0; 4 << 10];
     while let Ok(read @ 1..) = errors.read(&mut bytes).await {
         heard.take(&bytes[..read]);
@@ -214,7 +214,7 @@ pub(super) struct Pipe {
     input: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
-    heard: Arc<Heard>,
+    heard: Arc<ServerOutput>,
 }
 
 impl Pipe {

@@ -2,7 +2,7 @@
 //! Not for: what it says without asking (`notifications`).
 #![allow(deprecated, reason = "servers of today still ask so")]
 
-use super::child::Heard;
+use super::child::ServerOutput;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomRequest, CustomResult,
@@ -15,22 +15,22 @@ use std::sync::Arc;
 const NAME: usize = 80;
 
 /// See the module.
-pub(super) struct Ear {
-    heard: Arc<Heard>,
+pub(super) struct NotificationHandler {
+    heard: Arc<ServerOutput>,
 }
 
-impl Ear {
-    pub(super) fn new(heard: Arc<Heard>) -> Self {
+impl NotificationHandler {
+    pub(super) fn new(heard: Arc<ServerOutput>) -> Self {
         Self { heard }
     }
 
     fn refused(&self, what: &str) -> ErrorData {
-        self.heard.take(format!("[it asked for {what}, and was told no]\n").as_bytes());
-        ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("This client does not give {what}."), None)
+        self.heard.take(format!("[it asked for {what}; the request was denied]\n").as_bytes());
+        ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("pleach does not give servers {what}."), None)
     }
 }
 
-impl ClientHandler for Ear {
+impl ClientHandler for NotificationHandler {
     fn get_info(&self) -> ClientConfig {
         ClientConfig::new(ClientCapabilities::default(), Implementation::new("pleach", env!("CARGO_PKG_VERSION")))
     }
@@ -40,7 +40,7 @@ impl ClientHandler for Ear {
         _: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        Err(self.refused("words of the model (sampling)"))
+        Err(self.refused("answers of the model (sampling)"))
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {

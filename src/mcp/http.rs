@@ -1,7 +1,7 @@
 //! A server at an address: streamable HTTP.
 //! Not for: what is said there (`server_process`, `call`).
 
-use crate::domain::tool::mcp::Hidden;
+use crate::domain::tool::mcp::Secret;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use std::collections::HashMap;
@@ -12,13 +12,13 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// Makes ready to speak to an address. Nothing is sent yet.
 pub(super) fn open(
-    url: &Hidden,
-    headers: &[(String, Hidden)],
+    url: &Secret,
+    headers: &[(String, Secret)],
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let url = reqwest::Url::parse(url.reveal()).map_err(|error| format!("its address cannot be read: {error}"))?;
+    let url = reqwest::Url::parse(url.reveal()).map_err(|error| format!("its address can't be read: {error}"))?;
     let mut map = HashMap::new();
     for (name, value) in headers {
-        let faulty = || format!("the header {name} cannot be sent");
+        let faulty = || format!("the header {name} can't be sent");
         let key = reqwest::header::HeaderName::from_bytes(name.as_bytes()).map_err(|_| faulty())?;
         let mut value = reqwest::header::HeaderValue::from_str(value.reveal()).map_err(|_| faulty())?;
         value.set_sensitive(true);
@@ -35,7 +35,7 @@ pub(super) fn open(
         .tcp_nodelay(true)
         .user_agent(concat!("pleach/", env!("CARGO_PKG_VERSION")));
     let client = if local { client.no_proxy() } else { client };
-    let client = client.build().map_err(|error| format!("no client can be made: {error}"))?;
+    let client = client.build().map_err(|error| format!("the HTTP client can't be started: {error}"))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(map);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }

@@ -1,7 +1,7 @@
 //! What a server offers: its list of tools, page by page, bounded; what of it cannot be used is passed over, and that said.
 //! Not for: which of it is offered to a model (`engine`).
 
-use crate::domain::tool::mcp::{Hints, ServerTool};
+use crate::domain::tool::mcp::{ServerTool, ToolHints};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ struct Passed {
 pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceError> {
     let mut found = Listing::default();
     if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
-        found.notes.push("It says that it has no tools.".into());
+        found.notes.push("The server says that it has no tools.".into());
         return Ok(found);
     }
     let (mut passed, mut names, mut cursors) = (Passed::default(), BTreeSet::new(), BTreeSet::new());
@@ -50,17 +50,19 @@ pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
         }
         match next {
             None => break None,
-            Some(_) if found.tools.len() >= TOOLS => break Some(format!("Its list goes on after {TOOLS} tools")),
-            Some(next) if !cursors.insert(next.clone()) => break Some("Its list begins again and again".to_owned()),
+            Some(_) if found.tools.len() >= TOOLS => break Some(format!("Its list is longer than {TOOLS} tools")),
+            Some(next) if !cursors.insert(next.clone()) => {
+                break Some("Its list starts over again and again".to_owned());
+            }
             Some(_) if cursors.len() >= PAGES => break Some(format!("Its list does not end after {PAGES} pages")),
             next => cursor = next,
         }
     };
     if found.tools.len() > TOOLS {
-        found.notes.push(format!("Of its {} tools the first {TOOLS} are taken.", found.tools.len()));
+        found.notes.push(format!("Of its {} tools the first {TOOLS} are used.", found.tools.len()));
         found.tools.truncate(TOOLS);
     }
-    found.notes.extend(endless.map(|how| format!("{how}; the rest is passed over.")));
+    found.notes.extend(endless.map(|how| format!("{how}; the rest is skipped.")));
     passed.tell(&mut found.notes);
     Ok(found)
 }
@@ -70,10 +72,10 @@ impl Passed {
         let mut tell = |count: usize, why: &str| {
             if count > 0 {
                 let what = if count == 1 { "A tool is".to_owned() } else { format!("{count} tools are") };
-                notes.push(format!("{what} passed over: {why}."));
+                notes.push(format!("{what} skipped: {why}."));
             }
         };
-        tell(self.unreadable, "not described as the protocol wants it");
+        tell(self.unreadable, "not described as the protocol requires");
         tell(self.twice, "another one has the same name");
         tell(self.unnamed, "without a name, or with one that is too long");
     }
@@ -117,7 +119,7 @@ fn mended(tool: Value) -> Option<Tool> {
 }
 
 fn described(tool: &Tool) -> ServerTool {
-    let hints = tool.annotations.as_ref().map_or_else(Hints::default, |said| Hints {
+    let hints = tool.annotations.as_ref().map_or_else(ToolHints::default, |said| ToolHints {
         read_only: said.read_only_hint,
         destructive: said.destructive_hint,
         open_world: said.open_world_hint,

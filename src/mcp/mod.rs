@@ -37,8 +37,8 @@ pub const BUILT: bool = cfg!(feature = "mcp");
 #[must_use]
 pub fn servers() -> Arc<dyn ToolServers> {
     #[cfg(feature = "mcp")]
-    let servers = servers::Hub::default();
+    let servers = servers::ServerPool::default();
     #[cfg(not(feature = "mcp"))]
-    let servers = without::Without::default();
+    let servers = without::NoServers::default();
     Arc::new(servers)
 }

@@ -1,30 +1,30 @@
 //! What a server needs and does not find, looked at without starting it.
 //! Not for: starting one (`server_process`).
 
-use crate::domain::tool::mcp::{ServerSpec, Way};
+use crate::domain::tool::mcp::{ServerSpec, ServerTransport};
 use std::path::Path;
 
 /// What is missing for a server to be started, and what to do; nothing where it could be.
 #[must_use]
 pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     let (command, env, folder) = match &spec.way {
-        Err(why) => return Some((why.clone(), "Mend the entry that names it.".into())),
-        Ok(Way::Address { .. }) => return None,
-        Ok(Way::Program { command, env, folder, .. }) => (command.reveal(), env, Path::new(folder)),
+        Err(why) => return Some((why.clone(), "Correct the entry that names it.".into())),
+        Ok(ServerTransport::Address { .. }) => return None,
+        Ok(ServerTransport::Program { command, env, folder, .. }) => (command.reveal(), env, Path::new(folder)),
     };
     let own = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.reveal().into());
     let path: Option<std::ffi::OsString> = own.or_else(|| std::env::var_os("PATH"));
     // As it was written: a variable in it may be a secret.
     let shown = spec.shown.split_whitespace().next().unwrap_or_default();
     if !folder.is_dir() {
-        return Some(("the folder it should run in was not found".into(), "Mend its cwd.".into()));
+        return Some(("the folder it should run in was not found".into(), "Correct its cwd.".into()));
     }
     let there = if Path::new(command).components().count() > 1 {
         runs(&folder.join(command))
     } else {
         path.is_some_and(|path| std::env::split_paths(&path).any(|place| runs(&folder.join(place).join(command))))
     };
-    let todo = "Install it, or name its whole path as `command`.";
+    let todo = "Install it, or give its full path as `command`.";
     (!there).then(|| (format!("the program {shown} was not found"), todo.into()))
 }
 
@@ -43,11 +43,11 @@ fn runs(_: &Path) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::domain::tool::mcp::{Hidden, Origin};
+    use crate::domain::tool::mcp::{Origin, Secret};
 
     fn spec(command: &str, path: Option<&str>, folder: &str) -> ServerSpec {
-        let env = path.map(|path| ("PATH".to_owned(), Hidden::new(path))).into_iter().collect();
-        let way = Way::Program { command: Hidden::new(command), args: vec![], env, folder: folder.into() };
+        let env = path.map(|path| ("PATH".to_owned(), Secret::new(path))).into_iter().collect();
+        let way = ServerTransport::Program { command: Secret::new(command), args: vec![], env, folder: folder.into() };
         ServerSpec {
             name: "s".into(),
             origin: Origin::Settings,

@@ -3,7 +3,7 @@
 //! Not for: requests and their answers.
 
 use super::call::Listeners;
-use super::child::Heard;
+use super::child::ServerOutput;
 use rmcp::model::{JsonRpcMessage, ServerNotification};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -14,14 +14,14 @@ use tokio::sync::Notify;
 const LINE: usize = 500;
 
 /// A transport that is listened to.
-pub(super) struct Tap<T> {
+pub(super) struct ListeningTransport<T> {
     pub(super) inner: T,
     pub(super) listeners: Arc<Listeners>,
-    pub(super) heard: Arc<Heard>,
+    pub(super) heard: Arc<ServerOutput>,
     pub(super) changed: Arc<Notify>,
 }
 
-impl<T> Tap<T> {
+impl<T> ListeningTransport<T> {
     /// Whether a message was taken here.
     fn takes(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         let JsonRpcMessage::Notification(said) = message else { return false };
@@ -39,7 +39,7 @@ impl<T> Tap<T> {
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for ListeningTransport<T> {
     type Error = T::Error;
 
     fn send(

@@ -2,13 +2,13 @@
 //! Not for: calls to its tools (`call`), or how bytes come and go (`child`, `http`).
 
 use super::call::Listeners;
-use super::child::{self, Heard, Program};
-use super::client_handler::Ear;
+use super::child::{self, Program, ServerOutput};
+use super::client_handler::NotificationHandler;
 use super::listing::{self, Listing};
-use super::notifications::Tap;
+use super::notifications::ListeningTransport;
 use super::servers::{Entry, Shared};
 use super::{http, words};
-use crate::domain::tool::mcp::{ServerSpec, ServerState, Way, plain};
+use crate::domain::tool::mcp::{ServerSpec, ServerState, ServerTransport, plain};
 use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, serve_client};
 use rmcp::transport::Transport;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ const CLOSE: Duration = Duration::from_millis(500);
 /// Most characters of a server's instructions that are kept.
 const INSTRUCTIONS: usize = 20_000;
 
-const AGAIN: &str = "/mcp shows what it wrote, and starts it again.";
+const AGAIN: &str = "/mcp shows its output and restarts it.";
 
 /// Which life.
-pub(super) struct Who {
+pub(super) struct ProcessGeneration {
     pub(super) name: String,
     pub(super) life: u64,
 }
 
-type Service = RunningService<RoleClient, Ear>;
+type Service = RunningService<RoleClient, NotificationHandler>;
 
 /// Why a life ended, and what to do.
 struct Fault {
@@ -50,9 +50,9 @@ impl Fault {
 /// Lives until it is stopped or ends.
 pub(super) async fn live(
     shared: Arc<Shared>,
-    who: Who,
+    who: ProcessGeneration,
     spec: ServerSpec,
-    heard: Arc<Heard>,
+    heard: Arc<ServerOutput>,
     listeners: Arc<Listeners>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -106,18 +106,18 @@ type Taps = (Arc<Listeners>, Arc<Notify>);
 async fn begin(
     spec: &ServerSpec,
     taps: &Taps,
-    heard: &Arc<Heard>,
+    heard: &Arc<ServerOutput>,
     program: &mut Option<Program>,
 ) -> Result<Service, Fault> {
     match &spec.way {
         Err(why) => Err(Fault::new(why)),
-        Ok(Way::Program { command, args, env, folder }) => {
+        Ok(ServerTransport::Program { command, args, env, folder }) => {
             let (pipe, started) =
                 child::start(command, args, env, folder, heard).map_err(|error| unstarted(&error, spec))?;
             *program = Some(started);
             shake_hands(pipe, taps, heard).await
         }
-        Ok(Way::Address { url, headers }) => {
+        Ok(ServerTransport::Address { url, headers }) => {
             let way = http::open(url, headers).map_err(Fault::new)?;
             shake_hands(way, taps, heard).await
         }
@@ -127,10 +127,11 @@ async fn begin(
 async fn shake_hands<T: Transport<RoleClient> + 'static>(
     inner: T,
     (listeners, changed): &Taps,
-    heard: &Arc<Heard>,
+    heard: &Arc<ServerOutput>,
 ) -> Result<Service, Fault> {
-    let tap = Tap { inner, listeners: listeners.clone(), heard: heard.clone(), changed: changed.clone() };
-    serve_client(Ear::new(heard.clone()), tap).await.map_err(|error| {
+    let tap =
+        ListeningTransport { inner, listeners: listeners.clone(), heard: heard.clone(), changed: changed.clone() };
+    serve_client(NotificationHandler::new(heard.clone()), tap).await.map_err(|error| {
         let gone = |error: &ClientInitializeError| {
             matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
         };
@@ -144,16 +145,16 @@ fn unstarted(error: &std::io::Error, spec: &ServerSpec) -> Fault {
         if let Some((why, todo)) = super::missing(spec) {
             return Fault { todo, ..Fault::new(why) };
         }
-        let todo = "Install it, or name its whole path as `command`.".into();
+        let todo = "Install it, or give its full path as `command`.".into();
         return Fault { todo, ..Fault::new(format!("{command}, or the folder it should run in, was not found")) };
     }
-    let todo = "Mend the entry that names it.".into();
+    let todo = "Correct the entry that names it.".into();
     Fault { todo, ..Fault::new(format!("{command} could not be started: {error}")) }
 }
 
 fn remedy(why: &str) -> String {
     if why.contains("401") || why.contains("403") || why.to_lowercase().contains("auth") {
-        return "It may want a key: headers = { Authorization = \"Bearer ${NAME}\" } where it is named.".into();
+        return "Does it need a key? Add headers = { Authorization = \"Bearer ${NAME}\" } to its entry.".into();
     }
     if why.starts_with(words::UNREACHED) {
         return "Is it running, and is its url right? r in /mcp tries again.".into();
@@ -165,7 +166,7 @@ fn remedy(why: &str) -> String {
 }
 
 /// Waits while the server is there, and reads its tools again when it says that they changed.
-async fn listen(shared: &Arc<Shared>, who: &Who, peer: &Peer<RoleClient>, changed: &Notify) -> Fault {
+async fn listen(shared: &Arc<Shared>, who: &ProcessGeneration, peer: &Peer<RoleClient>, changed: &Notify) -> Fault {
     loop {
         tokio::select! {
             () = closed(peer) => return Fault { closed: true, ..Fault::new("it closed the connection") },
@@ -174,7 +175,7 @@ async fn listen(shared: &Arc<Shared>, who: &Who, peer: &Peer<RoleClient>, change
         match tokio::time::timeout(Duration::from_secs(30), tools(peer)).await {
             Ok(Ok(found)) => shared.update(who, |entry| listed(entry, found)),
             Ok(Err(fault)) => return fault,
-            Err(_) => return Fault::new("it no longer says what it offers"),
+            Err(_) => return Fault::new("it no longer lists its tools"),
         }
         tokio::time::sleep(PACE).await;
     }
@@ -190,7 +191,7 @@ async fn closed(peer: &Peer<RoleClient>) {
 async fn tools(peer: &Peer<RoleClient>) -> Result<Listing, Fault> {
     listing::read(peer).await.map_err(|error| Fault {
         closed: matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)),
-        ..Fault::new(format!("it does not say what it offers: {}", words::chain(&error)))
+        ..Fault::new(format!("it does not list its tools: {}", words::chain(&error)))
     })
 }
 

@@ -2,11 +2,11 @@
 //! Not for: the life of one (`server_process`), or a call (`call`).
 
 use super::call::{self, Listeners};
-use super::child::Heard;
-use super::server_process::{self, Who};
+use super::child::ServerOutput;
+use super::server_process::{self, ProcessGeneration};
 use super::words;
-use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers, Way};
-use crate::domain::tool::trace::{ToolOutput, Watch};
+use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ServerTransport, ToolServers};
+use crate::domain::tool::trace::{ToolObserver, ToolOutput};
 use rmcp::service::{Peer, RoleClient};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,7 +22,7 @@ const END: Duration = Duration::from_secs(3);
 pub(super) struct Entry {
     pub(super) server: Server,
     pub(super) peer: Option<Peer<RoleClient>>,
-    pub(super) heard: Arc<Heard>,
+    pub(super) heard: Arc<ServerOutput>,
     pub(super) listeners: Arc<Listeners>,
     life: u64,
     stop: watch::Sender<bool>,
@@ -43,7 +43,7 @@ impl Shared {
     }
 
     /// A life tells how its server stands; that of a life that is over counts no more.
-    pub(super) fn update(&self, who: &Who, change: impl FnOnce(&mut Entry)) {
+    pub(super) fn update(&self, who: &ProcessGeneration, change: impl FnOnce(&mut Entry)) {
         let found = {
             let mut entries = self.lock();
             let entry = entries.iter_mut().find(|entry| entry.server.spec.name == who.name && entry.life == who.life);
@@ -63,24 +63,24 @@ impl Shared {
 
 /// All servers.
 #[derive(Default)]
-pub(super) struct Hub {
+pub(super) struct ServerPool {
     shared: Arc<Shared>,
     runtime: Mutex<Option<Runtime>>,
     /// Lives that are ending.
     ending: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Hub {
+impl ServerPool {
     /// Starts a server's life, where it can be started.
     fn begin(&self, spec: &ServerSpec) -> Entry {
         let life = self.shared.lives.fetch_add(1, Ordering::Relaxed);
         let (stop, stopped) = watch::channel(false);
         let state = match &spec.way {
-            _ if spec.disabled => ServerState::Off { why: "it is disabled where it is named".into() },
-            Err(why) => ServerState::Failed { why: why.clone(), todo: "Mend the entry that names it.".into() },
+            _ if spec.disabled => ServerState::Off { why: "it is disabled in its settings".into() },
+            Err(why) => ServerState::Failed { why: why.clone(), todo: "Correct the entry that names it.".into() },
             Ok(_) => ServerState::Starting,
         };
-        let heard = Arc::new(Heard::new(secrets(spec)));
+        let heard = Arc::new(ServerOutput::new(secrets(spec)));
         let listeners = Arc::new(Listeners::default());
         let mut entry = Entry {
             server: Server::new(spec.clone(), state),
@@ -92,11 +92,11 @@ impl Hub {
             task: None,
         };
         if entry.server.state == ServerState::Starting {
-            let who = Who { name: spec.name.clone(), life };
+            let who = ProcessGeneration { name: spec.name.clone(), life };
             let work = server_process::live(self.shared.clone(), who, spec.clone(), heard, listeners, stopped);
             match self.spawn(work) {
                 Ok(task) => entry.task = Some(task),
-                Err(why) => entry.server.state = ServerState::Failed { why, todo: "Start the program again.".into() },
+                Err(why) => entry.server.state = ServerState::Failed { why, todo: "Restart pleach.".into() },
             }
         }
         entry
@@ -106,7 +106,7 @@ impl Hub {
         let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
         if runtime.is_none() {
             let built = Builder::new_multi_thread().worker_threads(1).thread_name("pleach-mcp").enable_all().build();
-            *runtime = Some(built.map_err(|error| format!("its thread cannot be started: {error}"))?);
+            *runtime = Some(built.map_err(|error| format!("its thread can't be started: {error}"))?);
         }
         runtime.as_ref().map(|runtime| runtime.spawn(work)).ok_or_else(String::new)
     }
@@ -123,8 +123,8 @@ impl Hub {
 /// What of a server must never be shown: values that it is given.
 fn secrets(spec: &ServerSpec) -> Vec<String> {
     let given = match &spec.way {
-        Ok(Way::Program { env, .. }) => env,
-        Ok(Way::Address { headers, .. }) => headers,
+        Ok(ServerTransport::Program { env, .. }) => env,
+        Ok(ServerTransport::Address { headers, .. }) => headers,
         Err(_) => return Vec::new(),
     };
     let mut all: Vec<String> = Vec::new();
@@ -137,7 +137,7 @@ fn secrets(spec: &ServerSpec) -> Vec<String> {
     all
 }
 
-impl ToolServers for Hub {
+impl ToolServers for ServerPool {
     fn tell(&self, changed: Box<dyn Fn() + Send + Sync>) {
         let _ = self.shared.changed.set(changed);
     }
@@ -180,7 +180,7 @@ impl ToolServers for Hub {
         entries.iter().map(view).collect()
     }
 
-    fn call(&self, server: &str, tool: &str, args: &str, limit: usize, watch: &dyn Watch) -> ToolOutput {
+    fn call(&self, server: &str, tool: &str, args: &str, limit: usize, watch: &dyn ToolObserver) -> ToolOutput {
         let found = {
             let entries = self.shared.lock();
             let entry = entries.iter().find(|entry| entry.server.spec.name == server);
@@ -197,7 +197,7 @@ impl ToolServers for Hub {
                 ServerState::Failed { why, .. } | ServerState::Off { why } => why,
                 _ => "it is still starting".to_owned(),
             };
-            return words::failed(&format!("The server {server} cannot be called: {why}."));
+            return words::failed(&format!("The server {server} can't be called: {why}."));
         };
         let call = call::Call { peer, listeners, seconds, limit };
         let work = match call.begin(tool, args) {
@@ -210,7 +210,7 @@ impl ToolServers for Hub {
         }
         let (output, gone) = told.wait(watch);
         if let Some(why) = gone {
-            let who = Who { name: server.to_owned(), life };
+            let who = ProcessGeneration { name: server.to_owned(), life };
             self.shared.update(&who, |entry| server_process::gone(entry, heard.scrubbed(&why)));
         }
         ToolOutput { body: heard.scrubbed(&output.body), ..output }
@@ -237,7 +237,7 @@ impl ToolServers for Hub {
     }
 }
 
-impl Drop for Hub {
+impl Drop for ServerPool {
     fn drop(&mut self) {
         self.close();
     }

@@ -2,17 +2,17 @@
 //! Not for: a program with it (`servers`).
 
 use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers};
-use crate::domain::tool::trace::{ToolOutput, ToolStatus, Watch};
+use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Without {
+pub(super) struct NoServers {
     named: Mutex<Vec<ServerSpec>>,
     changed: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl ToolServers for Without {
+impl ToolServers for NoServers {
     fn tell(&self, changed: Box<dyn Fn() + Send + Sync>) {
         let _ = self.changed.set(changed);
     }
@@ -28,15 +28,15 @@ impl ToolServers for Without {
 
     fn servers(&self) -> Vec<Server> {
         let state = || ServerState::Failed {
-            why: "MCP is not built into this program".into(),
-            todo: "Build it with the feature `mcp`, which is on by default.".into(),
+            why: "this build has no MCP support".into(),
+            todo: "Build pleach with the feature `mcp`, which is on by default.".into(),
         };
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         named.iter().map(|spec| Server::new(spec.clone(), state())).collect()
     }
 
-    fn call(&self, _: &str, _: &str, _: &str, _: usize, _: &dyn Watch) -> ToolOutput {
-        let body = "Failed: MCP is not built into this program.".to_owned();
+    fn call(&self, _: &str, _: &str, _: &str, _: usize, _: &dyn ToolObserver) -> ToolOutput {
+        let body = "Failed: this build has no MCP support.".to_owned();
         ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
     }
 
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn each_server_says_that_it_cannot_be_used_here() {
-        let servers = Without::default();
+        let servers = NoServers::default();
         servers.set(&[ServerSpec {
             name: "s".into(),
             origin: Origin::Settings,

@@ -60,7 +60,7 @@ pub(super) fn result(result: &CallToolResult, limit: usize) -> ToolOutput {
     let full_bytes = text.len() as u64;
     let mut body = cut(text, limit);
     if gone > 0 {
-        let _ = write!(body, "\n[{gone} invisible or control characters were taken out]");
+        let _ = write!(body, "\n[{gone} invisible or control characters were removed]");
     }
     let status = if result.is_error == Some(true) { ToolStatus::Failed } else { ToolStatus::Ok };
     ToolOutput { status, full_bytes: full_bytes.max(body.len() as u64), body }

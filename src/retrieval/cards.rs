@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 pub const GAP: &str = "…";
 
 /// Where a piece stands: position of its message on the path, number of its passage.
-pub type Place = (usize, usize);
+pub type PiecePlace = (usize, usize);
 
 /// One passage as it is to be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ struct Form {
 }
 
 /// A piece on the sheet.
-struct Held {
+struct PlacedPiece {
     piece: Piece,
     form: Form,
     tokens: u32,
@@ -87,13 +87,13 @@ impl Piece {
 }
 
 /// Pieces in the order of the path, with the tokens of each line as it will be sent.
-pub struct Sheet<'a> {
+pub struct CardList<'a> {
     count: &'a dyn Fn(&str) -> u32,
-    pieces: BTreeMap<Place, Held>,
+    pieces: BTreeMap<PiecePlace, PlacedPiece>,
     total: u32,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> CardList<'a> {
     /// An empty one; `count` gives the tokens of a text.
     #[must_use]
     pub fn new(count: &'a dyn Fn(&str) -> u32) -> Self {
@@ -108,7 +108,7 @@ impl<'a> Sheet<'a> {
 
     /// Whether a place is taken.
     #[must_use]
-    pub fn holds(&self, place: Place) -> bool {
+    pub fn holds(&self, place: PiecePlace) -> bool {
         self.pieces.contains_key(&place)
     }
 
@@ -117,11 +117,12 @@ impl<'a> Sheet<'a> {
     ///
     /// # Errors
     /// The tokens that the whole would take.
-    pub fn add(&mut self, pieces: Vec<(Place, Piece)>, most: u32) -> Result<(), u32> {
-        let fresh: Vec<Place> = pieces.iter().map(|(place, _)| *place).filter(|place| !self.holds(*place)).collect();
+    pub fn add(&mut self, pieces: Vec<(PiecePlace, Piece)>, most: u32) -> Result<(), u32> {
+        let fresh: Vec<PiecePlace> =
+            pieces.iter().map(|(place, _)| *place).filter(|place| !self.holds(*place)).collect();
         let total = self.total;
         for (place, piece) in pieces {
-            self.pieces.entry(place).or_insert(Held { piece, form: Form::default(), tokens: 0 });
+            self.pieces.entry(place).or_insert(PlacedPiece { piece, form: Form::default(), tokens: 0 });
         }
         let before = self.recount(&fresh);
         if self.total <= most {
@@ -141,8 +142,8 @@ impl<'a> Sheet<'a> {
     }
 
     /// Counts the lines at some places again, and those beside them that change by it; gives what these had.
-    fn recount(&mut self, fresh: &[Place]) -> Vec<(Place, Form, u32)> {
-        let mut touched: Vec<Place> = Vec::new();
+    fn recount(&mut self, fresh: &[PiecePlace]) -> Vec<(PiecePlace, Form, u32)> {
+        let mut touched: Vec<PiecePlace> = Vec::new();
         for place in fresh {
             touched.push(*place);
             touched.extend(self.pieces.range(..place).next_back().map(|(place, _)| *place));
@@ -165,12 +166,12 @@ impl<'a> Sheet<'a> {
         before
     }
 
-    fn next(&self, place: Place) -> Option<(Place, &Piece)> {
+    fn next(&self, place: PiecePlace) -> Option<(PiecePlace, &Piece)> {
         self.pieces.range((place.0, place.1 + 1)..).next().map(|(place, held)| (*place, &held.piece))
     }
 
     /// How a piece is written among the others.
-    fn form(&self, place: Place) -> Form {
+    fn form(&self, place: PiecePlace) -> Form {
         let Some(held) = self.pieces.get(&place) else { return Form::default() };
         let before = self.pieces.range(..place).next_back().map(|(place, held)| (*place, &held.piece));
         let joined = self.next(place).is_some_and(|(next, _)| next == (place.0, place.1 + 1));
@@ -185,21 +186,21 @@ impl<'a> Sheet<'a> {
 
     /// The line of a piece as it stands among the others, date line and line end included.
     #[must_use]
-    pub fn line(&self, place: Place) -> String {
+    pub fn line(&self, place: PiecePlace) -> String {
         self.pieces.get(&place).map_or_else(String::new, |held| held.piece.line(self.form(place)))
     }
 
     /// The line of a piece where nothing stands before it, date line included.
     #[must_use]
-    pub fn line_alone(&self, place: Place) -> String {
-        let alone = |held: &Held| {
+    pub fn line_alone(&self, place: PiecePlace) -> String {
+        let alone = |held: &PlacedPiece| {
             held.piece.line(Form { goes_on: false, dated: true, gap: place.0 > 0, inside: place.1 > 0, ..held.form })
         };
         self.pieces.get(&place).map_or_else(String::new, alone)
     }
 
     /// Each piece's place, line and tokens, in order.
-    pub fn lines(&self) -> impl Iterator<Item = (Place, String, u32)> + '_ {
+    pub fn lines(&self) -> impl Iterator<Item = (PiecePlace, String, u32)> + '_ {
         self.pieces.iter().map(|(place, held)| (*place, held.piece.line(held.form), held.tokens))
     }
 
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_shows() {
-        let mut sheet = Sheet::new(&approximate);
+        let mut sheet = CardList::new(&approximate);
         sheet
             .add(vec![((0, 0), piece("one", "2023-05-08", true)), ((1, 0), piece("two", "2023-05-08", true))], 99)
             .unwrap();
@@ -261,7 +262,7 @@ mod tests {
     proptest! {
         #[test]
         fn lines_sum_to_the_whole(places in proptest::collection::vec((0_usize..12, 0_usize..3, "[a-z/] ?[a-z /]{0,9}[a-z]"), 0..20), most in 5_u32..80) {
-            let mut sheet = Sheet::new(&approximate);
+            let mut sheet = CardList::new(&approximate);
             for (position, passage, text) in places {
                 let day = format!("2023-05-{:02}", position / 4 + 1);
                 let text = text.trim();

@@ -22,9 +22,9 @@ const WEIGHTS: (i64, i64, i64) = (4, 2, 1);
 
 /// A hashed query.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hashed(Vec<i64>);
+pub struct HashedQuery(Vec<i64>);
 
-impl Hashed {
+impl HashedQuery {
     /// The vector of a query; none where it names nothing.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
@@ -83,7 +83,7 @@ pub struct Clusters {
 
 /// Where a question belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Placed {
+pub struct QuestionPlace {
     /// Its cluster.
     pub id: ClusterId,
     /// How like the cluster it is, in thousandths; none where it names nothing and inherits.
@@ -97,20 +97,20 @@ impl Clusters {
     /// else a new one, which the turn with this number begins. A question that names nothing inherits; none where there is
     /// nothing to inherit.
     #[must_use]
-    pub fn place(&self, question: Option<&Hashed>, number: u32) -> Option<Placed> {
-        let inherits = |id| Placed { id, likeness: None, new: false };
+    pub fn place(&self, question: Option<&HashedQuery>, number: u32) -> Option<QuestionPlace> {
+        let inherits = |id| QuestionPlace { id, likeness: None, new: false };
         let Some(hashed) = question else { return self.current.map(inherits) };
         let vector = hashed.scaled();
         let own = self.known.iter().filter(|(id, _)| Some(*id) == self.current);
         let fits = own.chain(&self.known).find(|(_, centroid)| near(centroid, &vector));
         Some(match fits {
-            Some((id, centroid)) => Placed { id: *id, likeness: Some(likeness(centroid, &vector)), new: false },
-            None => Placed { id: ClusterId(number), likeness: Some(1_000), new: true },
+            Some((id, centroid)) => QuestionPlace { id: *id, likeness: Some(likeness(centroid, &vector)), new: false },
+            None => QuestionPlace { id: ClusterId(number), likeness: Some(1_000), new: true },
         })
     }
 
     /// Takes a question up, and gives its place.
-    pub fn take(&mut self, question: Option<&Hashed>, number: u32) -> Option<Placed> {
+    pub fn take(&mut self, question: Option<&HashedQuery>, number: u32) -> Option<QuestionPlace> {
         let placed = self.place(question, number)?;
         if let Some(hashed) = question {
             let vector = hashed.scaled();
@@ -147,7 +147,7 @@ mod tests {
     fn ids(questions: &[&str]) -> Vec<u32> {
         let mut clusters = Clusters::default();
         let taken = questions.iter().zip(1..).map(|(text, number)| {
-            let hashed = Hashed::new(text);
+            let hashed = HashedQuery::new(text);
             let placed = clusters.place(hashed.as_ref(), number);
             assert_eq!(placed, clusters.take(hashed.as_ref(), number));
             placed.map_or(0, |placed| placed.id.0)
@@ -183,7 +183,7 @@ mod tests {
     proptest! {
         #[test]
         fn questions_of_any_length_weigh_the_same(question in "([a-z]{3,9} ){1,40}") {
-            let Some(hashed) = Hashed::new(&question) else { return Ok(()) };
+            let Some(hashed) = HashedQuery::new(&question) else { return Ok(()) };
             let (length, unit) = (square(&hashed.scaled()).isqrt(), u128::from(UNIT.unsigned_abs()));
             prop_assert!(length > unit / 2 && length < unit * 2, "{}", length);
         }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_subject_is_followed_however_often_it_was_asked_about() {
-        let (mut clusters, question) = (Clusters::default(), Hashed::new("How is the refresh token rotated?"));
+        let (mut clusters, question) = (Clusters::default(), HashedQuery::new("How is the refresh token rotated?"));
         for number in 1..20_000 {
             clusters.take(question.as_ref(), number);
         }

@@ -2,11 +2,11 @@
 //! duplicates, in the order of the path.
 //! Not for: scores (`search`) or how a card is written (`cards`).
 
-use super::cards::{Piece, Place, Sheet, day, label};
+use super::cards::{CardList, Piece, PiecePlace, day, label};
 use super::floor::Floor;
 use super::index::passages::{estimate, passages};
 use super::index::words::Term;
-use super::search::{Ask, Hit};
+use super::search::{Hit, SearchOptions};
 use super::tuning::Tuning;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::{MissWhy, ScoreParts};
@@ -27,7 +27,7 @@ const CRUMBS: u32 = 8;
 
 /// The room for cards.
 #[derive(Clone, Copy)]
-pub struct Room<'a> {
+pub struct CardRoom<'a> {
     /// Most tokens of all cards together.
     pub tokens: u32,
     /// Tokens of a text.
@@ -65,7 +65,7 @@ pub struct Card {
 
 /// A hit that did not go.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Near {
+pub struct UnsentHit {
     /// Position of the message on the path.
     pub position: usize,
     /// Its key.
@@ -88,17 +88,17 @@ pub struct Filled {
     /// The sum of their tokens, which is what their joined text counts.
     pub tokens: u32,
     /// Near misses, best first.
-    pub near: Vec<Near>,
+    pub near: Vec<UnsentHit>,
 }
 
 /// Fills the room with the best hits.
 #[must_use]
-pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
+pub fn fill(ask: &SearchOptions<'_>, hits: &[Hit], room: &CardRoom<'_>) -> Filled {
     let mut work = Work {
         ask,
         room,
-        sheet: Sheet::new(room.count),
-        runs: Runs::default(),
+        sheet: CardList::new(room.count),
+        runs: WordRuns::default(),
         taken: HashMap::new(),
         near: Vec::new(),
         read: HashMap::new(),
@@ -124,7 +124,7 @@ pub fn fill(ask: &Ask<'_>, hits: &[Hit], room: &Room<'_>) -> Filled {
 }
 
 /// The order in which hits are tried.
-fn order(ask: &Ask<'_>, hits: &[Hit]) -> Vec<usize> {
+fn order(ask: &SearchOptions<'_>, hits: &[Hit]) -> Vec<usize> {
     let thrift = ask.tuning.map_or_else(|| Tuning::of(&ask.scope.shape).thrift, |tuning| tuning.thrift);
     let worth = |hit: &Hit| {
         let known = ask.index.known(ask.scope.number(hit.position));
@@ -137,13 +137,13 @@ fn order(ask: &Ask<'_>, hits: &[Hit]) -> Vec<usize> {
 }
 
 struct Work<'a> {
-    ask: &'a Ask<'a>,
-    room: &'a Room<'a>,
-    sheet: Sheet<'a>,
-    runs: Runs,
+    ask: &'a SearchOptions<'a>,
+    room: &'a CardRoom<'a>,
+    sheet: CardList<'a>,
+    runs: WordRuns,
     /// Rank and hit that brought a place in.
-    taken: HashMap<Place, (usize, Hit)>,
-    near: Vec<Near>,
+    taken: HashMap<PiecePlace, (usize, Hit)>,
+    near: Vec<UnsentHit>,
     /// Messages read so far.
     read: HashMap<usize, Rc<Read>>,
 }
@@ -164,7 +164,7 @@ impl Work<'_> {
         let Some((_, own)) = pieces.iter().find(|(place, _)| *place == (hit.position, hit.passage)) else {
             return false;
         };
-        let runs = Runs::of(&self.ask.index.analyzer().terms(&own.text));
+        let runs = WordRuns::of(&self.ask.index.analyzer().terms(&own.text));
         if self.runs.hold(&runs) {
             self.miss(hit, MissWhy::Duplicate);
             return true;
@@ -175,7 +175,7 @@ impl Work<'_> {
             self.miss(hit, MissWhy::NoRoom { missing: rough - self.left() });
             return false;
         }
-        let places: Vec<Place> = pieces.iter().map(|(place, _)| *place).collect();
+        let places: Vec<PiecePlace> = pieces.iter().map(|(place, _)| *place).collect();
         match self.sheet.add(pieces, self.room.tokens) {
             Ok(()) => {
                 self.runs.add(runs);
@@ -196,7 +196,7 @@ impl Work<'_> {
     }
 
     /// The pieces of a hit and of the messages that it must not be parted from.
-    fn pieces(&mut self, hit: &Hit) -> Vec<(Place, Piece)> {
+    fn pieces(&mut self, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
         let run = (self.room.together)(hit.position);
         let (start, end) = (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.ask.scope.len()));
         (start..end).flat_map(|position| self.message(position, hit)).collect()
@@ -214,7 +214,7 @@ impl Work<'_> {
         read
     }
 
-    fn message(&mut self, position: usize, hit: &Hit) -> Vec<(Place, Piece)> {
+    fn message(&mut self, position: usize, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
         let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { return Vec::new() };
         let read = self.read(position);
         let name = self.ask.texts.speaker(&known.key);
@@ -235,12 +235,19 @@ impl Work<'_> {
         }
         let Some(known) = self.ask.index.known(self.ask.scope.number(hit.position)) else { return };
         let span = self.read(hit.position).spans.get(hit.passage).cloned().unwrap_or_default();
-        self.near.push(Near { position: hit.position, key: known.key, span, score: hit.score, parts: hit.parts, why });
+        self.near.push(UnsentHit {
+            position: hit.position,
+            key: known.key,
+            span,
+            score: hit.score,
+            parts: hit.parts,
+            why,
+        });
     }
 
     fn finish(mut self) -> Filled {
         let mut cards: Vec<Card> = Vec::new();
-        let sheet = std::mem::replace(&mut self.sheet, Sheet::new(self.room.count));
+        let sheet = std::mem::replace(&mut self.sheet, CardList::new(self.room.count));
         for ((position, passage), line, tokens) in sheet.lines() {
             let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { continue };
             let Some((rank, hit)) = self.taken.get(&(position, passage)).copied() else { continue };
@@ -276,12 +283,12 @@ impl Work<'_> {
 
 /// Runs of three words of all cards.
 #[derive(Default)]
-struct Runs {
+struct WordRuns {
     holders: HashMap<Term, Vec<u32>>,
     sizes: Vec<usize>,
 }
 
-impl Runs {
+impl WordRuns {
     fn of(terms: &[Term]) -> Vec<Term> {
         let join = |run: &[Term]| run.iter().fold(7_u64, |hash, term| hash.rotate_left(21).wrapping_mul(31) ^ term);
         let mut runs: Vec<Term> = terms.windows(3).map(join).collect();
@@ -317,12 +324,12 @@ mod tests {
 
     #[test]
     fn a_card_is_held_where_nearly_all_of_its_runs_are() {
-        let runs = |terms: std::ops::Range<Term>| Runs::of(&terms.collect::<Vec<_>>());
-        let mut held = Runs::default();
+        let runs = |terms: std::ops::Range<Term>| WordRuns::of(&terms.collect::<Vec<_>>());
+        let mut held = WordRuns::default();
         held.add(runs(500..540));
         held.add(runs(0..100));
         assert!(held.hold(&runs(0..100)) && held.hold(&runs(0..99)) && held.hold(&runs(500..540)));
         assert!(!held.hold(&runs(50..150)) && !held.hold(&runs(0..50)) && !held.hold(&runs(200..300)));
-        assert!(!Runs::default().hold(&runs(0..100)) && !held.hold(&Vec::new()));
+        assert!(!WordRuns::default().hold(&runs(0..100)) && !held.hold(&Vec::new()));
     }
 }

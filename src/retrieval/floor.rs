@@ -8,8 +8,8 @@
 //! mean of the path comes whatever its words.
 
 use super::RetrievalError;
-use super::gate::{self, Signs};
-use super::search::{Ask, Hit};
+use super::gate::{self, MessageSignals};
+use super::search::{Hit, SearchOptions};
 use super::tuning::chatty;
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ impl Floor {
     ///
     /// # Errors
     /// When stored postings cannot be read.
-    pub fn new(ask: &Ask<'_>, text: &str) -> Result<Self, RetrievalError> {
+    pub fn new(ask: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
         let signs = gate::signs(ask, text)?;
         let near = ask.cosines.map(|cosines| gate::far_above(cosines, signs.asks)).unwrap_or_default();
         if chatty(ask.scope.shape.mean_tokens) < CHAT {
@@ -48,7 +48,7 @@ impl Floor {
 
     /// Whether a candidate may come.
     #[must_use]
-    pub fn passes(&self, ask: &Ask<'_>, hit: &Hit) -> bool {
+    pub fn passes(&self, ask: &SearchOptions<'_>, hit: &Hit) -> bool {
         if self.covered && hit.score >= self.least {
             return true;
         }
@@ -59,13 +59,13 @@ impl Floor {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a number of words")]
-fn weight(signs: &Signs) -> f32 {
+fn weight(signs: &MessageSignals) -> f32 {
     signs.mass + (signs.content - signs.known) as f32 * signs.once
 }
 
 /// An identifier that is known here, or a phrase that points to the past, says by itself that older messages are meant.
 #[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
-fn covered(signs: &Signs) -> bool {
+fn covered(signs: &MessageSignals) -> bool {
     let names = signs.named as f32 * signs.once;
     signs.code || signs.cue || signs.within + names >= COVERED * (weight(signs) + names)
 }
@@ -76,22 +76,22 @@ mod tests {
 
     #[test]
     fn a_question_is_covered_by_the_weight_of_its_words() {
-        let signs = |known: usize, content: usize, within: f32| Signs {
+        let signs = |known: usize, content: usize, within: f32| MessageSignals {
             content,
             known,
             within,
             mass: within,
             once: 4.0,
-            ..Signs::default()
+            ..MessageSignals::default()
         };
         for (sign, expected) in [
             (signs(1, 1, 2.0), true),
             (signs(1, 4, 4.0), false),
             (signs(2, 4, 6.0), true),
             (signs(1, 4, 1.0), false),
-            (Signs { cue: true, ..signs(1, 4, 1.0) }, true),
-            (Signs { code: true, ..signs(1, 4, 1.0) }, true),
-            (Signs { named: 1, ..signs(1, 4, 2.0) }, true),
+            (MessageSignals { cue: true, ..signs(1, 4, 1.0) }, true),
+            (MessageSignals { code: true, ..signs(1, 4, 1.0) }, true),
+            (MessageSignals { named: 1, ..signs(1, 4, 2.0) }, true),
         ] {
             assert_eq!(covered(&sign), expected, "{sign:?}");
         }

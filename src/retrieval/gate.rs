@@ -8,13 +8,13 @@ use super::RetrievalError;
 use super::index::stops::{is_filler, past_cue};
 use super::index::words::{Analyzer, Term, words_of};
 use super::query::Query;
-use super::search::{Ask, idf, lists};
+use super::search::{SearchOptions, idf, lists};
 use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
 use std::collections::HashSet;
 
 /// What the gate sees in a message.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Signs {
+pub struct MessageSignals {
     /// Its words, all of them.
     pub words: usize,
     /// Its different content words: no stop words, no words of mere conversation, no names of speakers.
@@ -47,7 +47,7 @@ pub struct Signs {
 ///
 /// # Errors
 /// When stored postings cannot be read.
-pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
+pub fn signs(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
     let low = text.to_lowercase().replace('’', "'");
     let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
     let query = Query::new(ask.index, ask.scope, text);
@@ -65,14 +65,14 @@ pub fn signs(ask: &Ask<'_>, text: &str) -> Result<Signs, RetrievalError> {
     let slots = ask.scope.slots();
     let found = lists(ask, &content, slots)?;
     let mut places = vec![(0.0_f32, 0_usize); ask.scope.len()];
-    let mut signs = Signs {
+    let mut signs = MessageSignals {
         words: all.len(),
         content: content.len(),
         named: query.speakers.len(),
         once: idf(slots, 1),
         asks: asks(&low, &all),
         cue: past_cue(&low).is_some(),
-        ..Signs::default()
+        ..MessageSignals::default()
     };
     for (list, term) in found.iter().flatten().zip(&content).filter(|(list, _)| !list.is_empty()) {
         signs.code |= code.contains(term);
@@ -145,14 +145,14 @@ const RARE: f32 = 3.0;
 /// What a statement shares with one place of the path must weigh this many words that stand once.
 const TOGETHER: f32 = 1.5;
 
-/// Decides from the signs. `before`: whether there is a previous set to inherit.
+/// Decides from the signs.
 ///
 /// What points to the past opens, if any of its words is known. A question opens with two known words that stand together
 /// somewhere, with one and a speaker's name, or with one rare one; anything else (a remark, an order) only with an
 /// identifier known here or with several words whose meeting in one place is itself rare. Half of the words must be known.
 #[must_use]
-pub fn decide(signs: &Signs, before: bool) -> Gate {
-    let shut = |why| if before { Gate::Inherited(why) } else { Gate::Skipped(why) };
+pub fn decide(signs: &MessageSignals) -> Gate {
+    let shut = Gate::Skipped;
     if signs.known > 0 && signs.cue {
         return Gate::Pass(PassWhy::Cue);
     }
@@ -195,21 +195,13 @@ pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
 ///
 /// # Errors
 /// When stored postings cannot be read.
-pub fn gate(ask: &Ask<'_>, text: &str, before: bool) -> Result<Gate, RetrievalError> {
+pub fn gate(ask: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalError> {
     if ask.scope.slots() == 0 {
-        return Ok(if before {
-            Gate::Inherited(SkipWhy::NothingToFind)
-        } else {
-            Gate::Skipped(SkipWhy::NothingToFind)
-        });
+        return Ok(Gate::Skipped(SkipWhy::NothingToFind));
     }
     let signs = signs(ask, text)?;
-    let gate = decide(&signs, before);
-    let wordy = matches!(
-        gate,
-        Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)
-            | Gate::Inherited(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)
-    );
+    let gate = decide(&signs);
+    let wordy = matches!(gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint));
     let near = wordy && ask.cosines.is_some_and(|cosines| !far_above(cosines, signs.asks).is_empty());
     Ok(if near { Gate::Pass(PassWhy::Meaning) } else { gate })
 }
@@ -219,7 +211,7 @@ mod tests {
     use super::*;
     use crate::domain::base::hash::Hash;
     use crate::domain::conversation::message::Role;
-    use crate::retrieval::index::segment::Nowhere;
+    use crate::retrieval::index::segment::NoSegments;
     use crate::retrieval::index::session::{Entry, Index};
     use crate::retrieval::scope::{Filter, Scope};
     use crate::retrieval::search::Texts;
@@ -273,16 +265,16 @@ mod tests {
     fn opens_with(text: &str, cosines: Option<&[(u32, f32)]>) -> Gate {
         let (index, scope) = history();
         let filter = Filter::default();
-        let ask = Ask {
+        let ask = SearchOptions {
             index: &index,
             scope: &scope,
-            source: &Nowhere,
+            source: &NoSegments,
             texts: &NoTexts,
             filter: &filter,
             cosines,
             tuning: None,
         };
-        gate(&ask, text, true).unwrap()
+        gate(&ask, text).unwrap()
     }
 
     #[test]
@@ -302,8 +294,8 @@ mod tests {
         ] {
             assert!(opens(text).is_open(), "{text}: {:?}", opens(text));
         }
-        assert_eq!(opens("who painted the sunrise?"), Gate::Inherited(SkipWhy::Unknown));
-        assert_eq!(opens("go on"), Gate::Inherited(SkipWhy::NoContent));
+        assert_eq!(opens("who painted the sunrise?"), Gate::Skipped(SkipWhy::Unknown));
+        assert_eq!(opens("go on"), Gate::Skipped(SkipWhy::NoContent));
     }
 
     #[test]
@@ -331,9 +323,10 @@ mod tests {
             })
             .collect();
         let (scope, filter) = (Scope::new(&index, &path), Filter::default());
-        let (texts, source) = (&NoTexts, &Nowhere);
-        let ask = Ask { index: &index, scope: &scope, source, texts, filter: &filter, cosines: None, tuning: None };
-        let opens = |text: &str| gate(&ask, text, false).unwrap().is_open();
+        let (texts, source) = (&NoTexts, &NoSegments);
+        let ask =
+            SearchOptions { index: &index, scope: &scope, source, texts, filter: &filter, cosines: None, tuning: None };
+        let opens = |text: &str| gate(&ask, text).unwrap().is_open();
         assert!(opens("Which database did we choose?"));
         for text in ["ok continue", "yes please", "thanks, that works!"] {
             assert!(!opens(text), "{text}");
@@ -347,8 +340,8 @@ mod tests {
         };
         let (far, flat) = (cosines(0.6, 0.2), cosines(0.3, 0.2));
         assert_eq!(opens_with("who painted the sunrise?", Some(&far)), Gate::Pass(PassWhy::Meaning));
-        assert_eq!(opens_with("who painted the sunrise?", Some(&flat)), Gate::Inherited(SkipWhy::Unknown));
-        assert_eq!(opens_with("go on", Some(&far)), Gate::Inherited(SkipWhy::NoContent));
+        assert_eq!(opens_with("who painted the sunrise?", Some(&flat)), Gate::Skipped(SkipWhy::Unknown));
+        assert_eq!(opens_with("go on", Some(&far)), Gate::Skipped(SkipWhy::NoContent));
         let alike = cosines(0.82, 0.75);
         assert!(!opens_with("who painted the sunrise?", Some(&alike)).is_open(), "a model that finds all texts alike");
         let broken = vec![(0, f32::NAN), (1, f32::INFINITY)];

@@ -1,7 +1,7 @@
 //! The record of what was found.
 //! Not for: finding (`search`, `fill`) or keeping it (`store`).
 
-use super::fill::{Card, Filled, Near};
+use super::fill::{Card, Filled, UnsentHit};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::{Evidence, Gate, NearMiss, RetrievalSet};
 use std::ops::Range;
@@ -19,7 +19,7 @@ impl Filled {
             rank: card.rank,
             tokens: card.tokens,
         };
-        let near = |near: &Near| NearMiss {
+        let near = |near: &UnsentHit| NearMiss {
             key: near.key,
             span: span(Some(&near.span), Some(&near.span)),
             score: near.score,

@@ -43,7 +43,7 @@ pub trait Texts {
 
 /// Where and how to search.
 #[derive(Clone, Copy)]
-pub struct Ask<'a> {
+pub struct SearchOptions<'a> {
     /// The session's index.
     pub index: &'a Index,
     /// The path.
@@ -94,7 +94,7 @@ pub(super) type List = Vec<(u32, u32)>;
 ///
 /// # Errors
 /// When stored postings cannot be read.
-pub fn search(ask: &Ask<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> {
+pub fn search(ask: &SearchOptions<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> {
     let tuning = ask.tuning.copied().unwrap_or_else(|| Tuning::of(&ask.scope.shape));
     let allowed = ask.filter.allowed(ask.index, ask.scope);
     let mut bm25 = vec![0.0; ask.scope.slots()];
@@ -117,7 +117,7 @@ pub fn search(ask: &Ask<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> 
 }
 
 /// The on-path lists of terms (in order, each once); the second value says for which the scope holds too many to matter.
-pub(super) fn lists(ask: &Ask<'_>, terms: &[Term], most: usize) -> Result<Vec<Option<List>>, RetrievalError> {
+pub(super) fn lists(ask: &SearchOptions<'_>, terms: &[Term], most: usize) -> Result<Vec<Option<List>>, RetrievalError> {
     let mut found: Vec<Option<List>> = vec![Some(Vec::new()); terms.len()];
     ask.index.lists(terms, ask.source, &mut |at, first, bytes| {
         let Some(list) = &mut found[at] else { return };
@@ -136,7 +136,7 @@ pub(super) fn lists(ask: &Ask<'_>, terms: &[Term], most: usize) -> Result<Vec<Op
 
 /// The lists of the query's terms with their weights. In a large scope very frequent terms are left out, unless nothing else
 /// is left, and the rarest lead.
-fn leading(ask: &Ask<'_>, query: &Query) -> Result<Vec<(f32, List)>, RetrievalError> {
+fn leading(ask: &SearchOptions<'_>, query: &Query) -> Result<Vec<(f32, List)>, RetrievalError> {
     let slots = ask.scope.slots();
     let names: Vec<Term> = query.terms.iter().map(|(term, _)| *term).collect();
     let large = slots >= LARGE;
@@ -155,7 +155,7 @@ fn leading(ask: &Ask<'_>, query: &Query) -> Result<Vec<(f32, List)>, RetrievalEr
 }
 
 /// Adds the BM25 of one weighted term to `scores`.
-fn add(ask: &Ask<'_>, tuning: &Tuning, weight: f32, list: &List, scores: &mut Scores) {
+fn add(ask: &SearchOptions<'_>, tuning: &Tuning, weight: f32, list: &List, scores: &mut Scores) {
     let mean = ask.scope.shape.mean_terms.max(1.0);
     let weight = weight * idf(ask.scope.slots(), list.len()) * (tuning.k1 + 1.0);
     for (slot, count) in list {
@@ -174,7 +174,7 @@ pub fn idf(all: usize, with: usize) -> f32 {
 }
 
 /// The slots with the highest finite scores among the allowed, best first, equal ones in order.
-pub(super) fn best(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], most: usize) -> Vec<usize> {
+pub(super) fn best(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], most: usize) -> Vec<usize> {
     let held = |slot: &usize| scores[*slot] > f32::NEG_INFINITY && allowed[ask.scope.position(*slot)];
     let mut slots: Vec<usize> = (0..scores.len()).filter(held).collect();
     let by_score = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
@@ -188,7 +188,7 @@ pub(super) fn best(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], most: usize)
 
 /// Lists of words of the best passages that the query lacks, with weights.
 fn learn(
-    ask: &Ask<'_>,
+    ask: &SearchOptions<'_>,
     tuning: &Tuning,
     query: &Query,
     scores: &Scores,
@@ -210,7 +210,13 @@ fn learn(
 }
 
 /// What share of the best passages the words are that the query lacks; the largest, in the order of the terms.
-fn masses(ask: &Ask<'_>, tuning: &Tuning, query: &Query, scores: &Scores, allowed: &[bool]) -> Vec<(Term, f32)> {
+fn masses(
+    ask: &SearchOptions<'_>,
+    tuning: &Tuning,
+    query: &Query,
+    scores: &Scores,
+    allowed: &[bool],
+) -> Vec<(Term, f32)> {
     let spoken: Vec<f32> = scores.iter().map(|score| if *score > 0.0 { *score } else { f32::NEG_INFINITY }).collect();
     let teachers = best(ask, &spoken, allowed, tuning.feedback_passages);
     let total: f32 = teachers.iter().map(|slot| scores[*slot]).sum();
@@ -237,7 +243,7 @@ fn masses(ask: &Ask<'_>, tuning: &Tuning, query: &Query, scores: &Scores, allowe
     learned
 }
 
-fn terms_of(ask: &Ask<'_>, slot: usize) -> Vec<Term> {
+fn terms_of(ask: &SearchOptions<'_>, slot: usize) -> Vec<Term> {
     let position = ask.scope.position(slot);
     let Some(known) = ask.index.known(ask.scope.number(position)) else { return Vec::new() };
     let Some(text) = ask.texts.text(&known.key) else { return Vec::new() };

@@ -7,13 +7,19 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "scores are single precision")]
 
 use super::query::Query;
-use super::search::{Ask, Hit, LARGE, MOST_HITS, Words, best};
+use super::search::{Hit, LARGE, MOST_HITS, SearchOptions, Words, best};
 use super::tuning::Tuning;
 use crate::domain::call::retrieval_set::ScoreParts;
 use crate::domain::conversation::message::Role;
 
 /// Hits from the words' scores, by falling sum.
-pub(super) fn combine(ask: &Ask<'_>, tuning: &Tuning, query: &Query, allowed: &[bool], given: &Words) -> Vec<Hit> {
+pub(super) fn combine(
+    ask: &SearchOptions<'_>,
+    tuning: &Tuning,
+    query: &Query,
+    allowed: &[bool],
+    given: &Words,
+) -> Vec<Hit> {
     let scope = ask.scope;
     let Words { bm25, feedback, formed } = given;
     let words: Vec<f32> = bm25.iter().zip(feedback).map(|(own, learned)| own + learned).collect();
@@ -69,7 +75,7 @@ fn spread(scores: &[f32]) -> (f32, f32) {
 }
 
 /// What each message gains from its neighbours of the same sitting that may come back themselves.
-fn flow(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
+fn flow(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
     let scope = ask.scope;
     let best: Vec<f32> =
         (0..scope.len())
@@ -88,7 +94,7 @@ fn flow(ask: &Ask<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32
         .collect()
 }
 
-fn best_of_sittings(ask: &Ask<'_>, words: &[f32], flow: &[f32], allowed: &[bool]) -> Vec<f32> {
+fn best_of_sittings(ask: &SearchOptions<'_>, words: &[f32], flow: &[f32], allowed: &[bool]) -> Vec<f32> {
     let scope = ask.scope;
     let many = scope.len().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
     let mut best = vec![0.0_f32; many];
@@ -105,7 +111,7 @@ fn best_of_sittings(ask: &Ask<'_>, words: &[f32], flow: &[f32], allowed: &[bool]
 }
 
 /// What a message gains by its speaker, and by its role.
-fn gains(ask: &Ask<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
+fn gains(ask: &SearchOptions<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
     let speaker = query.speakers.len() == 1 && query.speakers[0] == ask.scope.speaker(position);
     let mut prior = 0.0;
     if !ask.scope.shape.named {
@@ -123,7 +129,7 @@ fn gains(ask: &Ask<'_>, tuning: &Tuning, query: &Query, position: usize, spread:
 }
 
 /// z-scores of the cosines with those of their neighbours, by slot.
-fn fused(ask: &Ask<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool]) -> Vec<f32> {
+fn fused(ask: &SearchOptions<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool]) -> Vec<f32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let lowest = finite().map(|(_, cosine)| *cosine).fold(f32::INFINITY, f32::min);
     let mut by_slot = vec![if lowest.is_finite() { lowest } else { 0.0 }; ask.scope.slots()];

@@ -1,14 +1,14 @@
 //! What must hold of the whole room: branches do not touch one another, where postings lie changes nothing, removed messages
 //! are gone, cards fit and sum.
 
-use super::fill::{Filled, Room, fill};
+use super::fill::{CardRoom, Filled, UnsentHit, fill};
 use super::index::codec::Postings;
-use super::index::segment::{Nowhere, Source, without};
+use super::index::segment::{NoSegments, Source, without};
 use super::index::session::{Entry, Index, Rewrite, Sealed};
 use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, Scope};
-use super::search::{Ask, Hit, Texts, search};
+use super::search::{Hit, SearchOptions, Texts, search};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::{Gate, MissWhy, PassWhy};
 use crate::domain::call::tokens::approximate;
@@ -22,7 +22,7 @@ const WORDS: [&str; 16] = [
     "garden", "roses", "water", "shade",
 ];
 
-fn find(ask: &Ask<'_>, text: &str, room: &Room<'_>) -> Filled {
+fn find(ask: &SearchOptions<'_>, text: &str, room: &CardRoom<'_>) -> Filled {
     let hits = search(ask, &Query::new(ask.index, ask.scope, text)).unwrap();
     fill(ask, &hits, room)
 }
@@ -47,13 +47,13 @@ impl Said {
         self.index.add(&Entry { key, role, speaker, at, lane: number % 2, text })
     }
 
-    fn ask<'a>(&'a self, scope: &'a Scope, filter: &'a Filter, source: &'a dyn Source) -> Ask<'a> {
-        Ask { index: &self.index, scope, source, texts: self, filter, cosines: None, tuning: None }
+    fn ask<'a>(&'a self, scope: &'a Scope, filter: &'a Filter, source: &'a dyn Source) -> SearchOptions<'a> {
+        SearchOptions { index: &self.index, scope, source, texts: self, filter, cosines: None, tuning: None }
     }
 
     fn hits(&self, path: &[u32], filter: &Filter, query: &str) -> Vec<Hit> {
         let scope = Scope::new(&self.index, path);
-        search(&self.ask(&scope, filter, &Nowhere), &Query::new(&self.index, &scope, query)).unwrap()
+        search(&self.ask(&scope, filter, &NoSegments), &Query::new(&self.index, &scope, query)).unwrap()
     }
 }
 
@@ -124,8 +124,8 @@ proptest! {
         let mut all = Said::default();
         let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
         let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
-        let room = Room { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9, floor: None };
-        let filled = find(&all.ask(&scope, &filter, &Nowhere), &query, &room);
+        let room = CardRoom { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9, floor: None };
+        let filled = find(&all.ask(&scope, &filter, &NoSegments), &query, &room);
         let whole: String = filled.cards.iter().map(|card| card.text.as_str()).collect();
         prop_assert!(filled.tokens <= tokens);
         prop_assert_eq!(approximate(&whole), filled.tokens);
@@ -171,7 +171,7 @@ fn stored_segments_find_what_resident_ones_do() {
     let scope = Scope::new(&again.index, &path);
     let ask = again.ask(&scope, &filter, &source);
     assert_eq!(search(&ask, &Query::new(&again.index, &scope, "where is the note7 parser header?")).unwrap(), before);
-    assert!(search(&Ask { source: &Nowhere, ..ask }, &Query::new(&again.index, &scope, "note7")).is_err());
+    assert!(search(&SearchOptions { source: &NoSegments, ..ask }, &Query::new(&again.index, &scope, "note7")).is_err());
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn what_still_grows_is_gone_on_from() {
     }
     assert_eq!((again.index.messages(), again.index.segments()), (0, 0), "nothing is changed");
     again.index.resume(&tail.bytes).unwrap();
-    assert_eq!(again.index.tail(), Some(tail), "the same bytes come out again");
+    assert_eq!(again.index.tail(), Some(tail), "send send the same bytes come out again");
     let query = "which note5 parser did Ann mean?";
     assert_eq!(again.hits(&path, &Filter::default(), query), all.hits(&path, &Filter::default(), query));
     let path: Vec<u32> = path
@@ -268,11 +268,54 @@ fn neighbours_duplicates_and_names_count() {
     assert!(of(1).parts.smooth > 0.0, "the answer gains from its question");
     let scope = Scope::new(&all.index, &path);
     let filter = Filter::default();
-    let room = Room { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
-    let found = find(&all.ask(&scope, &filter, &Nowhere), "how hot is the sourdough oven?", &room);
+    let room = CardRoom { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
+    let found = find(&all.ask(&scope, &filter, &NoSegments), "how hot is the sourdough oven?", &room);
     assert!(found.near.iter().any(|near| near.why == MissWhy::Duplicate));
     let record = found.record(Gate::Pass(PassWhy::Forced), "q", Hash::default(), &|key| *key);
     assert_eq!(record.items.len(), found.cards.len());
+}
+
+/// The rows of what nearly went: the best that did not, each with its passage and with what it lacked.
+#[test]
+fn what_nearly_went_is_told_with_its_passage_and_what_it_lacked() {
+    let mut all = Said::default();
+    let padding = "a garden with roses and water in the shade. ".repeat(60);
+    let mut texts = vec![format!("{padding} In the end the oven is hot.")];
+    texts.extend((0..12).map(|n| format!("the oven number {n} of the {} stands in the {}", WORDS[n], WORDS[15 - n])));
+    let path: Vec<u32> = texts.iter().map(|text| all.say(text)).collect();
+    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+    let ask = all.ask(&scope, &filter, &NoSegments);
+    let room = |tokens, near| CardRoom { tokens, count: &approximate, together: &|at| at..at + 1, near, floor: None };
+    let held = |found: &Filled, near: &UnsentHit| {
+        found.cards.iter().any(|card| card.position == near.position && card.spans.contains(&near.span))
+    };
+    let wide = find(&ask, "oven", &room(4_000, 20));
+    assert!(wide.near.is_empty() && wide.cards.len() == 13, "all fit");
+    let ranked: Vec<usize> = {
+        let mut cards: Vec<_> = wide.cards.iter().map(|card| (card.rank, card.position)).collect();
+        cards.sort_unstable();
+        cards.into_iter().map(|(_, position)| position).collect()
+    };
+    let tight = find(&ask, "oven", &room(60, 20));
+    let went: Vec<usize> = tight.cards.iter().map(|card| card.position).collect();
+    let mut near: Vec<usize> = tight.near.iter().map(|near| near.position).collect();
+    near.dedup();
+    let rest: Vec<usize> = ranked.into_iter().filter(|position| !went.contains(position)).collect();
+    assert!(!went.is_empty() && near == rest, "{went:?} went, {near:?} nearly, of {rest:?}");
+    for near in &tight.near {
+        assert_eq!(near.key, Hash::of(&path[near.position].to_le_bytes()));
+        let said = texts[near.position][near.span.clone()].contains("oven");
+        assert!(said == (near.parts.bm25 > 0.0) && !held(&tight, near), "{near:?}");
+        assert!(near.score > 0.0 && (near.score - near.parts.sum()).abs() < 1e-3);
+    }
+    let later = tight.near.iter().find(|near| near.position == 0).unwrap();
+    assert!(later.span.start > 2_000 && later.parts.bm25 > 0.0, "the last passage of a long message");
+    let MissWhy::NoRoom { missing } = tight.near[0].why else { panic!("{:?}", tight.near[0]) };
+    assert!(held(&find(&ask, "oven", &room(60 + missing, 20)), &tight.near[0]), "with so much more it goes");
+    assert!(!held(&find(&ask, "oven", &room(59 + missing, 20)), &tight.near[0]), "with less it does not");
+    for most in [0, 1, 5] {
+        assert_eq!(find(&ask, "oven", &room(60, most)).near, tight.near[..most], "no more than are wanted");
+    }
 }
 
 #[test]
@@ -282,12 +325,12 @@ fn cosines_find_what_words_do_not() {
     let scope = Scope::new(&all.index, &path);
     let filter = Filter::default();
     let cosines: Vec<(u32, f32)> = (0..40).map(|at| (at, if at == 31 { 0.9 } else { 0.1 })).collect();
-    let ask = Ask { cosines: Some(&cosines), ..all.ask(&scope, &filter, &Nowhere) };
+    let ask = SearchOptions { cosines: Some(&cosines), ..all.ask(&scope, &filter, &NoSegments) };
     let hits = search(&ask, &Query::new(&all.index, &scope, "unheard of")).unwrap();
     assert_eq!(hits[0].position, 31);
     assert!(hits[0].parts.cos > 0.0);
     let broken = [(0, f32::NAN), (99, 0.4)];
-    let ask = Ask { cosines: Some(&broken), ..ask };
+    let ask = SearchOptions { cosines: Some(&broken), ..ask };
     assert!(search(&ask, &Query::new(&all.index, &scope, "flour")).unwrap().iter().all(|hit| hit.score.is_finite()));
 }
 

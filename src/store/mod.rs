@@ -36,7 +36,7 @@ struct Inner {
     writer: Option<Writer>,
     owners: Owners,
     check: file::check::Running,
-    renewing: file::convert::Renewing,
+    renewing: file::convert::Conversion,
 }
 
 impl Store {

@@ -17,7 +17,7 @@ use crate::domain::conversation::operation::Operation;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::transition::Transition;
 use crate::domain::planning::plan::Anchor;
-use crate::domain::summary::accepted::Capsule;
+use crate::domain::summary::accepted::Summary;
 use crate::domain::summary::module::ModuleCard;
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ pub enum Write {
         /// Where.
         session: SessionId,
         /// It.
-        capsule: Box<Capsule>,
+        capsule: Box<Summary>,
         /// Milliseconds since 1970.
         at: i64,
     },
@@ -380,7 +380,10 @@ pub struct Hit {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file was written by a newer program.
-    #[error("the store at {path} was written by a newer pleach (its schema is {found}, this program knows {known})")]
+    #[error(
+        "the store at {path} was written by a newer pleach (its format is {found}, this version knows \
+        {known})"
+    )]
     Newer {
         /// Where.
         path: String,
@@ -390,7 +393,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The file is no store of ours, or is damaged. It was not changed.
-    #[error("the store at {path} cannot be read: {why}")]
+    #[error("the store at {path} is damaged: {why}")]
     Corrupt {
         /// Where.
         path: String,
@@ -412,10 +415,10 @@ pub enum StoreError {
     #[error("the store is read-only here")]
     ReadOnly,
     /// Something else changed what this change was based on.
-    #[error("it was changed meanwhile, here or in another window")]
+    #[error("it was changed in the meantime, here or in another window")]
     Moved,
     /// A run is open on the branch.
-    #[error("an answer is still coming on this branch, here or in another window")]
+    #[error("an answer is still arriving on this branch, here or in another window")]
     Busy,
     /// Anything else that SQLite says.
     #[error("the store failed: {0}")]

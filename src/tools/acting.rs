@@ -3,7 +3,7 @@
 
 #[cfg(unix)]
 use super::command::scratch::Scratch;
-use super::{Stop, shown};
+use super::{ToolFailure, shown};
 use cap_std::fs::Metadata;
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
@@ -50,7 +50,7 @@ impl Default for Acting {
 
 /// The options, with what is found out or made once.
 #[derive(Debug)]
-pub(super) struct Acts {
+pub(super) struct ActingTools {
     pub(super) options: Acting,
     /// The workspace's root by its full name.
     pub(super) root: PathBuf,
@@ -65,7 +65,7 @@ pub(super) struct Acts {
     clearing: Option<std::thread::JoinHandle<()>>,
 }
 
-impl Acts {
+impl ActingTools {
     pub(super) fn new(root: PathBuf, options: Acting) -> Self {
         Self {
             options,
@@ -81,7 +81,7 @@ impl Acts {
 }
 
 #[cfg(unix)]
-impl Acts {
+impl ActingTools {
     /// The folder for what commands need, made when it is first needed and again when somebody has removed it.
     pub(super) fn scratch(&self) -> std::io::Result<Arc<Scratch>> {
         let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ impl Acts {
 }
 
 #[cfg(unix)]
-impl Drop for Acts {
+impl Drop for ActingTools {
     fn drop(&mut self) {
         if let Some(clearing) = self.clearing.take() {
             let _ = clearing.join();
@@ -104,9 +104,9 @@ impl Drop for Acts {
 }
 
 /// Places beneath which nothing is written, by what they are and not by what they are called.
-pub(super) struct Kept(Vec<(u64, u64)>);
+pub(super) struct ProtectedPlaces(Vec<(u64, u64)>);
 
-impl Kept {
+impl ProtectedPlaces {
     #[cfg(unix)]
     pub(super) fn of(paths: &[PathBuf]) -> Self {
         use std::os::unix::fs::MetadataExt as _;
@@ -120,12 +120,12 @@ impl Kept {
     }
 
     /// Refuses a place that is one of them.
-    pub(super) fn check(&self, meta: &Metadata, path: &Path) -> Result<(), Stop> {
+    pub(super) fn check(&self, meta: &Metadata, path: &Path) -> Result<(), ToolFailure> {
         #[cfg(unix)]
         {
             use cap_std::fs::MetadataExt as _;
             if self.0.contains(&(meta.dev(), meta.ino())) {
-                return Err(Stop::Refused(format!("{} is this program's own; it is never written.", shown(path))));
+                return Err(ToolFailure::Refused(format!("{} belongs to pleach and is never written.", shown(path))));
             }
         }
         let _ = (meta, path);

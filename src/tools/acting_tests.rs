@@ -13,9 +13,9 @@ const OUTSIDE: &str = "outside\n";
 
 struct Nobody;
 
-impl Watch for Nobody {
-    fn sight(&self) -> Sight {
-        Sight::default()
+impl ToolObserver for Nobody {
+    fn sight(&self) -> FileVisibility {
+        FileVisibility::default()
     }
 
     fn cancelled(&self) -> bool {
@@ -60,20 +60,20 @@ impl Place {
         fs::read_to_string(self.outer.path().join("out/file")).unwrap()
     }
 
-    fn deed(&self, name: &str, args: &serde_json::Value) -> Result<Deed, ToolOutput> {
+    fn deed(&self, name: &str, args: &serde_json::Value) -> Result<ToolEffect, ToolOutput> {
         self.space.deed(name, &args.to_string())
     }
 
-    fn write_deed(&self, path: &str, text: &str) -> Result<Deed, ToolOutput> {
+    fn write_deed(&self, path: &str, text: &str) -> Result<ToolEffect, ToolOutput> {
         self.deed("write_file", &json!({"path": path, "text": text}))
     }
 
-    fn edit_deed(&self, path: &str, edits: &[(&str, &str)]) -> Result<Deed, ToolOutput> {
+    fn edit_deed(&self, path: &str, edits: &[(&str, &str)]) -> Result<ToolEffect, ToolOutput> {
         let edits: Vec<_> = edits.iter().map(|(old, new)| json!({"old": old, "new": new})).collect();
         self.deed("edit_file", &json!({"path": path, "edits": edits}))
     }
 
-    fn done(&self, deed: &Deed, hunks: &[Vec<bool>]) -> Done {
+    fn done(&self, deed: &ToolEffect, hunks: &[Vec<bool>]) -> Done {
         self.space.carry_out("edit_file", "", deed, hunks, &Nobody)
     }
 
@@ -84,8 +84,8 @@ impl Place {
     }
 }
 
-fn change(deed: &Deed) -> &FileChange {
-    let Deed::Change(changes) = deed else { panic!("{deed:?}") };
+fn change(deed: &ToolEffect) -> &FileChange {
+    let ToolEffect::Change(changes) = deed else { panic!("{deed:?}") };
     &changes[0]
 }
 
@@ -108,7 +108,7 @@ fn an_edit_is_shown_then_done_then_undone_and_redone() {
     place.space.put_back("src/a.rs", Some(after), shown.before.as_deref()).unwrap();
     assert_eq!(place.text("src/a.rs"), "fn a() {}\nfn b() {}\nfn c() {}\n");
     let again = place.space.put_back("src/a.rs", Some(after), shown.before.as_deref()).unwrap_err();
-    assert!(again.contains("left alone"), "{again}");
+    assert!(again.contains("not changed"), "{again}");
     place.space.put_back("src/a.rs", shown.hash(), shown.after.as_deref()).unwrap();
     assert_eq!(place.text("src/a.rs"), "fn first() {}\nfn b() {}\nfn last() {}\n");
     assert!(place.leftovers().is_empty());
@@ -122,7 +122,7 @@ fn hunks_turned_down_are_not_written_and_said() {
     let done = place.done(&deed, &[vec![true, false]]);
     assert_eq!(place.text("a"), "one\n2\n3\n4\n5\n");
     assert_eq!(done.output.status, ToolStatus::Ok);
-    let (did, refused) = done.output.body.split_once("A person turned down 1 of 2 changes:").unwrap();
+    let (did, refused) = done.output.body.split_once("A person denied 1 of 2 changes:").unwrap();
     assert!(did.contains("+one") && !did.contains("+five") && refused.contains("+five") && !refused.contains("+one"));
     assert_eq!(done.changed[0].after.as_deref(), Some("one\n2\n3\n4\n5\n"), "what really changed");
     let deed = place.edit_deed("a", &[("5", "five")]).unwrap();
@@ -139,7 +139,7 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
     place.write("a", "somebody else's\n");
     let done = place.done(&deed, &[]);
     assert_eq!((done.output.status, done.changed.len()), (ToolStatus::Failed, 0));
-    assert!(done.output.body.contains("left alone"), "{}", done.output.body);
+    assert!(done.output.body.contains("not changed"), "{}", done.output.body);
     assert_eq!(place.text("a"), "somebody else's\n");
     let deed = place.write_deed("new", "mine\n").unwrap();
     place.write("new", "theirs\n");
@@ -175,7 +175,7 @@ fn new_files_and_folders() {
     let deed = place.write_deed("deep/down/new.txt", "hello\n").unwrap();
     assert_eq!(change(&deed).before, None);
     assert!(!place.path("deep").exists(), "nothing is made by asking");
-    assert!(place.done(&deed, &[]).output.body.starts_with("Made deep/down/new.txt: 1 line came"));
+    assert!(place.done(&deed, &[]).output.body.starts_with("Created deep/down/new.txt: 1 line added"));
     assert_eq!(place.text("deep/down/new.txt"), "hello\n");
     let hash = Hash::of(b"hello\n");
     place.space.put_back("deep/down/new.txt", Some(hash), None).unwrap();
@@ -196,7 +196,11 @@ fn an_edit_that_does_not_fit_says_where_it_might() {
     assert_eq!(near.status, ToolStatus::Failed);
     assert!(near.body.contains("\n2|    let total = add(1, 2);"), "{}", near.body);
     let space = out(&[("let  total = add(1,2);\nprint(total);", "")]);
-    assert!(space.body.contains("white space alone") && space.body.contains("\n3|    print(total);"), "{}", space.body);
+    assert!(
+        space.body.contains("differ only in white space") && space.body.contains("\n3|    print(total);"),
+        "{}",
+        space.body
+    );
     let twice = out(&[("x", "y")]);
     assert!(twice.body.contains("occurs 2 times") && twice.body.contains("lines 5, 6"), "{}", twice.body);
     for (times, lines) in [(10, "9, 10)"), (11, "9, 10 and more)")] {
@@ -291,7 +295,7 @@ fn nothing_is_written_outside_or_to_what_is_no_file() {
         }
         // A deed that nobody worked out here is no way round.
         let forged = FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
-        let done = place.done(&Deed::Change(vec![forged]), &[]);
+        let done = place.done(&ToolEffect::Change(vec![forged]), &[]);
         assert_eq!((done.output.status, done.changed.len()), (ToolStatus::Refused, 0), "{path}");
         assert!(place.space.put_back(path, None, Some("x")).is_err(), "{path}");
     }
@@ -325,7 +329,7 @@ fn what_only_looks_is_named_by_what_it_leads_to() {
     place.write("src/secret", "x");
     symlink("src/secret", place.path("harmless")).unwrap();
     let what = |path: &str| match place.deed("read_file", &json!({ "path": path })) {
-        Ok(Deed::Look { what }) => what,
+        Ok(ToolEffect::Look { what }) => what,
         other => panic!("{other:?}"),
     };
     assert_eq!(

@@ -1,7 +1,7 @@
 //! A call's arguments: lenient about their form, strict about paths, clear for the model when something is missing.
 //! Not for: opening anything.
 
-use super::Stop;
+use super::ToolFailure;
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(super) struct Args(Map<String, Value>);
 
 impl Args {
     /// Reads the verbatim text; nothing at all is an empty object.
-    pub(super) fn parse(text: &str) -> Result<Self, Stop> {
+    pub(super) fn parse(text: &str) -> Result<Self, ToolFailure> {
         let text = text.trim();
         if text.is_empty() || text == "null" {
             return Ok(Self(Map::new()));
@@ -20,31 +20,31 @@ impl Args {
             // Some models send the object as a text.
             Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
                 Ok(Value::Object(object)) => Ok(Self(object)),
-                _ => Err(Stop::Failed("The arguments must be a JSON object.".into())),
+                _ => Err(ToolFailure::Failed("The arguments must be a JSON object.".into())),
             },
-            Ok(_) => Err(Stop::Failed("The arguments must be a JSON object.".into())),
-            Err(error) => Err(Stop::Failed(format!("The arguments are not readable as JSON: {error}."))),
+            Ok(_) => Err(ToolFailure::Failed("The arguments must be a JSON object.".into())),
+            Err(error) => Err(ToolFailure::Failed(format!("The arguments are not valid JSON: {error}."))),
         }
     }
 
     /// A text, where given.
-    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Stop> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, ToolFailure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Stop::Failed(format!("The argument {name} must be a text."))),
+            Some(_) => Err(ToolFailure::Failed(format!("The argument {name} must be a string."))),
         }
     }
 
     /// A text that must be there.
-    pub(super) fn needed(&self, name: &str) -> Result<&str, Stop> {
+    pub(super) fn needed(&self, name: &str) -> Result<&str, ToolFailure> {
         self.text(name)?
             .filter(|text| !text.is_empty())
-            .ok_or_else(|| Stop::Failed(format!("The argument {name} is missing.")))
+            .ok_or_else(|| ToolFailure::Failed(format!("The argument {name} is missing.")))
     }
 
     /// A whole number from 1, where given; one written as a text is fine.
-    pub(super) fn number(&self, name: &str) -> Result<Option<u64>, Stop> {
+    pub(super) fn number(&self, name: &str) -> Result<Option<u64>, ToolFailure> {
         let number = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::Number(number)) => number.as_u64().or_else(|| number.as_f64().and_then(whole)),
@@ -54,24 +54,24 @@ impl Args {
         };
         match number {
             Some(number) if number > 0 => Ok(Some(number)),
-            _ => Err(Stop::Failed(format!("The argument {name} must be a whole number from 1."))),
+            _ => Err(ToolFailure::Failed(format!("The argument {name} must be a whole number from 1."))),
         }
     }
 
     /// A yes or no; no where it is not given.
-    pub(super) fn flag(&self, name: &str) -> Result<bool, Stop> {
+    pub(super) fn flag(&self, name: &str) -> Result<bool, ToolFailure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(yes)) => Ok(*yes),
             Some(Value::String(text)) if matches!(text.as_str(), "true" | "false") => Ok(text == "true"),
-            Some(_) => Err(Stop::Failed(format!("The argument {name} must be true or false."))),
+            Some(_) => Err(ToolFailure::Failed(format!("The argument {name} must be true or false."))),
         }
     }
 
     /// A list of objects, where given; one written as a text, and one object alone, are fine.
-    pub(super) fn list(&self, name: &str) -> Result<Option<Vec<Self>>, Stop> {
-        let wrong = || Stop::Failed(format!("The argument {name} must be a list of objects."));
-        let each = |values: &[Value]| -> Result<Vec<Self>, Stop> {
+    pub(super) fn list(&self, name: &str) -> Result<Option<Vec<Self>>, ToolFailure> {
+        let wrong = || ToolFailure::Failed(format!("The argument {name} must be a list of objects."));
+        let each = |values: &[Value]| -> Result<Vec<Self>, ToolFailure> {
             values.iter().map(|value| value.as_object().cloned().map(Self).ok_or_else(wrong)).collect()
         };
         match self.0.get(name) {
@@ -87,31 +87,35 @@ impl Args {
     }
 
     /// The path beneath the root, empty for the root itself.
-    pub(super) fn path(&self) -> Result<PathBuf, Stop> {
+    pub(super) fn path(&self) -> Result<PathBuf, ToolFailure> {
         self.path_named("path")
     }
 
     /// The path beneath the root that an argument gives, empty for the root itself.
-    pub(super) fn path_named(&self, name: &str) -> Result<PathBuf, Stop> {
+    pub(super) fn path_named(&self, name: &str) -> Result<PathBuf, ToolFailure> {
         beneath(self.text(name)?.unwrap_or_default())
     }
 }
 
 /// A path beneath the root, in its shortest form.
-pub(super) fn beneath(text: &str) -> Result<PathBuf, Stop> {
+pub(super) fn beneath(text: &str) -> Result<PathBuf, ToolFailure> {
     let mut path = PathBuf::new();
     if text.contains('\0') {
-        return Err(Stop::Refused("The path holds a NUL.".into()));
+        return Err(ToolFailure::Refused("The path contains a NUL.".into()));
     }
     for component in Path::new(text).components() {
         match component {
             Component::Normal(name) => path.push(name),
             Component::CurDir => {}
             Component::ParentDir => {
-                return Err(Stop::Refused("The path holds \"..\"; paths are relative to the workspace root.".into()));
+                return Err(ToolFailure::Refused(
+                    "The path contains \"..\"; paths are relative to the workspace root.".into(),
+                ));
             }
             Component::RootDir | Component::Prefix(_) => {
-                return Err(Stop::Refused("The path is absolute; paths are relative to the workspace root.".into()));
+                return Err(ToolFailure::Refused(
+                    "The path is absolute; paths are relative to the workspace root.".into(),
+                ));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Not for: the model's tools (`read`, `list`), or what the texts are for.
 
 use crate::domain::base::hash::Hash;
-use crate::domain::tool::visibility::{READS, Sight};
+use crate::domain::tool::visibility::{FileVisibility, READS};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -45,14 +45,14 @@ pub struct Head {
 }
 
 /// Why a file is not read that a rule denies.
-const DENIED: &str = "is kept from being read by a rule of yours";
+const DENIED: &str = "can't be read because of one of your rules";
 
 /// See the module.
 #[derive(Debug)]
 pub struct Folder {
     root: Dir,
     /// Files that a person's rules deny, and the workspace by whose paths those speak, as it lies beneath the root.
-    denied: Sight,
+    denied: FileVisibility,
     workspace: PathBuf,
 }
 
@@ -64,14 +64,14 @@ impl Folder {
     pub fn open(path: &Path) -> io::Result<Self> {
         Dir::open_ambient_dir(path, ambient_authority()).map(|root| Self {
             root,
-            denied: Sight::default(),
+            denied: FileVisibility::default(),
             workspace: PathBuf::new(),
         })
     }
 
     /// The same without what a person's rules deny; they speak of paths beneath a workspace that lies in it.
     #[must_use]
-    pub fn without(self, denied: Sight, workspace: &Path) -> Self {
+    pub fn without(self, denied: FileVisibility, workspace: &Path) -> Self {
         Self { denied, workspace: workspace.to_owned(), ..self }
     }
 
@@ -120,7 +120,7 @@ impl Folder {
         let file = self.root.open_with(path, &options).map_err(|error| refusal(&error))?;
         let meta = file.metadata().map_err(|error| refusal(&error))?;
         if !meta.is_file() {
-            return Err("is no regular file".into());
+            return Err("is not a regular file".into());
         }
         let mut bytes = Vec::new();
         file.take(most).read_to_end(&mut bytes).map_err(|error| refusal(&error))?;
@@ -130,11 +130,11 @@ impl Folder {
             Ok(_) => bytes.len(),
             // A character that was cut in two.
             Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => return Err("is no UTF-8 text".into()),
+            Err(_) => return Err("is not UTF-8 text".into()),
         };
         bytes.truncate(valid);
         if bytes.contains(&0) {
-            return Err("is no text".into());
+            return Err("is not text".into());
         }
         if let (true, Some(end)) = (cut, bytes.iter().rposition(|byte| *byte == b'\n')) {
             bytes.truncate(end + 1);
@@ -211,10 +211,12 @@ fn number(_: &cap_std::fs::Metadata) -> u64 {
 /// Leading out of the root comes as an error that no system call made.
 fn refusal(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => "leads out of the folder by a link".into(),
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => "is a link that leads outside the \
+            folder"
+            .into(),
         io::ErrorKind::PermissionDenied => "may not be read by this user".into(),
-        io::ErrorKind::NotFound => "is a link that leads nowhere".into(),
-        _ => format!("cannot be read ({error})"),
+        io::ErrorKind::NotFound => "is a link without a target".into(),
+        _ => format!("can't be read ({error})"),
     }
 }
 
@@ -265,10 +267,12 @@ mod tests {
         assert_eq!(head("t", 100).unwrap().text, "one\ntwo\nthréé\n");
         let cut = head("inner", 12).unwrap();
         assert_eq!((cut.text.as_str(), cut.bytes, cut.left), ("one\ntwo\n", 16, 8));
-        for (name, why) in [("latin", "UTF-8"), ("nul", "no text"), ("out", "leads out"), ("dangling", "nowhere")] {
+        for (name, why) in
+            [("latin", "UTF-8"), ("nul", "not text"), ("out", "leads outside"), ("dangling", "without a target")]
+        {
             assert!(head(name, 100).unwrap_err().contains(why), "{name}");
         }
-        assert!(matches!(folder.look(Path::new("out")), Looked::Refused(why) if why.contains("leads out")));
+        assert!(matches!(folder.look(Path::new("out")), Looked::Refused(why) if why.contains("leads outside")));
         assert!(matches!(folder.look(Path::new("t")), Looked::File(stamp) if stamp.bytes == 16));
         assert_eq!(folder.look(Path::new("none")), Looked::Nothing);
         let before = folder.look(Path::new("t"));

@@ -14,14 +14,16 @@ mod specs;
 pub use acting::Acting;
 
 use crate::domain::base::hash::Hash;
-use crate::domain::tool::consent::{Deed, FileChange};
-use crate::domain::tool::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
-use crate::domain::tool::visibility::Sight;
-use acting::{Acts, Kept};
+use crate::domain::tool::consent::{FileChange, ToolEffect};
+use crate::domain::tool::trace::{
+    Done, RunTools, ShortenedResult, ToolObserver, ToolOutput, ToolSpec, ToolStatus, in_lines,
+};
+use crate::domain::tool::visibility::FileVisibility;
+use acting::{ActingTools, ProtectedPlaces};
 use args::Args;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
-use files::visible::Eyes;
+use files::visible::ToolVisibility;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +31,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// The folder could not be opened.
-    #[error("the workspace folder {path} cannot be opened: {source}. Tools stay off.")]
+    #[error("the workspace folder {path} can't be opened: {source}. Tools stay off.")]
     Root {
         /// Which.
         path: PathBuf,
@@ -40,7 +42,7 @@ pub enum ToolError {
 
 /// A call that did not do what was asked.
 #[derive(Debug, PartialEq, Eq)]
-enum Stop {
+enum ToolFailure {
     /// It is not allowed.
     Refused(String),
     /// It did not work.
@@ -51,7 +53,7 @@ enum Stop {
 
 /// What a tool made: its text and the bytes there were before anything was cut.
 #[derive(Debug)]
-struct Made {
+struct ToolText {
     body: String,
     full_bytes: u64,
     /// How the rest is reached, where something was cut.
@@ -63,7 +65,7 @@ struct Made {
 pub struct Workspace {
     root: Dir,
     limit: usize,
-    acting: Option<Acts>,
+    acting: Option<ActingTools>,
 }
 
 impl Workspace {
@@ -78,11 +80,11 @@ impl Workspace {
     pub fn open_acting(root: &Path, output_limit: usize, options: Acting) -> Result<Self, ToolError> {
         let space = Self::open(root, output_limit)?;
         let whole = root.canonicalize().map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
-        Ok(Self { acting: Some(Acts::new(whole, options)), ..space })
+        Ok(Self { acting: Some(ActingTools::new(whole, options)), ..space })
     }
 
     /// Opens a regular file beneath the root, never waiting for a pipe or a device.
-    fn open_file(&self, path: &Path) -> Result<(File, u64), Stop> {
+    fn open_file(&self, path: &Path) -> Result<(File, u64), ToolFailure> {
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(unix)]
@@ -94,10 +96,10 @@ impl Workspace {
         let file = self.root.open_with(path, &options).map_err(|error| stop(path, &error))?;
         let meta = file.metadata().map_err(|error| stop(path, &error))?;
         if meta.is_dir() {
-            return Err(Stop::Failed(format!("{} is a folder; use list_dir.", shown(path))));
+            return Err(ToolFailure::Failed(format!("{} is a folder; use list_dir.", shown(path))));
         }
         if !meta.is_file() {
-            return Err(Stop::Refused(format!(
+            return Err(ToolFailure::Refused(format!(
                 "{} is a pipe, a socket or a device; only regular files are read.",
                 shown(path)
             )));
@@ -115,23 +117,32 @@ impl RunTools for Workspace {
         specs
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         self.work_out(name, args).map_err(failed)
     }
 
-    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+    fn carry_out(
+        &self,
+        name: &str,
+        args: &str,
+        deed: &ToolEffect,
+        hunks: &[Vec<bool>],
+        watch: &dyn ToolObserver,
+    ) -> Done {
         match deed {
-            _ if watch.cancelled() => Done::said(failed(Stop::Cancelled)),
-            Deed::Change(changes) if self.acting.is_some() => files::change::carry_out(self, changes, hunks),
+            _ if watch.cancelled() => Done::said(failed(ToolFailure::Cancelled)),
+            ToolEffect::Change(changes) if self.acting.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]
-            Deed::Run(line) if self.acting.is_some() => command::run::carry_out(self, line, watch),
-            Deed::Look { .. } => self.look(name, args, &watch.sight(), &|| watch.cancelled()),
-            Deed::Change(_) | Deed::Run(_) | Deed::Foreign { .. } => Done::said(failed(self.unknown(name))),
+            ToolEffect::Run(line) if self.acting.is_some() => command::run::carry_out(self, line, watch),
+            ToolEffect::Look { .. } => self.look(name, args, &watch.sight(), &|| watch.cancelled()),
+            ToolEffect::Change(_) | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => {
+                Done::said(failed(self.unknown(name)))
+            }
         }
     }
 
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        self.look(name, args, &Sight::default(), cancelled).output
+        self.look(name, args, &FileVisibility::default(), cancelled).output
     }
 
     fn over(&self, name: &str, args: &str, text: &str) -> Done {
@@ -139,7 +150,7 @@ impl RunTools for Workspace {
         let made = match name {
             "read_file" => Args::parse(args).and_then(|args| files::read::over(self.limit, &args, &text)),
             "search" => Args::parse(args).and_then(|args| files::search::over(self, &args, &text)),
-            other => Err(Stop::Failed(format!("{other} does not read what was kept of a result."))),
+            other => Err(ToolFailure::Failed(format!("{other} does not read what was kept of a result."))),
         };
         done(made)
     }
@@ -148,84 +159,84 @@ impl RunTools for Workspace {
         self.acting.as_ref().map_or(0, |acts| acts.options.keep)
     }
 
-    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
-        files::attach::files(self, most, Eyes::of_person(sight))
+    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
+        files::attach::files(self, most, ToolVisibility::of_person(sight))
     }
 
-    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
-        files::attach::text(self, path, most, Eyes::of_person(sight)).map_err(|stop| match stop {
-            Stop::Refused(why) | Stop::Failed(why) => why,
-            Stop::Cancelled => "It was stopped.".to_owned(),
+    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
+        files::attach::text(self, path, most, ToolVisibility::of_person(sight)).map_err(|stop| match stop {
+            ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
+            ToolFailure::Cancelled => "It was stopped.".to_owned(),
         })
     }
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
         if self.acting.is_none() {
-            return Err(format!("{path} cannot be changed: these tools only look."));
+            return Err(format!("{path} can't be changed: these tools only read."));
         }
         files::change::put_back(self, path, expected, text).map_err(|stop| match stop {
-            Stop::Refused(why) | Stop::Failed(why) => why,
-            Stop::Cancelled => "Cancelled before it was done.".to_owned(),
+            ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
+            ToolFailure::Cancelled => "Cancelled before it was done.".to_owned(),
         })
     }
 }
 
 impl Workspace {
     /// Does a call that only looks.
-    fn look(&self, name: &str, args: &str, sight: &Sight, cancelled: &dyn Fn() -> bool) -> Done {
-        let eyes = Eyes { sight, tool: name };
+    fn look(&self, name: &str, args: &str, sight: &FileVisibility, cancelled: &dyn Fn() -> bool) -> Done {
+        let eyes = ToolVisibility { sight, tool: name };
         done(match name {
-            _ if cancelled() => Err(Stop::Cancelled),
+            _ if cancelled() => Err(ToolFailure::Cancelled),
             "read_file" => Args::parse(args).and_then(|args| files::read::run(self, &args, eyes, cancelled)),
             "list_dir" => Args::parse(args).and_then(|args| files::list::run(self, &args, eyes, cancelled)),
             "search" => Args::parse(args).and_then(|args| files::search::run(self, &args, eyes, cancelled)),
             "edit_file" | "write_file" | "run" if self.acting.is_some() => {
-                Err(Stop::Refused(format!("{name} acts; it is carried out only as a deed that was decided on.")))
+                Err(ToolFailure::Refused(format!("{name} changes things; it runs only after a decision.")))
             }
             other => Err(self.unknown(other)),
         })
     }
 
-    fn work_out(&self, name: &str, args: &str) -> Result<Deed, Stop> {
+    fn work_out(&self, name: &str, args: &str) -> Result<ToolEffect, ToolFailure> {
         match name {
             "read_file" | "list_dir" | "search" => {
                 let path = Args::parse(args)?.path()?;
                 // A link is named by what it leads to, so that no rule is passed by another name.
                 let path = self.root.canonicalize(&path).unwrap_or(path);
                 let what: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-                Ok(Deed::Look { what: what.join("/") })
+                Ok(ToolEffect::Look { what: what.join("/") })
             }
             "edit_file" if self.acting.is_some() => {
-                Ok(Deed::Change(vec![files::edit::edit(self, &Args::parse(args)?)?]))
+                Ok(ToolEffect::Change(vec![files::edit::edit(self, &Args::parse(args)?)?]))
             }
             "write_file" if self.acting.is_some() => {
-                Ok(Deed::Change(vec![files::edit::write(self, &Args::parse(args)?)?]))
+                Ok(ToolEffect::Change(vec![files::edit::write(self, &Args::parse(args)?)?]))
             }
             #[cfg(unix)]
-            "run" if self.acting.is_some() => Ok(Deed::Run(command::run::deed(self, &Args::parse(args)?)?)),
+            "run" if self.acting.is_some() => Ok(ToolEffect::Run(command::run::deed(self, &Args::parse(args)?)?)),
             other => Err(self.unknown(other)),
         }
     }
 
-    fn unknown(&self, name: &str) -> Stop {
+    fn unknown(&self, name: &str) -> ToolFailure {
         let names: Vec<String> = self.specs().into_iter().map(|spec| spec.name).collect();
         let (last, others) =
             names.split_last().map(|(last, others)| (last.as_str(), others.join(", "))).unwrap_or_default();
         let name: String = name.chars().take(60).collect();
-        Stop::Failed(format!("There is no tool {name:?}; there are {others} and {last}."))
+        ToolFailure::Failed(format!("There is no tool {name:?}; tools are {others} and {last}."))
     }
 
     /// The places beneath which nothing is written.
-    fn kept(&self) -> Kept {
-        Kept::of(self.acting.as_ref().map(|acts| acts.options.hidden.as_slice()).unwrap_or_default())
+    fn kept(&self) -> ProtectedPlaces {
+        ProtectedPlaces::of(self.acting.as_ref().map(|acts| acts.options.hidden.as_slice()).unwrap_or_default())
     }
 }
 
-fn done(made: Result<Made, Stop>) -> Done {
+fn done(made: Result<ToolText, ToolFailure>) -> Done {
     match made {
         Ok(made) => {
             let full_bytes = made.full_bytes.max(made.body.len() as u64);
             let output = ToolOutput { status: ToolStatus::Ok, body: made.body, full_bytes };
-            Done { cut: made.back.map(|back| Cut { back, full: None }), ..Done::said(output) }
+            Done { cut: made.back.map(|back| ShortenedResult { back, full: None }), ..Done::said(output) }
         }
         Err(stop) => Done::said(failed(stop)),
     }
@@ -239,11 +250,11 @@ pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&
 }
 
 /// What the model reads of a call that did not do what was asked.
-fn failed(stop: Stop) -> ToolOutput {
+fn failed(stop: ToolFailure) -> ToolOutput {
     let (status, body) = match stop {
-        Stop::Refused(why) => (ToolStatus::Refused, format!("Refused: {why}")),
-        Stop::Failed(why) => (ToolStatus::Failed, format!("Failed: {why}")),
-        Stop::Cancelled => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
+        ToolFailure::Refused(why) => (ToolStatus::Refused, format!("Refused: {why}")),
+        ToolFailure::Failed(why) => (ToolStatus::Failed, format!("Failed: {why}")),
+        ToolFailure::Cancelled => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
     };
     ToolOutput { status, full_bytes: body.len() as u64, body }
 }
@@ -262,16 +273,18 @@ fn shown(path: &Path) -> String {
 }
 
 /// An error of the file system as a sentence. Leading out of the root comes as an error that no system call made.
-fn stop(path: &Path, error: &io::Error) -> Stop {
+fn stop(path: &Path, error: &io::Error) -> ToolFailure {
     let path = shown(path);
     match error.kind() {
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-            Stop::Refused(format!("{path} leads out of the workspace folder."))
+            ToolFailure::Refused(format!("{path} is outside the workspace folder."))
         }
-        io::ErrorKind::PermissionDenied => Stop::Failed(format!("{path} may not be read by this user.")),
-        io::ErrorKind::NotFound => Stop::Failed(format!("{path} does not exist in the workspace.")),
-        io::ErrorKind::NotADirectory => Stop::Failed(format!("{path} goes through something that is no folder.")),
-        _ => Stop::Failed(format!("{path} cannot be opened: {error}.")),
+        io::ErrorKind::PermissionDenied => ToolFailure::Failed(format!("{path} may not be read by this user.")),
+        io::ErrorKind::NotFound => ToolFailure::Failed(format!("{path} does not exist in the workspace.")),
+        io::ErrorKind::NotADirectory => {
+            ToolFailure::Failed(format!("{path} goes through something that is not a folder."))
+        }
+        _ => ToolFailure::Failed(format!("{path} can't be opened: {error}.")),
     }
 }
 

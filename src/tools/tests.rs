@@ -67,7 +67,7 @@ fn reads_whole_files_and_parts() {
     let out = place.read("src/a.txt");
     assert_eq!((out.body.as_str(), out.full_bytes), ("one\ntwo\nthree\nfour", 18));
     let part = place.ok("read_file", &json!({"path": "./src/a.txt", "start_line": "2", "lines": 2.0, "why": "x"}));
-    assert_eq!(part, "two\nthree\n[the file goes on at line 4]\n");
+    assert_eq!(part, "two\nthree\n[the file continues at line 4]\n");
     assert_eq!(place.ok("read_file", &json!({"path": "src/a.txt", "start_line": 4, "lines": 9})), "four");
     let beyond = place.call("read_file", &json!({"path": "src/a.txt", "start_line": 5}));
     assert_eq!(beyond.status, ToolStatus::Failed);
@@ -172,7 +172,7 @@ fn huge_and_odd_files() {
     fs::OpenOptions::new().write(true).open(place.path("front")).unwrap().set_len(5 << 30).unwrap();
     let start = Instant::now();
     let out = place.call("read_file", &json!({"path": "front", "lines": 2}));
-    assert!(out.body.starts_with("word\nword\n[the file goes on"), "{}", out.body);
+    assert!(out.body.starts_with("word\nword\n[the file continues"), "{}", out.body);
     assert!(place.call("read_file", &json!({"path": "front"})).full_bytes >= 5 << 30);
     assert!(start.elapsed() < Duration::from_secs(1));
     place.write("latin", b"caf\xe9\n");
@@ -239,10 +239,10 @@ fn arguments_and_names() {
     for (args, why) in [
         ("", "path is missing"),
         ("{}", "path is missing"),
-        ("{\"path\": 5}", "must be a text"),
+        ("{\"path\": 5}", "must be a string"),
         ("{\"path\": \"a\", \"lines\": 0}", "whole number from 1"),
         ("{\"path\": \"a\", \"lines\": [1]}", "whole number from 1"),
-        ("{\"path\": \"a\"", "not readable as JSON"),
+        ("{\"path\": \"a\"", "not valid JSON"),
         ("[]", "must be a JSON object"),
     ] {
         let out = place.space.run("read_file", args, &|| false);
@@ -254,7 +254,7 @@ fn arguments_and_names() {
     assert!(place.space.run("shell", "{}", &|| false).body.contains("There is no tool"));
     let names: Vec<String> = place.space.specs().into_iter().map(|spec| spec.name).collect();
     assert_eq!(names, ["read_file", "list_dir", "search"]);
-    assert!(Workspace::open(Path::new("/nowhere/at/all"), 1).unwrap_err().to_string().contains("cannot be opened"));
+    assert!(Workspace::open(Path::new("/nowhere/at/all"), 1).unwrap_err().to_string().contains("can't be opened"));
 }
 
 #[test]
@@ -337,18 +337,20 @@ fn files_are_named_and_read_for_a_person_by_the_same_rules() {
     place.write("bin", [1, 0, 2]);
     place.write("latin", [0xe4, b'\n']);
     symlink(place.outer.path().join("out"), place.path("link")).unwrap();
-    let names = |most| place.space.files(most, &Sight::default());
+    let names = |most| place.space.files(most, &FileVisibility::default());
     let want = [".gitignore", "bin", "latin", "src/a.rs"].map(str::to_owned).to_vec();
     assert_eq!(names(100), (want.clone(), false));
     assert_eq!(names(2), (want[..2].to_vec(), true));
-    let read = |path: &str, most| place.space.text(path, most, &Sight::default());
+    let read = |path: &str, most| place.space.text(path, most, &FileVisibility::default());
     assert_eq!(read("src/a.rs", 100).as_deref(), Ok("fn a() {}\n"));
     assert_eq!(read("src/a.rs", 9), Err("src/a.rs has 10 bytes, more than 9.".to_owned()));
-    for (path, why) in [("bin", "no text"), ("latin", "no text"), ("none", "does not exist"), ("src", "is a folder")] {
+    for (path, why) in
+        [("bin", "not a text file"), ("latin", "not a text file"), ("none", "does not exist"), ("src", "is a folder")]
+    {
         assert!(read(path, 100).unwrap_err().contains(why), "{path}: {:?}", read(path, 100));
     }
     for path in ["../out/secret.txt", "link/secret.txt", "/etc/passwd"] {
-        assert!(read(path, 100).unwrap_err().contains("leads out"), "{path}: {:?}", read(path, 100));
+        assert!(read(path, 100).unwrap_err().contains("outside"), "{path}: {:?}", read(path, 100));
     }
 }
 
@@ -371,9 +373,9 @@ proptest! {
 }
 
 /// Denies what the shipped example does, and asks about one folder.
-fn sight() -> Sight {
+fn sight() -> FileVisibility {
     let rule = |tool: &str, on: &str, verdict| Rule { tool: tool.into(), on: Some(on.into()), verdict };
-    Sight::new([rule("*", ".env*", Verdict::Deny), rule("read_file", "asked/", Verdict::Ask)])
+    FileVisibility::new([rule("*", ".env*", Verdict::Deny), rule("read_file", "asked/", Verdict::Ask)])
 }
 
 #[test]
@@ -409,13 +411,13 @@ fn no_tool_shows_a_file_that_a_rule_keeps_back() {
         assert!(!shown && !body.contains("folder/c  ") && !body.contains("deep/b  "), "{name} {args}: {body}");
     }
     let found = call("search", json!({"pattern": "KEY"})).body;
-    assert!(found.contains("src/a.rs:1") && found.contains("kept back by the person's rules"), "{found}");
+    assert!(found.contains("src/a.rs:1") && found.contains("withheld by the person's rules"), "{found}");
     assert!(call("read_file", json!({"path": "notes"})).body.contains("deny * \".env*\""));
-    let own = Sight::denying([Rule { tool: "*".into(), on: Some(".env*".into()), verdict: Verdict::Deny }]);
+    let own = FileVisibility::denying([Rule { tool: "*".into(), on: Some(".env*".into()), verdict: Verdict::Deny }]);
     assert_eq!(place.space.files(99, &own).0, ["asked/b", "src/a.rs"]);
     let text = |path: &str| place.space.text(path, 99, &own);
-    assert!(text("notes").unwrap_err().contains("A rule keeps notes from being read") && text("asked/b").is_ok());
-    let answered = sight.answered("read_file", &Deed::Look { what: "asked/b".into() });
+    assert!(text("notes").unwrap_err().contains("A rule prevents reading notes") && text("asked/b").is_ok());
+    let answered = sight.answered("read_file", &ToolEffect::Look { what: "asked/b".into() });
     let read = place.space.look("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
     assert!(read.body.contains("hidden-text"), "the person said yes to it");
 }
@@ -426,12 +428,37 @@ fn folders_that_go_while_they_are_walked_through_are_counted() {
     for folder in ["a", "b", "src"] {
         place.write(&format!("{folder}/x"), "");
     }
-    let sight = Sight::default();
+    let sight = FileVisibility::default();
     let mut walk =
-        files::walk::Walk::new(&place.space, Path::new(""), 3, files::visible::Eyes::of_person(&sight)).ok().unwrap();
+        files::walk::Walk::new(&place.space, Path::new(""), 3, files::visible::ToolVisibility::of_person(&sight))
+            .ok()
+            .unwrap();
     for folder in ["a", "b"] {
         fs::remove_dir_all(place.path(folder)).unwrap();
     }
     let names: Vec<PathBuf> = std::iter::from_fn(|| walk.next().map(|entry| entry.path)).collect();
     assert_eq!((names, walk.unread), (["a", "b", "src", "src/x"].map(PathBuf::from).to_vec(), 2));
+}
+
+#[test]
+fn a_list_says_how_many_folders_went_while_it_was_made() {
+    for gone in 0..3 {
+        let place = Place::new(1_000);
+        for file in ["a/x", "b/x"] {
+            place.write(file, "");
+        }
+        let looks = AtomicUsize::new(0);
+        // Asked before the walk, and then at each entry: the folders go when the first of them has been read.
+        let asked = || {
+            let now = looks.fetch_add(1, Ordering::Relaxed) == 1;
+            for folder in ["b", "src"].iter().take(if now { gone } else { 0 }) {
+                fs::remove_dir_all(place.path(folder)).unwrap();
+            }
+            false
+        };
+        let body = place.space.run("list_dir", r#"{"depth": 2}"#, &asked).body;
+        let said = ["", "[1 folder could not be read]\n", "[2 folders could not be read]\n"][gone];
+        let inner = if gone == 0 { "b/x  0 B\n" } else { "" };
+        assert_eq!(body, format!("a/\na/x  0 B\nb/\n{inner}src/\n{said}"));
+    }
 }

@@ -94,7 +94,7 @@ impl Exit {
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// There is no terminal.
-    #[error("the workbench needs a terminal; use `pleach ask` and the other commands where there is none")]
+    #[error("the workbench needs a terminal; without one, use `pleach ask` and the other commands")]
     NoTerminal,
     /// The terminal failed.
     #[error("the terminal failed: {0}")]
@@ -115,7 +115,7 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup, commands: RunComma
     shell::input::read(to.clone())?;
     let back = to.clone();
     let (answers, commands) = shell::commands::begin(commands, back.clone())?;
-    let mut bench = Bench::new(door, screen, &setup, (shell::highlight::begin(back.clone())?, commands, back));
+    let mut bench = Workbench::new(door, screen, &setup, (shell::highlight::begin(back.clone())?, commands, back));
     bench.cache.links = links;
     if let Some(reading) = &bench.reading {
         shell::watch::watch(reading.folders(), to.clone());
@@ -151,7 +151,7 @@ fn forward(events: Events, to: Sender<Msg>, answers: Sender<Event>) -> io::Resul
     Ok(())
 }
 
-struct Bench {
+struct Workbench {
     door: Box<dyn Door>,
     screen: Screen,
     /// Code to be coloured.
@@ -177,7 +177,7 @@ struct Bench {
     early: Vec<Msg>,
 }
 
-impl Bench {
+impl Workbench {
     fn new(
         door: Box<dyn Door>,
         screen: Screen,
@@ -224,7 +224,7 @@ impl Bench {
 
     fn start(&mut self, setup: Setup, from: &Receiver<Msg>) -> io::Result<()> {
         for notice in setup.notices {
-            self.model.status.say(model::status::Weight::Trouble, notice, 0);
+            self.model.status.say(model::status::Severity::Trouble, notice, 0);
         }
         shell::terminal::mouse(setup.screen.mouse)?;
         let cmds = update::start(&mut self.model, setup.session, setup.branch);
@@ -437,7 +437,7 @@ impl Bench {
 /// Lends the terminal to the person's editor. Keys are its own meanwhile.
 fn lend(text: &str) -> io::Result<Result<String, String>> {
     let Some(_held) = shell::input::hold() else {
-        return Ok(Err("The terminal could not be lent to an editor; the message is as it was.".to_owned()));
+        return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));
     };
     shell::terminal::switch_off();
     let lent = shell::system::lend();

@@ -8,7 +8,7 @@ use crate::domain::base::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket};
 use crate::tui::model::pointer::Mouse;
 use crate::tui::model::{Keymap, Screen};
-use crate::tui::text::code::Tints;
+use crate::tui::text::code::HighlightedLine;
 use std::sync::Arc;
 
 /// Something that happened.
@@ -43,7 +43,7 @@ pub enum Msg {
     /// The frame that was drawn lacks these contents.
     Wanted(Vec<NodeId>),
     /// Colours of lines of code, by the lines' keys.
-    Coloured(Vec<(u64, Tints)>),
+    Coloured(Vec<(u64, HighlightedLine)>),
     /// A text was copied, and how.
     Copied(String),
     /// What the store could not take was written into this file; or why not.

@@ -19,13 +19,13 @@ macro_rules! inks {
 }
 
 inks! {
-    Text "text" "Plain words.",
-    Dim "dim" "Less important words.",
-    Accent "accent" "What a person may act on.",
+    Text "text" "Text.",
+    Dim "dim" "Secondary text.",
+    Accent "accent" "What you can act on.",
     Heading "heading" "Titles and headings.",
-    Border "border" "Frames.",
-    Focus "focus" "The frame of the pane with the focus.",
-    You "you" "The person's name over a message.",
+    Border "border" "Borders.",
+    Focus "focus" "The border of the focused pane.",
+    You "you" "Your name over a message.",
     Model "model" "The model's name over a message.",
     Tool "tool" "Tool calls.",
     Code "code" "Code blocks.",
@@ -35,21 +35,21 @@ inks! {
     Number "number" "Numbers and constants in code.",
     Comment "comment" "Comments in code.",
     Name "name" "Names of types and functions in code.",
-    Emphasis "emphasis" "Words with emphasis.",
+    Emphasis "emphasis" "Emphasized words.",
     Link "link" "Links.",
     Pinned "pinned" "Sticky pins.",
     Leased "leased" "Leases.",
     Excluded "excluded" "What is left out.",
-    Good "good" "What went well.",
-    Warn "warn" "What asks for attention.",
-    Danger "danger" "What went wrong.",
+    Good "good" "Success.",
+    Warn "warn" "Warnings.",
+    Danger "danger" "Errors.",
     MeterLow "meter_low" "The meter while there is room.",
-    MeterMid "meter_mid" "The meter when room gets short.",
+    MeterMid "meter_mid" "The meter when little room is left.",
     MeterHigh "meter_high" "The meter when it is nearly full.",
     MeterFree "meter_free" "The empty part of the meter.",
     Match "match" "Letters that match what was typed.",
     Selected "selected" "The selected line.",
-    Ground "ground" "What everything stands on; without one the terminal's own colours stay.",
+    Ground "ground" "The background; without one, the terminal's own colors are used.",
 }
 
 /// Signs that carry meaning, so that colour never does it alone.
@@ -249,7 +249,7 @@ impl Theme {
             let at = text.lines().position(|line| line.trim_start().starts_with(&key)).map_or(0, |line| line + 1);
             let wrong = |why: String| wrong(format!("line {at}: {why}"));
             let found = NAMES.iter().find(|(_, name)| *name == key);
-            let (ink, _) = found.ok_or_else(|| wrong(format!("there is no ink {key:?}")))?;
+            let (ink, _) = found.ok_or_else(|| wrong(format!("there is no role {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
         Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
@@ -330,10 +330,10 @@ impl Themes {
     #[must_use]
     pub fn list(&self) -> Vec<(String, String)> {
         let by = if self.light == Some(true) { "light" } else { "dark" };
-        let auto = ("auto".to_owned(), format!("By the ground of the terminal; here {by}."));
+        let auto = ("auto".to_owned(), format!("Follows the terminal's background; here {by}."));
         let about = |theme: &ThemeText| match (theme.own, theme.about()) {
-            (true, "") => "Your own.".to_owned(),
-            (true, about) => format!("Your own. {about}"),
+            (true, "") => "Your theme.".to_owned(),
+            (true, about) => format!("Your theme. {about}"),
             (false, about) => about.to_owned(),
         };
         std::iter::once(auto).chain(self.texts.iter().map(|theme| (theme.name.clone(), about(theme)))).collect()
@@ -370,7 +370,7 @@ fn nearest(colour: Color) -> Color {
 }
 
 fn style(raw: &Raw) -> Result<Style, String> {
-    let colour = |text: &String| Color::from_str(text).map_err(|_| format!("{text:?} is no colour"));
+    let colour = |text: &String| Color::from_str(text).map_err(|_| format!("{text:?} is not a color"));
     let mut style = Style::default();
     if let Some(fg) = &raw.fg {
         style = style.fg(colour(fg)?);
@@ -454,8 +454,8 @@ mod tests {
         assert_eq!(theme.style(Ink::Accent).fg, Some(Color::Rgb(1, 2, 3)));
         assert_eq!(theme.style(Ink::You), Theme::built_in("terminal", false).style(Ink::You));
         for (text, said) in [
-            ("\naccent = { fg = \"nope\" }", "line 2: \"nope\" is no colour"),
-            ("text = {}\nacent = {}", "line 2: there is no ink \"acent\""),
+            ("\naccent = { fg = \"nope\" }", "line 2: \"nope\" is not a color"),
+            ("text = {}\nacent = {}", "line 2: there is no role \"acent\""),
             ("text = {}\nyou = { bald = true }", "line 2, column 9"),
         ] {
             let why = themes(text).get("mine").1.unwrap().to_string();

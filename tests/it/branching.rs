@@ -2,6 +2,7 @@
 //! stars; with undo and redo, restarts, removals, and another window at the same store.
 
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, message, path, text};
+use pleach::domain::base::failure::FailureKind;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::call::model::{ModelInfo, Price};
@@ -16,8 +17,8 @@ use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, Item, PlanRequest, Request, SessionRequest, SessionView, TagAct,
-    TurnRequest,
+    Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, Request, SessionRequest, SessionView,
+    TagAct, TurnRequest,
 };
 use std::sync::Arc;
 
@@ -92,7 +93,7 @@ fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
     let node = head(&mut client, side);
     let pick = Request::Branch(BranchRequest::Pick {
         from: side,
-        items: vec![Item::TurnOf(node)],
+        items: vec![ItemName::TurnOf(node)],
         onto: main,
         together: false,
     });
@@ -125,7 +126,7 @@ fn what_both_branches_have_is_only_marked_and_pinned_texts_are_copied() {
     let Two { mut client, main, side } = two(&bench);
     let view = client.open();
     let shared = path(&bench.store(), view.card.id, main)[0].head.id;
-    let note = Item::Note("never on a Friday".into());
+    let note = ItemName::Note("never on a Friday".into());
     client.must(Request::Branch(BranchRequest::Mark {
         branch: side,
         items: vec![note],
@@ -135,7 +136,7 @@ fn what_both_branches_have_is_only_marked_and_pinned_texts_are_copied() {
     let compared = compare(&mut client, main, side);
     let pins: Vec<_> = compared.sides[1].turns.iter().filter(|turn| turn.pin.is_some()).collect();
     assert_eq!((pins.len(), pins[0].atom, compared.sides[1].count()), (1, pin, 1), "it is told, and is no turn");
-    let items = vec![Item::TurnOf(shared), Item::Atom(pin)];
+    let items = vec![ItemName::TurnOf(shared), ItemName::Atom(pin)];
     client.must(Request::Branch(BranchRequest::Pick { from: side, items, onto: main, together: false }));
     let marks = branch(&client.open(), main).marks;
     assert_eq!(marks.len(), 2);
@@ -155,7 +156,7 @@ fn a_range_is_one_text_and_must_be_a_range() {
     let pick = |first, last| {
         Request::Branch(BranchRequest::Pick {
             from: side,
-            items: vec![Item::Span { first, last }],
+            items: vec![ItemName::Span { first, last }],
             onto: main,
             together: false,
         })
@@ -205,18 +206,18 @@ fn removing_the_source_takes_the_copy_along() {
     let node = head(&mut client, side);
     client.must(Request::Branch(BranchRequest::Tag {
         branch: side,
-        item: Item::Message(node),
+        item: ItemName::Message(node),
         act: TagAct::Label("here it was".into()),
     }));
     client.must(Request::Branch(BranchRequest::Pick {
         from: side,
-        items: vec![Item::TurnOf(node)],
+        items: vec![ItemName::TurnOf(node)],
         onto: main,
         together: false,
     }));
     client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: Some(main) }));
     assert!(wire(&mut client, main).contains("a secret of the side"));
-    client.must(Request::Branch(BranchRequest::RemoveMessage { branch: side, item: Item::TurnOf(node) }));
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch: side, item: ItemName::TurnOf(node) }));
     assert!(!wire(&mut client, main).contains("a secret of the side"));
     assert!(client.open().tags.is_empty(), "what stood on the message went with it");
     for request in [
@@ -325,7 +326,7 @@ fn a_branch_that_went_on_keeps_its_name() {
     assert_eq!(branch(&view, arms[0]).name, "race-1");
     assert!(branch(&view, arms[1]).archived);
     let failure = client.ask(Request::Call(CallRequest::KeepOne { branch: main })).unwrap_err();
-    assert!(failure.what.contains("no branch of a race"));
+    assert!(failure.what.contains("not a branch of a race"));
 }
 
 #[test]
@@ -439,7 +440,7 @@ fn a_side_question_leaves_no_trace_but_its_cost() {
     client.say(main, "a question about cranes");
     let node = head(&mut client, main);
     let once = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
-    client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![Item::TurnOf(node)], act: once }));
+    client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![ItemName::TurnOf(node)], act: once }));
     let (view, before) = (client.open(), plans(&mut client, main));
     let (_, said) = aside(&mut client, main, "what is a xylophone-crane?");
     assert_eq!(said, "an answer beside it");
@@ -456,7 +457,7 @@ fn a_side_question_leaves_no_trace_but_its_cost() {
     let runs = client.runs();
     let run = runs.last().unwrap();
     assert!(run.aside && run.status == RunStatus::Complete && run.est_total > 0 && runs.len() == 2, "it is counted");
-    let last = pleach::engine::api::Which::Last(main);
+    let last = pleach::engine::api::CallSelector::Last(main);
     match client.must(Request::Call(CallRequest::DiffPlans { before: Some(last.clone()), after: last })) {
         Answer::Diff(diff) => assert_ne!(diff.after.run, Some(run.id), "it is no call of the branch's"),
         other => panic!("{other:?}"),
@@ -524,7 +525,7 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     let Two { mut client, main, side } = two(&bench);
     let (before, aside) = (plans(&mut client, main), plans(&mut client, side));
     let node = head(&mut client, main);
-    let tag = |act| Request::Branch(BranchRequest::Tag { branch: main, item: Item::Message(node), act });
+    let tag = |act| Request::Branch(BranchRequest::Tag { branch: main, item: ItemName::Message(node), act });
     let mut other = bench.start();
     other.open();
     let from = other.seen.len();
@@ -539,7 +540,7 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     // The other window changes it; what this one thinks is there is there no longer.
     other.must(Request::Branch(BranchRequest::Tag {
         branch: side,
-        item: Item::Message(node),
+        item: ItemName::Message(node),
         act: TagAct::Label("elsewhere".into()),
     }));
     let stale = client.ask(tag(TagAct::Label("mine".into())));
@@ -556,10 +557,12 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     let last = label(&mut client);
     client.must(Request::Session(SessionRequest::Undo));
     client.must(Request::Session(SessionRequest::Undo));
-    assert_ne!(label(&mut client), last);
+    let undone = label(&mut client);
+    assert_ne!(undone, last);
+    assert_eq!(label(&mut bench.start()), undone, "in the store too");
     client.must(Request::Session(SessionRequest::Redo));
     client.must(Request::Session(SessionRequest::Redo));
-    assert_eq!(label(&mut client), last);
+    assert_eq!([label(&mut client), label(&mut bench.start())], [last.clone(), last]);
 }
 
 #[test]
@@ -569,12 +572,12 @@ fn names_and_stars_go_out_and_come_back() {
     let node = head(&mut client, main);
     client.must(Request::Branch(BranchRequest::Tag {
         branch: main,
-        item: Item::Message(node),
+        item: ItemName::Message(node),
         act: TagAct::Label("the place".into()),
     }));
     client.must(Request::Branch(BranchRequest::Tag {
         branch: main,
-        item: Item::TurnOf(node),
+        item: ItemName::TurnOf(node),
         act: TagAct::Favourite(Some(true)),
     }));
     let Answer::Transcript(out) =
@@ -599,6 +602,81 @@ fn names_and_stars_go_out_and_come_back() {
     assert_eq!(labels(&other.open()), labels(&client.open()), "a second import changes nothing");
 }
 
+/// Whether a branch is put away: on the screen, and in the store.
+fn away(bench: &Bench, client: &mut Client, id: BranchId) -> bool {
+    let view = client.open();
+    let stored = bench.store().branches(view.card.id).unwrap();
+    let stored = stored.iter().find(|branch| branch.id == id).unwrap().archived;
+    assert_eq!(branch(&view, id).archived, stored);
+    stored
+}
+
+#[test]
+fn putting_away_and_forking_are_undone_on_the_screen_and_in_the_store() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "the first question about cranes");
+    let fork = BranchRequest::Fork { branch: main, at: None, name: Some("side".into()), switch: true };
+    let Answer::Branch(side) = client.must(Request::Branch(fork)) else { panic!() };
+    let (side, undo, redo) = (side.id, Request::Session(SessionRequest::Undo), Request::Session(SessionRequest::Redo));
+    let put = |branch, archived| Request::Branch(BranchRequest::Archive { branch, archived });
+    for archived in [true, false] {
+        client.must(put(side, archived));
+        for (act, then) in [(&undo, !archived), (&redo, archived)] {
+            client.must(act.clone());
+            assert_eq!(away(&bench, &mut client, side), then, "{archived} {act:?}");
+        }
+    }
+    client.must(undo.clone());
+    client.must(undo.clone());
+    assert!(!away(&bench, &mut client, side));
+
+    // A fork that is undone is put away, and left for the branch that it came from.
+    client.must(Request::Branch(BranchRequest::Switch { branch: side }));
+    client.must(undo.clone());
+    assert_eq!((away(&bench, &mut client, side), client.open().current), (true, main));
+    client.stop();
+    let mut client = bench.start();
+    assert_eq!((away(&bench, &mut client, side), client.open().current), (true, main));
+    client.must(redo.clone());
+    assert!(!away(&bench, &mut client, side));
+}
+
+/// Neither undo nor redo puts a branch away while an answer is coming on it.
+#[test]
+fn a_branch_on_which_an_answer_is_coming_is_not_put_away() {
+    let undo = Request::Session(SessionRequest::Undo);
+    let put = |branch, archived| Request::Branch(BranchRequest::Archive { branch, archived });
+    for way in ["its fork is undone", "it had been taken back", "it is put away again"] {
+        let model = Model::new([text("one"), vec![Say::Hold, Say::Text("two".into())]]);
+        let bench = Bench::new(&model);
+        let mut client = bench.start();
+        let main = client.session();
+        client.say(main, "the first question about cranes");
+        let side = fork(&mut client, main, "side");
+        let mut act = undo.clone();
+        if way != "its fork is undone" {
+            client.must(put(side, true));
+        }
+        if way == "it had been taken back" {
+            client.must(put(side, false));
+        } else if way == "it is put away again" {
+            client.must(undo.clone());
+            act = Request::Session(SessionRequest::Redo);
+        }
+        let from = client.seen.len();
+        client.send(side, &message("on the side")).unwrap();
+        assert_eq!(client.ask(act.clone()).unwrap_err().kind, FailureKind::Stale, "{way}");
+        assert!(!away(&bench, &mut client, side), "{way}");
+        model.release();
+        assert!(client.closed(from, side).failure.is_none());
+        client.must(act);
+        assert!(away(&bench, &mut client, side), "{way}");
+    }
+}
+
 /// One step of a random history between branches; on `only`, when one is given.
 fn step(client: &mut Client, dice: &mut Dice, only: Option<BranchId>) -> Option<Request> {
     let view = client.open();
@@ -612,23 +690,23 @@ fn step(client: &mut Client, dice: &mut Dice, only: Option<BranchId>) -> Option<
         0 => Request::Branch(BranchRequest::Fork { branch: here, at: node, name: None, switch: false }),
         1 | 2 => {
             let most = if store.is_empty() { 0 } else { dice.below(2) + 1 };
-            let items = (0..most).map(|_| Item::TurnOf(*dice.pick(&store))).collect();
+            let items = (0..most).map(|_| ItemName::TurnOf(*dice.pick(&store))).collect();
             Request::Branch(BranchRequest::Pick { from, items, onto: here, together: dice.below(2) == 0 })
         }
         3 => Request::Branch(BranchRequest::BringBack { from, onto: Some(here) }),
         4 => Request::Branch(BranchRequest::Tag {
             branch: here,
-            item: Item::Message(node?),
+            item: ItemName::Message(node?),
             act: TagAct::Label(format!("n{}", dice.below(3))),
         }),
         5 => Request::Branch(BranchRequest::Tag {
             branch: here,
-            item: Item::Message(node?),
+            item: ItemName::Message(node?),
             act: TagAct::Favourite(None),
         }),
         6 => Request::Branch(BranchRequest::Mark {
             branch: here,
-            items: vec![Item::TurnOf(node?)],
+            items: vec![ItemName::TurnOf(node?)],
             act: Act::Set { kind: *dice.pick(&[MarkKind::Sticky, MarkKind::Exclude]), toggle: true },
         }),
         7 => Request::Branch(BranchRequest::Rename { branch: here, name: format!("b{}", dice.below(50)) }),

@@ -249,7 +249,7 @@ fn messages_of_all_sessions_are_found_by_words_and_filters() {
     assert_eq!(in_one.as_array().unwrap().len(), 1);
     assert_eq!(home.json(&["session", "search", "bees"]).as_array().unwrap().len(), 2);
     assert!(home.ok(&["session", "search", "circles", "--limit", "1"]).contains("in circles"));
-    assert!(home.ok(&["session", "search", "honey"]).contains("Nothing found."));
+    assert!(home.ok(&["session", "search", "honey"]).contains("No matches."));
     let wrong = home.run(&["session", "search", "bees", "after:soon"]);
     assert_eq!(wrong.code, 2, "{}", wrong.err);
 }
@@ -325,7 +325,7 @@ fn an_interrupted_answer_is_kept() {
     rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
     let said = finish(child);
     assert_eq!(said.code, 130, "{}", said.err);
-    assert!(said.err.contains("what came is kept"), "{}", said.err);
+    assert!(said.err.contains("the text received so far is kept"), "{}", said.err);
     let list = home.json(&["message", "list"]);
     assert_eq!((str(&list[1], "content"), str(&list[1], "status")), ("Half an answer and", "cancelled"));
     assert!(server.saw_client_leave());
@@ -424,8 +424,8 @@ fn settings_of_a_branch_are_shown_and_changed() {
     assert_eq!((&home.json(&["budget"])["budget"], str(&home.json(&["budget"]), "from")), (&8_000.into(), "branch"));
     home.ok(&["budget", "0"]);
     assert_eq!(str(&home.json(&["budget"]), "from"), "settings");
-    failed(&home.run(&["policy", "nobody"]), 2, &["There is no policy", "window"]);
-    failed(&home.run(&["layout", "zen"]), 2, &["full-screen program"]);
+    failed(&home.run(&["policy", "nobody"]), 2, &["Unknown policy", "window"]);
+    failed(&home.run(&["layout", "zen"]), 2, &["screen layout"]);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_wrong_key() {
     let server = Server::start(vec![json(401, &[], body)]);
     let home = Home::asking(&server.base_url());
     let said = home.with(&[("TEST_KEY", "sk-wrong-0123456789abcdef")], &["ask", "hi"]);
-    told(&said, 4, &["key", "Nothing was added", "TEST_KEY"]);
+    told(&said, 4, &["key", "The conversation is unchanged", "TEST_KEY"]);
     assert!(!said.err.contains("sk-wrong-0123456789abcdef"), "the key is not repeated: {}", said.err);
     assert!(!said.err.contains("composer"), "there is no composer here: {}", said.err);
     assert_eq!(server.requests().len(), 1);
@@ -56,7 +56,11 @@ fn an_unknown_model() {
     let body = "{\"error\":{\"message\":\"The model `gpt-9` does not exist\",\"type\":\"invalid_request_error\",\"code\":\"model_not_found\"}}";
     let server = Server::start(vec![json(404, &[], body)]);
     let home = Home::asking(&server.base_url());
-    told(&home.run(&["--model", "gpt-9", "ask", "hi"]), 4, &["gpt-9", "Nothing was added", "pleach models"]);
+    told(
+        &home.run(&["--model", "gpt-9", "ask", "hi"]),
+        4,
+        &["gpt-9", "The conversation is unchanged", "pleach models"],
+    );
     holds(&home, &[]);
 }
 
@@ -65,7 +69,7 @@ fn a_refused_connection() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::asking(&format!("http://{free}/v1"));
     let said = home.run(&["ask", "hi"]);
-    told(&said, 4, &["No connection", &free.to_string(), "Nothing was added", "base_url"]);
+    told(&said, 4, &["No connection", &free.to_string(), "The conversation is unchanged", "base_url"]);
     assert!(!said.err.contains("os error"), "in words: {}", said.err);
     holds(&home, &[]);
 }
@@ -76,7 +80,7 @@ fn a_page_in_place_of_an_answer_and_a_broken_stream() {
     let broken = vec![stream(), words("Half an "), words("answer"), Step::Reset];
     let server = Server::start(vec![page, broken]);
     let home = Home::asking(&server.base_url());
-    told(&home.run(&["ask", "hi"]), 4, &["Nothing was added"]);
+    told(&home.run(&["ask", "hi"]), 4, &["The conversation is unchanged"]);
     holds(&home, &[]);
     let said = home.run(&["ask", "hi"]);
     told(&said, 4, &["kept"]);
@@ -156,12 +160,12 @@ fn a_damaged_store() {
             let bytes = std::fs::read(home.store()).unwrap();
             let unchanged = || assert_eq!(std::fs::read(home.store()).unwrap(), bytes, "{name}");
             let copy = copies[0].display().to_string();
-            let about = if backup { copy.as_str() } else { "There is no backup" };
+            let about = if backup { copy.as_str() } else { "It has no backup" };
             for command in [&["session", "list"][..], &["ask", "again"], &["doctor"], &["message", "list"]] {
-                told(&home.run(command), 5, &["cannot be read", "Nothing of it was changed", about, "doctor --repair"]);
+                told(&home.run(command), 5, &["is damaged", "The store was not changed", about, "doctor --repair"]);
                 unchanged();
             }
-            told(&home.run(&["doctor", "--repair"]), 2, &["cannot be read", about, "Nothing was changed", "--yes"]);
+            told(&home.run(&["doctor", "--repair"]), 2, &["is damaged", about, "Nothing changed", "--yes"]);
             unchanged();
             assert!(beside("pleach.db.corrupt-").is_empty());
 
@@ -192,7 +196,7 @@ fn a_removal_while_somebody_reads_says_so() {
     let other = rusqlite::Connection::open(home.store()).unwrap();
     other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
     let said = home.ok(&["message", "remove", &id, "--yes"]);
-    assert!(said.contains("removed for good") && said.contains("still stands in the store's log"), "{said}");
+    assert!(said.contains("deleted permanently") && said.contains("is still in the store's log"), "{said}");
     assert!(home.ok(&["doctor"]).contains("purge pending"));
     drop(other);
     home.ok(&["session", "list"]);
@@ -472,7 +476,7 @@ fn standard_output_without_room() {
         let ended = child.wait_with_output().unwrap();
         let err = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{args:?}: {err}");
-        assert!(err.contains("Standard output cannot be written: No space left on device."), "{args:?}: {err}");
+        assert!(err.contains("Can't write to standard output: No space left on device."), "{args:?}: {err}");
     }
     holds(&home, &["hi", "ok", "hi", "ok"]);
     let blocked = home.command(&["--budget", "10", "plan", "hi", "--json"]).stdout(full()).spawn().unwrap();

@@ -123,7 +123,8 @@ fn without_waiting_one_asks_and_the_others_are_refused() {
     let winner = (0..PROCESSES).find(|process| refused.iter().all(|(other, _)| other != process)).unwrap();
     for (_, said) in &refused {
         assert_eq!((said.code, said.out.as_str()), (6, ""), "{}", said.err);
-        let who = format!("Somebody else is asking on main: the command line of process {}, since 2", started[winner]);
+        let who =
+            format!("Another program is asking on main: the command line of process {}, since 2", started[winner]);
         assert!(said.err.contains(&who), "{who:?} in {}", said.err);
         assert!(said.err.contains("was not saved and nothing was sent") && said.err.contains("--wait"), "{}", said.err);
     }
@@ -185,7 +186,7 @@ fn beside_an_open_turn(rounds: usize) {
         let before = posts();
         let said = home.run(words);
         assert_eq!((said.code, posts() - before), (code, made), "{words:?}: {}", said.err);
-        let refused = "Somebody else is asking on main: the command line of process";
+        let refused = "Another program is asking on main: the command line of process";
         assert_eq!(said.err.contains(refused), code == 6, "{words:?}: {}", said.err);
     }
     let mut bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());
@@ -240,12 +241,12 @@ fn who_waits_goes_on_after_a_kill_and_may_leave() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let left = crate::support::binary::finish(leaver);
     assert_eq!(left.code, 130, "{}", left.err);
-    assert!(left.err.contains("You left the line. Your message was not saved and nothing was sent."), "{}", left.err);
+    assert!(left.err.contains("Stopped waiting. Your message was not saved and nothing was sent."), "{}", left.err);
     first.kill().unwrap();
     first.wait().unwrap();
     let said = crate::support::binary::finish(waiter);
     assert_eq!((said.code, said.out.as_str()), (0, "Second.\n"), "{}", said.err);
-    assert!(said.err.contains("Somebody else is asking on main"), "why it waits: {}", said.err);
+    assert!(said.err.contains("Another program is asking on main"), "why it waits: {}", said.err);
     let texts = assert_straight(&home.json(&["message", "list", "--all"]));
     assert_eq!(texts, ["one", "three", "Second."]);
     assert_eq!(server.requests().len(), 2, "nothing is sent again");

@@ -6,10 +6,10 @@ use crate::support::binary::Home;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::tool::consent::{Asking, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
-use pleach::domain::tool::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace, Watch};
+use pleach::domain::tool::consent::{Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict};
+use pleach::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, Item, Request, RuleAct, SessionRequest, ToolRequest, TurnRequest,
+    Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolRequest, TurnRequest,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -36,9 +36,9 @@ impl RunTools for Shelf {
         vec![ToolSpec { name: "write".into(), description: "Writes.".into(), parameters }]
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if name == "look" {
-            return Ok(Deed::Look { what: "a".into() });
+            return Ok(ToolEffect::Look { what: "a".into() });
         }
         let args: serde_json::Value = serde_json::from_str(args).unwrap();
         let (path, after) = (args["path"].as_str().unwrap(), args["text"].as_str().unwrap());
@@ -46,12 +46,12 @@ impl RunTools for Shelf {
         let lines = |text: Option<&str>| text.map_or(0, |text| text.lines().count());
         let hunks = vec![Hunk { old: 0..lines(before.as_deref()), new: 0..lines(Some(after)) }];
         let before = before.map(Arc::from);
-        Ok(Deed::Change(vec![FileChange { path: path.into(), before, after: Some(after.into()), hunks }]))
+        Ok(ToolEffect::Change(vec![FileChange { path: path.into(), before, after: Some(after.into()), hunks }]))
     }
 
-    fn carry_out(&self, _: &str, _: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+    fn carry_out(&self, _: &str, _: &str, deed: &ToolEffect, hunks: &[Vec<bool>], watch: &dyn ToolObserver) -> Done {
         watch.said("writing\n");
-        let Deed::Change(changes) = deed else { return Done::said(said(ToolStatus::Ok, "looked")) };
+        let ToolEffect::Change(changes) = deed else { return Done::said(said(ToolStatus::Ok, "looked")) };
         let change = &changes[0];
         let text = change.with(hunks.first().map_or(&[][..], Vec::as_slice));
         self.files.lock().unwrap().insert(change.path.clone(), text.clone());
@@ -100,13 +100,13 @@ fn scene(answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Scene {
 
 impl Scene {
     /// Sends, and waits until a call asks.
-    fn asked(&mut self, words: &str) -> Arc<Asking> {
+    fn asked(&mut self, words: &str) -> Arc<PendingApproval> {
         let from = self.client.seen.len();
         self.client.send(self.branch, &crate::support::bench::message(words)).unwrap();
         self.next_asked(from)
     }
 
-    fn next_asked(&mut self, from: usize) -> Arc<Asking> {
+    fn next_asked(&mut self, from: usize) -> Arc<PendingApproval> {
         let at = self.client.wait(from, |event| matches!(event, Event::Asks { asking: Some(_), .. }));
         let Event::Asks { asking: Some(asking), .. } = self.client.seen[at].clone() else { panic!() };
         asking
@@ -188,7 +188,7 @@ fn a_removed_turn_takes_what_its_tools_wrote_along() {
     let first = scene.client.open().nodes[0].id;
     scene
         .client
-        .must(Request::Branch(BranchRequest::RemoveMessage { branch: scene.branch, item: Item::TurnOf(first) }));
+        .must(Request::Branch(BranchRequest::RemoveMessage { branch: scene.branch, item: ItemName::TurnOf(first) }));
     assert_eq!(holds(&scene), 0);
     scene.client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(scene.shelf.of("b"), None, "what another turn did can still be undone");
@@ -247,7 +247,7 @@ fn rules_speak_where_a_person_said_so() {
     assert_eq!(scene.trace().word.as_deref(), Some("rule allow write \"src/*\""));
     scene.client.say(scene.branch, "env");
     assert_eq!(scene.shelf.of("src/.env"), None);
-    assert!(scene.result().contains("A rule of the person's forbids it"), "{}", scene.result());
+    assert!(scene.result().contains("One of the person's rules denies it"), "{}", scene.result());
     let listed = match scene.client.must(Request::Tool(ToolRequest::Rule(RuleAct::List))) {
         Answer::Rules(rules) => rules,
         other => panic!("{other:?}"),
@@ -285,7 +285,7 @@ fn a_file_that_steers_the_program_is_asked_about_alone() {
             consent: yes(),
             always,
         }));
-        assert!(refused.unwrap_err().to_string().contains("steers the program"));
+        assert!(refused.unwrap_err().to_string().contains("controls pleach"));
         assert_eq!(scene.shelf.of(path), None);
         let from = scene.word(asking.index, yes(), None);
         scene.client.closed(from, scene.branch);
@@ -336,7 +336,7 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
     std::fs::write(&file, "one\n").unwrap();
     next(edit());
     let said = home.run(&["ask", "change it"]);
-    assert!(said.err.contains("nobody could be asked"), "{}", said.err);
+    assert!(said.err.contains("no terminal to ask on"), "{}", said.err);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
     home.ok(&["ask", "change it", "--allow", "edit_file:a.txt"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
@@ -382,8 +382,8 @@ fn folders_that_the_settings_open_are_open_to_commands_and_no_others() {
     let said = home.run(&["ask", r#"call run {"line": "sh try.sh"}"#, "--allow", "run"]);
     let traces = home.json(&["traces"]);
     let protection = traces[0]["protection"].to_string();
-    assert!(protection.contains("and one folder more") || protection.contains("missing"), "{traces} {}", said.err);
-    if protection.contains("landlock is missing") {
+    assert!(protection.contains("and one more folder") || protection.contains("missing"), "{traces} {}", said.err);
+    if protection.contains("no landlock on") {
         #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
         {
             println!("skipped: this kernel has no landlock");

@@ -103,7 +103,7 @@ fn kill_often(worker: u64) {
             let kept = answer["content"].as_str().unwrap();
             assert!(!kept.is_empty() && sent.starts_with(kept), "sent: {sent:?}, kept: {kept:?}");
             assert!(kept.starts_with(surely.trim_end()), "printed long before: {surely:?}, kept: {kept:?}");
-            assert!(told.contains("what had come is kept"), "{told}");
+            assert!(told.contains("the part that arrived is kept"), "{told}");
             with_words += 1;
         } else {
             assert_eq!(surely, "", "lost");
@@ -197,7 +197,7 @@ fn a_full_disk_in_the_middle_of_an_answer() {
         drop(saved);
         server.release();
         let mut told = String::new();
-        while !told.contains("The store cannot be written") {
+        while !told.contains("The store can't be written") {
             let (_, more) = errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("not told: {told}"));
             told.push_str(&more);
         }
@@ -253,7 +253,8 @@ fn texts(home: &Home) -> Vec<String> {
 fn assert_well(home: &Home, what: &str) {
     for finding in home.json(&["doctor"]).as_array().unwrap() {
         let subject = finding["subject"].as_str().unwrap();
-        assert!(!subject.starts_with("store") || finding["ok"] != false, "{what}: {finding}");
+        // How far the conversion of stored plans is, is neither well nor ill.
+        assert!(!matches!(subject, "store" | "store content") || finding["ok"] == true, "{what}: {finding}");
     }
     home.assert_sound();
 }

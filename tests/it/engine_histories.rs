@@ -13,7 +13,7 @@ use pleach::domain::conversation::message::{NodeHead, Role};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::ContextPlan;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Item, PlanRequest, Planned, Request, SessionRequest,
+    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, PlanRequest, Planned, Request, SessionRequest,
     SessionView, TurnRequest,
 };
 use std::sync::Arc;
@@ -88,7 +88,7 @@ fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
     let set = |kind| Act::Set { kind, toggle: true };
     Some(match dice.below(12) {
         0..=2 => {
-            let items = vec![Item::TurnOf(place.any(dice)?)];
+            let items = vec![ItemName::TurnOf(place.any(dice)?)];
             let lease = dice.below(kinds.len() + 1) == kinds.len();
             let act = if lease { Act::Lease { toggle: true } } else { set(*dice.pick(&kinds)) };
             Request::Branch(BranchRequest::Mark { branch, items, act })
@@ -97,7 +97,7 @@ fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
             let kind = *dice.pick(&[MarkKind::Exclude, MarkKind::ExcludeOnce]);
             Request::Branch(BranchRequest::Mark {
                 branch,
-                items: vec![Item::Message(place.any(dice)?)],
+                items: vec![ItemName::Message(place.any(dice)?)],
                 act: set(kind),
             })
         }
@@ -105,12 +105,12 @@ fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
             let anywhere = place.view.nodes.get(dice.below(place.view.nodes.len()))?.id;
             Request::Branch(BranchRequest::Mark {
                 branch,
-                items: vec![Item::TurnOf(anywhere)],
+                items: vec![ItemName::TurnOf(anywhere)],
                 act: set(*dice.pick(&kinds)),
             })
         }
         5 => {
-            let items = vec![Item::Note(format!("note {}", dice.below(3)))];
+            let items = vec![ItemName::Note(format!("note {}", dice.below(3)))];
             Request::Branch(BranchRequest::Mark { branch, items, act: set(*dice.pick(&kinds[..2])) })
         }
         6 => Request::Branch(BranchRequest::EditState { branch, text: format!("Goal: {}", dice.below(9)) }),
@@ -126,7 +126,7 @@ fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
 }
 
 fn reply(place: &Place, dice: &mut Dice) -> Option<Request> {
-    let items = vec![Item::Message(place.any(dice)?)];
+    let items = vec![ItemName::Message(place.any(dice)?)];
     Some(Request::Branch(BranchRequest::Mark { branch: place.branch, items, act: Act::Reply }))
 }
 

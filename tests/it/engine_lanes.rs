@@ -8,7 +8,7 @@ use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::planning::plan::{Reason, RowKind, Warning};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::planning::tuning::{Adaptive, Choose, Levels};
-use pleach::engine::api::{Act, BranchRequest, Item, Request, SessionRequest};
+use pleach::engine::api::{Act, BranchRequest, ItemName, Request, SessionRequest};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
     bench.start_with(|setup| {
@@ -59,7 +59,7 @@ fn lanes_do_not_leak_into_each_other() {
 }
 
 fn reply(client: &mut Client, branch: BranchId, to: NodeId) {
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Message(to)], act: Act::Reply }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Message(to)], act: Act::Reply }));
 }
 
 /// A reply to a reply is of the lane of its chain's root.
@@ -148,7 +148,7 @@ fn the_window_grows_with_errors_and_says_so() {
 fn levels_score_what_comes_again_above_what_does_not() {
     let model = Model::new([text("It is in refresh_token."), text("Nice weather."), text("refresh_token again.")]);
     let bench = Bench::new(&model);
-    let levels = Levels { total: 1_000, permanent: 300, session: 300, working: 400, ..Levels::default() };
+    let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..Levels::default() };
     let spec = PolicySpec {
         name: "levels".into(),
         choose: Choose::Levels,

@@ -13,11 +13,11 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::{Content, End, NodeHead, Part, Role};
 use pleach::domain::conversation::record::{Incoming, Piece, Pieces, Report};
 use pleach::domain::planning::mode::SearchWish;
-use pleach::domain::planning::plan::{Choice, Reason, Row, RowKind};
+use pleach::domain::planning::plan::{Choice, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, Item, PlanRequest, Planned, ProgramRequest, Request,
-    SessionRequest, ToolRequest, TurnRequest,
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, ItemName, PlanRequest, Planned, ProgramRequest,
+    Request, SessionRequest, ToolRequest, TurnRequest,
 };
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
@@ -154,7 +154,7 @@ fn every_bad_end_has_its_own() {
     let cut = client.say(branch, "c");
     assert!(cut.draft.is_none() && cut.failure.is_none());
     let empty = client.say(branch, "d");
-    assert!(empty.draft.is_some() && empty.failure.unwrap().what.contains("without saying anything"));
+    assert!(empty.draft.is_some() && empty.failure.unwrap().what.contains("without any text"));
     client.say(branch, "e");
     let session = client.open().card.id;
     let ends: Vec<(Role, End)> =
@@ -210,7 +210,7 @@ fn the_same_bytes_are_never_posted_twice() {
     assert!(failure.todo.contains("not sent again"), "{failure}");
     assert_eq!((model.bodies().len(), client.runs().len()), (1, 1));
     let forget = Request::Program(ProgramRequest::ForgetQuirks { profile: None, model: None, quirk: None });
-    assert!(client.ask(forget).unwrap_err().todo.contains("None is known"));
+    assert!(client.ask(forget).unwrap_err().todo.contains("There are none"));
     assert!(client.say(branch, "hi").failure.is_none());
 }
 
@@ -434,7 +434,7 @@ fn a_removed_message_is_gone_in_the_other_window_too() {
     two.open();
     two.drawn(branch, &message("x")).unwrap();
     let user = path(&bench.store(), session, branch)[0].head.id;
-    one.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(user) }));
+    one.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(user) }));
     two.wait(0, |e| matches!(e, Event::Nodes { heads, .. } if heads.iter().any(|h| h.end == End::Removed)));
     for client in [&mut one, &mut two] {
         client.drawn(branch, &message("x")).unwrap();
@@ -513,7 +513,7 @@ fn a_stale_plan_is_refused_and_an_equal_one_is_not() {
     let (plan, _) = client.drawn(branch, &words).unwrap();
     client.must(Request::Branch(BranchRequest::Mark {
         branch,
-        items: vec![Item::Note("remember".into())],
+        items: vec![ItemName::Note("remember".into())],
         act: pin(),
     }));
     let ask = |plan| Request::Turn(TurnRequest::Ask { branch, draft: words.clone(), plan: Some(plan) });
@@ -541,7 +541,11 @@ fn a_reply_goes_with_its_message_and_with_every_new_answer_to_it() {
     let session = client.open().card.id;
     let store = bench.store();
     let answer = path(&store, session, branch)[1].head.id;
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Message(answer)], act: Act::Reply }));
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![ItemName::Message(answer)],
+        act: Act::Reply,
+    }));
     client.say(branch, "sure?");
     let quoted = |at: usize| String::from_utf8_lossy(&model.bodies()[at]).contains("The user replies to this");
     assert!(quoted(1));
@@ -555,6 +559,59 @@ fn a_reply_goes_with_its_message_and_with_every_new_answer_to_it() {
     }
 }
 
+/// A call is answered by a result that goes beside it. A hidden result, and that of a hidden call, go as text if they go at all;
+/// what is hidden between a call and its result parts them no more than if it were not there. A result that says nothing
+/// is an answer too.
+#[test]
+fn a_call_is_answered_by_what_goes_beside_it() {
+    let call = r#""tool_calls":[{"id":"k","type":"function","function":{"name":"read","arguments":"{}"}}]"#;
+    let asks = |hidden: bool| format!(r#"{{"role":"assistant","content":"","hidden":{hidden},{call}}}"#);
+    let result = |hidden: bool, said: &str| {
+        format!(r#"{{"role":"tool","tool_call_id":"k","name":"read","content":"{said}","hidden":{hidden}}}"#)
+    };
+    let red = "the red crane";
+    let aside = r#"{"role":"assistant","content":"an aside","hidden":true}"#.to_owned();
+    // The messages, the one that is included by hand, the results that are sent, and whether the result goes as text.
+    for (messages, include, answers, told) in [
+        (vec![asks(false), result(true, red)], Some(2), vec!["[cancelled]"], true),
+        (vec![asks(false), result(true, red)], None, vec!["[cancelled]"], false),
+        (vec![asks(true), result(false, red)], None, vec![], true),
+        (vec![asks(false), aside, result(false, red)], None, vec![red], false),
+        (vec![asks(false), result(false, "")], None, vec![""], false),
+        (vec![asks(true), result(false, "")], None, vec![], false),
+        (vec![asks(false), result(true, "")], Some(2), vec!["[cancelled]"], false),
+    ] {
+        let model = Model::new([]);
+        let bench = Bench::new(&model);
+        let mut client = bench.start();
+        let (first, last) = (r#"{"role":"user","content":"Read it."}"#, r#"{"role":"assistant","content":"Done."}"#);
+        let lines = format!("{first}\n{}\n{last}\n", messages.join("\n"));
+        let reading = pleach::import::read(lines.as_bytes(), "x.jsonl").unwrap();
+        client.must(Request::Session(SessionRequest::Import { reading: reading.incoming() }));
+        let view = client.open();
+        let branch = view.current;
+        if let Some(at) = include {
+            assert!(view.nodes[at].hidden && view.nodes[at].role == Role::Tool);
+            let act = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
+            let items = vec![ItemName::Message(view.nodes[at].id)];
+            client.must(Request::Branch(BranchRequest::Mark { branch, items, act }));
+        }
+        let plan = client.whole_plan(branch, &message("Which?"));
+        let made = plan.warnings.iter().any(|warning| matches!(warning, Warning::ResultsMade { count: 1 }));
+        assert_eq!(made, answers.contains(&"[cancelled]"), "{lines}");
+        client.say(branch, "Which?");
+        let body: serde_json::Value = serde_json::from_slice(&model.bodies()[0]).unwrap();
+        let text = |message: &serde_json::Value| message["content"].as_str().unwrap_or_default().to_owned();
+        let (results, others): (Vec<_>, Vec<_>) =
+            body["messages"].as_array().unwrap().iter().partition(|message| message["role"] == "tool");
+        assert_eq!(results.into_iter().map(text).collect::<Vec<_>>(), answers, "{lines}{body}");
+        let orphan = |text: &String| text.contains("Tool result whose call is missing");
+        let words: Vec<String> = others.into_iter().map(text).filter(orphan).collect();
+        assert_eq!(words.len(), usize::from(told), "{lines}{body}");
+        assert!(words.iter().all(|words| words.contains(red)), "{body}");
+    }
+}
+
 #[test]
 fn a_regenerated_turn_has_its_own_marks() {
     let model = Model::new([text("first"), text("second")]);
@@ -565,9 +622,9 @@ fn a_regenerated_turn_has_its_own_marks() {
     let session = client.open().card.id;
     let store = bench.store();
     let user = path(&store, session, branch)[0].head.id;
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::TurnOf(user)], act: pin() }));
     client.turn(branch, &draft("", DraftKind::Regenerate(user)));
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(user)], act: pin() }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::TurnOf(user)], act: pin() }));
     assert_eq!(store.branches(session).unwrap()[0].marks.len(), 2);
     client.must(Request::Session(SessionRequest::Undo));
     client.must(Request::Session(SessionRequest::Undo));
@@ -720,14 +777,19 @@ fn marks_that_cannot_count_are_refused() {
     let asked = plan.rows.iter().find(|row| row.section() == Some(Section::UserMessage)).unwrap();
     let system = plan.rows.iter().find(|row| row.section() == Some(Section::System)).unwrap();
     for row in [asked, system] {
-        let request = Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(row.atom)], act: exclude });
+        let request =
+            Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(row.atom)], act: exclude });
         assert_eq!(client.ask(request).unwrap_err().kind, FailureKind::User);
     }
     assert_eq!(client.whole_plan(branch, &message("now")).id, plan.id);
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Note("keep".into())], act: pin() }));
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![ItemName::Note("keep".into())],
+        act: pin(),
+    }));
     let noted = client.whole_plan(branch, &message("now"));
     let note = noted.rows.iter().find(|row| row.kind == RowKind::Note).unwrap();
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(note.atom)], act: exclude }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(note.atom)], act: exclude }));
     assert_eq!(client.whole_plan(branch, &message("now")).id, plan.id);
     let twice = Request::Branch(BranchRequest::Fork { branch, at: None, name: Some("main".into()), switch: false });
     assert_eq!(client.ask(twice).unwrap_err().kind, FailureKind::User);
@@ -762,7 +824,7 @@ fn texts_of_every_call_are_not_counted_as_attached() {
     let sections: Vec<_> = client.whole_plan(branch, &message("and?")).included().filter_map(Row::section).collect();
     assert!(sections.contains(&Section::Guidelines) && sections.contains(&Section::State), "{sections:?}");
     client.say(branch, "and?");
-    let note = Item::Note("Mind the gap.".into());
+    let note = ItemName::Note("Mind the gap.".into());
     let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![note], act }));
     client.say(branch, "and now?");

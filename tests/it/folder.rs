@@ -18,10 +18,20 @@ fn planned(home: &Home) -> (bool, String) {
     (said.out.contains("CANARY"), said.err)
 }
 
+/// What doctor says of the folder's settings.
+fn checked(home: &Home) -> Option<serde_json::Value> {
+    let found = home.json(&["doctor"]);
+    found.as_array().unwrap().iter().find(|finding| finding["subject"] == "folder settings").cloned()
+}
+
 #[test]
 fn a_folders_settings_take_effect_only_after_trust_and_a_yes_to_them() {
     let home = Home::new("");
+    assert_eq!(checked(&home), None);
     std::fs::write(file(&home), STEERING).unwrap();
+    let found = checked(&home).unwrap();
+    assert_eq!((&found["standing"], &found["ok"]), (&"untrusted".into(), &serde_json::Value::Null), "{found}");
+    assert!(found["todo"] == "`pleach trust` trusts the folder." && found["text"].to_string().contains(".pleach.toml"));
     let (steered, said) = planned(&home);
     assert!(!steered && said.contains("is not read") && said.contains("`pleach trust`"), "{said}");
     let failed = home.run(&["trust", "--config", "--yes"]);
@@ -36,9 +46,9 @@ fn a_folders_settings_take_effect_only_after_trust_and_a_yes_to_them() {
     assert!(asked.code == 1 && asked.err.contains("trust --config --yes"), "{}", asked.err);
     assert!(asked.err.contains("  mode\n") && asked.err.contains("  - \"light\"\n"), "{}", asked.err);
     assert!(asked.err.contains("  + \"off\"\n"), "{}", asked.err);
-    let doctor = home.json(&["doctor"]);
-    let found = doctor.as_array().unwrap().iter().find(|finding| finding["subject"] == "folder settings").unwrap();
-    assert_eq!(found["standing"], "waits");
+    let found = checked(&home).unwrap();
+    assert_eq!((&found["standing"], &found["ok"]), (&"waits".into(), &serde_json::Value::Null), "{found}");
+    assert_eq!(found["todo"], "`pleach trust --config` shows it and asks for approval.");
 
     home.ok(&["trust", "--config", "--yes"]);
     let (steered, said) = planned(&home);
@@ -48,11 +58,14 @@ fn a_folders_settings_take_effect_only_after_trust_and_a_yes_to_them() {
     let shown = home.json(&["config", "show"]);
     assert_eq!(shown["origins"]["mode"], file(&home).display().to_string());
     assert_eq!(shown["folder"]["standing"], "used");
+    let found = checked(&home).unwrap();
+    assert_eq!((&found["standing"], &found["ok"]), (&"used".into(), &serde_json::Value::Null), "{found}");
+    assert_eq!(found["todo"], "");
 
     // Another text is asked about again; until then nothing of it holds.
     std::fs::write(file(&home), STEERING.replace("5000", "6000")).unwrap();
     let (steered, said) = planned(&home);
-    assert!(!steered && said.contains("changes budget since you said yes to it"), "{said}");
+    assert!(!steered && said.contains("changes budget since you approved it"), "{said}");
     home.ok(&["trust", "--config", "--yes"]);
     assert!(planned(&home).0);
     home.ok(&["trust", "--config", "--off"]);
@@ -73,6 +86,9 @@ fn a_faulty_file_of_a_folder_stops_no_command() {
         }
         let said = planned(&home).1;
         assert!(said.contains("is not used: line 1"), "{said}");
+        let found = checked(&home).unwrap();
+        assert_eq!((&found["standing"], &found["ok"]), (&"faulty".into(), &false.into()), "{found}");
+        assert_eq!(found["todo"], "Correct the file, or delete it.");
         let checked = home.run(&["config", "check"]);
         assert!(checked.code == 2 && checked.err.contains("line 1"), "{}", checked.err);
     }

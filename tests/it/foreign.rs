@@ -152,7 +152,7 @@ fn the_workbench_sends_what_it_shows() {
         screen.see(&format!("> {question}"));
         screen.keys("\x0f");
         screen.until("the overlay", |text| text.contains("Next request ·") && text.contains(question));
-        screen.keys("?");
+        screen.keys("v");
         let shown = screen.until("the digests", |text| text.contains(", request "));
         let digest = shown.split_once(", request ").unwrap().1.split_whitespace().next().unwrap().to_owned();
         screen.keys("\x1b");

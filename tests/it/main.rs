@@ -1,49 +1,49 @@
 //! One binary for all integration tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by a panic")]
 
-mod active;
+mod activation;
+mod automatic_summaries;
 mod branching;
-#[cfg(target_os = "linux")]
-mod cage;
 mod cli;
 mod cli_bad;
 mod cli_exchange;
 mod cli_many;
 mod code;
-mod compaction;
-mod condensed;
+mod code_context;
 mod consent;
 mod crash;
-mod denied;
-mod dense;
-mod edited;
+mod deny_rules;
+mod discoverability;
+mod edited_requests;
+mod embeddings;
 mod engine_histories;
 mod engine_lanes;
 mod engine_turns;
 mod folder;
 mod foreign;
-mod hands;
 mod laws;
-mod looking;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod memory;
 mod meter;
-mod orient;
+mod plan_diffs;
 mod project;
 #[cfg(unix)]
 mod pty;
 mod retrieval;
+#[cfg(target_os = "linux")]
+mod sandbox_attacks;
+mod sandbox_commands;
 mod scenarios;
 mod screens;
-mod stats;
-mod stranger;
+mod statistics;
+mod summary_drafts;
 mod support;
 mod titles;
 mod tokenizer;
 mod traces;
 mod versions;
-mod whatif;
+mod what_if;
 mod wire;
 mod wire_faults;
 mod words;

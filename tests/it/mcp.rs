@@ -9,13 +9,13 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::tool::cards::{FileWord, ServerCard, ToolCard, Toolbox};
-use pleach::domain::tool::consent::{Asking, Consent, Deed, Rule, Verdict};
+use pleach::domain::tool::consent::{Consent, PendingApproval, Rule, ToolEffect, Verdict};
 use pleach::domain::tool::mcp::{
-    FolderFile, Hidden, Named, Server, ServerSpec, ServerState, ToolServers, Way, offered_name,
+    ConfiguredServers, FolderFile, Secret, Server, ServerSpec, ServerState, ServerTransport, ToolServers, offered_name,
 };
 use pleach::domain::tool::resolution;
-use pleach::domain::tool::trace::{ToolOutput, ToolStatus, ToolTrace, Watch, kept_path};
-use pleach::domain::tool::visibility::Sight;
+use pleach::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus, ToolTrace, kept_path};
+use pleach::domain::tool::visibility::FileVisibility;
 use pleach::engine::api::{Answer, BranchRequest, Event, Request, ServerAct, SessionRequest, ToolRequest, TurnRequest};
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
@@ -94,9 +94,9 @@ struct Watching {
     said: Mutex<String>,
 }
 
-impl Watch for Watching {
-    fn sight(&self) -> Sight {
-        Sight::default()
+impl ToolObserver for Watching {
+    fn sight(&self) -> FileVisibility {
+        FileVisibility::default()
     }
 
     fn cancelled(&self) -> bool {
@@ -126,7 +126,7 @@ fn results_are_words_bounded_and_clean() {
     assert_eq!((big.status, big.full_bytes), (ToolStatus::Ok, 5 << 20));
     assert!(big.body.len() < 100_200 && big.body.contains("bytes were cut here"), "{}", big.body.len());
     let strange = said("strange");
-    assert_eq!(strange.body, "a]52;c;eA==bcd\n[4 invisible or control characters were taken out]");
+    assert_eq!(strange.body, "a]52;c;eA==bcd\n[4 invisible or control characters were removed]");
     let failed = said("fail");
     assert_eq!((failed.status, failed.body.as_str()), (ToolStatus::Failed, "There is no such city."));
     let refused = said("error");
@@ -185,7 +185,7 @@ fn what_a_server_asks_back_is_answered_with_an_error() {
                   sampling/createMessage: -32601";
     assert_eq!(said, wanted);
     let tail = hub.ready("s").tail;
-    assert!(tail.contains("[it asked for words of the model (sampling), and was told no]"), "{tail}");
+    assert!(tail.contains("[it asked for answers of the model (sampling); the request was denied]"), "{tail}");
 }
 
 #[test]
@@ -198,22 +198,27 @@ fn an_odd_list_of_tools_is_used_as_far_as_it_can_be() {
     assert_eq!(
         server.notes,
         [
-            "Its list begins again and again; the rest is passed over.",
-            "A tool is passed over: not described as the protocol wants it.",
-            "A tool is passed over: another one has the same name.",
-            "A tool is passed over: without a name, or with one that is too long.",
+            "Its list starts over again and again; the rest is skipped.",
+            "A tool is skipped: not described as the protocol requires.",
+            "A tool is skipped: another one has the same name.",
+            "A tool is skipped: without a name, or with one that is too long.",
         ]
     );
     assert_eq!(server.tools[0].description, "Echoes.", "the first of a name stays");
     let wide = &server.tools[4];
-    assert!(wide.description.contains("too much for every call"), "{}", wide.description);
+    assert!(wide.description.contains("too much for every request"), "{}", wide.description);
     assert!(wide.parameters.to_string().len() < 25_000);
 }
 
 #[test]
 fn servers_that_cannot_be_used_say_why() {
     let silent = ServerSpec { start_seconds: 1, ..spec("silent", "silent") };
-    let gone = Way::Program { command: Hidden::new("/no/such/program"), args: vec![], env: vec![], folder: "/".into() };
+    let gone = ServerTransport::Program {
+        command: Secret::new("/no/such/program"),
+        args: vec![],
+        env: vec![],
+        folder: "/".into(),
+    };
     let gone = ServerSpec { way: Ok(gone), shown: "/no/such/program -x".into(), ..spec("gone", "") };
     let unset = ServerSpec { way: Err("the variable KEY is not set".into()), ..spec("unset", "") };
     let off = ServerSpec { disabled: true, ..spec("off", "plain") };
@@ -225,7 +230,7 @@ fn servers_that_cannot_be_used_say_why() {
     let off = hub.wait("off", |_| true);
     assert!(matches!(off.state, ServerState::Off { .. }) && off.tail.is_empty(), "it was not started");
     let output = hub.servers.call("crash", "echo", "{}", 100, &Watching::default());
-    assert!(output.body.contains("cannot be called: it ended with exit code 3"), "{output:?}");
+    assert!(output.body.contains("can't be called: it ended with exit code 3"), "{output:?}");
 }
 
 #[test]
@@ -298,8 +303,8 @@ fn over_http() -> Http {
 }
 
 fn far(url: &str, key: &str) -> ServerSpec {
-    let headers = vec![("Authorization".to_owned(), Hidden::new(format!("Bearer {key}")))];
-    ServerSpec { way: Ok(Way::Address { url: Hidden::new(url), headers }), ..spec("s", "") }
+    let headers = vec![("Authorization".to_owned(), Secret::new(format!("Bearer {key}")))];
+    ServerSpec { way: Ok(ServerTransport::Address { url: Secret::new(url), headers }), ..spec("s", "") }
 }
 
 #[test]
@@ -326,7 +331,7 @@ struct Scene {
     branch: BranchId,
     model: Arc<Model>,
     bench: Bench,
-    named: Arc<Mutex<Named>>,
+    named: Arc<Mutex<ConfiguredServers>>,
 }
 
 fn scene(servers: Vec<ServerSpec>, answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Scene {
@@ -334,12 +339,12 @@ fn scene(servers: Vec<ServerSpec>, answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> 
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
     bench.rounds = 8;
-    let named = Arc::new(Mutex::new(Named { servers, file: None }));
+    let named = Arc::new(Mutex::new(ConfiguredServers { servers, file: None }));
     let (client, branch) = open(&bench, &named, rules, true);
     Scene { client, branch, model, bench, named }
 }
 
-fn open(bench: &Bench, named: &Arc<Mutex<Named>>, rules: Vec<Rule>, fresh: bool) -> (Client, BranchId) {
+fn open(bench: &Bench, named: &Arc<Mutex<ConfiguredServers>>, rules: Vec<Rule>, fresh: bool) -> (Client, BranchId) {
     let named = named.clone();
     let mut client = bench.start_with(|setup| {
         setup.tool_rules = rules;
@@ -375,7 +380,7 @@ impl Scene {
     }
 
     /// Sends, says yes to all that asks, and gives what was asked and the end's place.
-    fn turn(&mut self, words: &str, consent: &Consent) -> Option<Arc<Asking>> {
+    fn turn(&mut self, words: &str, consent: &Consent) -> Option<Arc<PendingApproval>> {
         let from = self.client.seen.len();
         self.client.send(self.branch, &message(words)).unwrap();
         let branch = self.branch;
@@ -437,7 +442,7 @@ fn a_servers_tool_goes_with_the_plan_and_is_called_with_a_word() {
     let all = scene.toolbox(ServerAct::List);
     assert_eq!(all.tokens, scene.cost(), "what the list says is what a plan counts");
     let asking = scene.turn("Echo it.", &yes()).expect("it asks");
-    let deed = Deed::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
+    let deed = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
     assert_eq!(
         (asking.deed.clone(), asking.args.as_str()),
         (deed, r#"{"text":"hi there"}"#),
@@ -530,7 +535,7 @@ fn a_server_that_dies_takes_its_tools_out_of_the_plan() {
     let whole = scene.cost();
     scene.turn("Act.", &yes());
     assert_eq!(scene.trace().status, Some(ToolStatus::Failed));
-    let gone = |event: &Event| matches!(event, Event::Notice(said) if said.contains("The server s is gone: it ended with exit code 9"));
+    let gone = |event: &Event| matches!(event, Event::Notice(said) if said.contains("The server s ended: it ended with exit code 9"));
     scene.client.wait(0, gone);
     assert!(scene.cost() < whole);
     scene.turn("Act again.", &yes());
@@ -548,13 +553,13 @@ fn what_a_tool_says_of_itself_is_approved_once_and_again_when_it_changes() {
     scene.named.lock().unwrap().servers = vec![spec("s", "drift")];
     scene.toolbox(ServerAct::List);
     let card = scene.card("s");
-    let alarmed = |event: &Event| matches!(event, Event::Alarm(said) if said.contains("describes echo otherwise"));
+    let alarmed = |event: &Event| matches!(event, Event::Alarm(said) if said.contains("describes echo differently"));
     scene.client.wait(0, alarmed);
     let echo = card.tools.iter().find(|tool| tool.tool == "echo").unwrap();
     assert_eq!((echo.waits, echo.goes(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
     assert!(scene.cost() < whole, "it is not offered meanwhile");
     let approve = ServerAct::Approve { server: "s".into(), tool: Some("echo".into()) };
-    assert!(scene.done(approve).contains("taken as described now"));
+    assert!(scene.done(approve).contains("approved as described now"));
     assert!(scene.cost() > whole, "and is then, with more words than before");
     let alarms = scene.client.seen.iter().filter(|event| alarmed(event)).count();
     assert_eq!(alarms, 1, "told once");
@@ -567,7 +572,7 @@ fn a_tool_that_comes_later_waits_for_a_word() {
     scene.card("s");
     let whole = scene.cost();
     scene.turn("Act.", &yes());
-    scene.client.wait(0, |event| matches!(event, Event::Alarm(said) if said.contains("offers late anew")));
+    scene.client.wait(0, |event| matches!(event, Event::Alarm(said) if said.contains("offers late, which")));
     let card = scene.card("s");
     assert_eq!((card.tools.len(), card.going().count(), scene.cost()), (3, 2, whole), "it is listed, and does not go");
     scene.done(ServerAct::Approve { server: "s".into(), tool: None });
@@ -595,7 +600,7 @@ fn reading(mode: &str) -> Scene {
     let model = Model::new(Vec::new());
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Workspace::open_acting(&bench.workspace, 3_000, Acting::default()).unwrap()));
-    let named = Arc::new(Mutex::new(Named { servers: vec![spec("s", mode)], file: None }));
+    let named = Arc::new(Mutex::new(ConfiguredServers { servers: vec![spec("s", mode)], file: None }));
     let (read, rules) = (named.clone(), vec![rule("mcp__*", Verdict::Allow)]);
     let mut client = bench.start_with(|setup| {
         setup.tool_rules = rules;
@@ -684,7 +689,7 @@ fn a_folders_file_is_used_only_after_a_word_on_this_very_text() {
     let file = all.file.unwrap();
     assert_eq!((file.word, file.servers[0].command.as_str()), (FileWord::Waits, "stub s"));
     assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
-    scene.client.wait(0, |event| matches!(event, Event::Notice(said) if said.contains("/mcp shows and asks")));
+    scene.client.wait(0, |event| matches!(event, Event::Notice(said) if said.contains("/mcp shows them and asks")));
     scene.done(ServerAct::File { digest, yes: true });
     assert_eq!(scene.card("s").tools.len(), 2);
     scene.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
@@ -692,7 +697,7 @@ fn a_folders_file_is_used_only_after_a_word_on_this_very_text() {
     assert_eq!(all.file.unwrap().word, FileWord::Waits, "another text is asked about again");
     assert!(all.servers.iter().all(|server| server.name != "s"), "and its servers ended");
     let stale = Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes: true }));
-    assert!(scene.client.ask(stale).unwrap_err().to_string().contains("changed meanwhile"));
+    assert!(scene.client.ask(stale).unwrap_err().to_string().contains("changed in the meantime"));
     scene.done(ServerAct::File { digest: Hash::of(b"two"), yes: false });
     assert_eq!(scene.toolbox(ServerAct::Settle).file.unwrap().word, FileWord::No);
 }
@@ -703,7 +708,7 @@ fn no_server_is_started_where_the_folder_is_not_trusted() {
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
     bench.trusted = false;
-    let named = Arc::new(Mutex::new(Named { servers: vec![spec("s", "plain")], file: None }));
+    let named = Arc::new(Mutex::new(ConfiguredServers { servers: vec![spec("s", "plain")], file: None }));
     let (client, branch) = open(&bench, &named, Vec::new(), true);
     let mut scene = Scene { client, branch, model, bench, named };
     let all = scene.toolbox(ServerAct::Settle);
@@ -744,7 +749,7 @@ fn the_command_line_lists_asks_about_the_folders_file_and_shows_no_secret() {
     assert!(listed.err.contains("not trusted") && !listed.out.contains("ready, 2"), "{} {}", listed.out, listed.err);
     let trusted = format!("trusted_folders = [{:?}]\n", home.workspace().display().to_string());
     home.configure(&trusted);
-    assert!(home.ok(&["mcp"]).contains(".mcp.json: not used before you say so"));
+    assert!(home.ok(&["mcp"]).contains(".mcp.json: not used until you approve it"));
     let refused = home.run(&["mcp", "use"]);
     assert_eq!(refused.code, 1, "{}", refused.err);
     assert!(refused.err.contains(&program) && refused.err.contains("TOKEN") && !refused.err.contains("s3cret"));
@@ -806,9 +811,9 @@ fn doctor(home: &Home, trusted: &str, program: &str) {
     assert!(said.contains("the program no-such-program was not found (stdio, settings: no-such-program)"), "{said}");
     assert!(said.contains("Install it"), "{said}");
     let listed = home.run(&["mcp", "list"]);
-    assert!(listed.out.contains("s: passed over: your settings name a server so too"), "{}", listed.out);
+    assert!(listed.out.contains("s: skipped: your settings have a server with this name"), "{}", listed.out);
     std::fs::write(home.workspace().join(".mcp.json"), "{}").unwrap();
-    assert!(home.ok(&["doctor"]).contains("not used: it has no object `mcpServers`"));
+    assert!(home.ok(&["doctor"]).contains("not used: it has no `mcpServers` object"));
 }
 
 // ---- with a server that nobody here wrote
@@ -826,9 +831,9 @@ fn everything() -> Option<String> {
 }
 
 fn node(script: &str, way: &str) -> ServerSpec {
-    let way = Way::Program {
-        command: Hidden::new("node"),
-        args: vec![Hidden::new(script), Hidden::new(way)],
+    let way = ServerTransport::Program {
+        command: Secret::new("node"),
+        args: vec![Secret::new(script), Secret::new(way)],
         env: Vec::new(),
         folder: "/".into(),
     };
@@ -879,7 +884,7 @@ fn a_foreign_server_over_http_answers_reports_and_is_stopped() {
         std::thread::yield_now();
     }
     let url = format!("http://127.0.0.1:{port}/mcp");
-    let way = Way::Address { url: Hidden::new(url), headers: Vec::new() };
+    let way = ServerTransport::Address { url: Secret::new(url), headers: Vec::new() };
     let hub = Hub::start(&[ServerSpec { way: Ok(way), ..spec("s", "") }]);
     hub.ready("s");
     let sum = hub.call("get-sum", r#"{"a":1,"b":2}"#);

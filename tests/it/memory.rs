@@ -6,11 +6,11 @@ use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
-use pleach::domain::conversation::transition::{Standing, Subject};
+use pleach::domain::conversation::transition::{ItemState, Subject};
 use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind};
 use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Item, MemoryAct, MemoryRequest, MemoryScope, PlanRequest, Request, SessionRequest,
+    Act, Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, PlanRequest, Request, SessionRequest,
 };
 use pleach::export::secrets;
 use proptest::prelude::*;
@@ -130,7 +130,7 @@ fn what_may_not_be_kept_is_refused() {
     assert_eq!(home.run(&["memory", "add", "rumour", "x"]).code, 2);
     home.ok(&["memory", "add", "fact", "Tea is hot"]);
     let twice = home.run(&["memory", "add", "fact", "tea is HOT."]);
-    assert!(twice.code == 1 && twice.err.contains("known already"), "{}", twice.err);
+    assert!(twice.code == 1 && twice.err.contains("exists already"), "{}", twice.err);
     assert!(!twice.err.contains("Confirm"), "a person's own is confirmed from the start: {}", twice.err);
     let id = home.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(home.run(&["memory", "edit", &id, KEY]).code, 1);
@@ -147,7 +147,7 @@ fn what_was_confirmed_is_listed_when_its_message_goes() {
     home.ok(&["memory", "confirm", listed[0]["short"].as_str().unwrap()]);
     let first = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
     let said = home.ok(&["message", "remove", &first, "--yes"]);
-    assert!(said.contains("1 memory came from it and stays: The staging proxy listens on port 48213"), "{said}");
+    assert!(said.contains("1 memory came from it and is kept: The staging proxy listens on port 48213"), "{said}");
     let left = home.json(&["memory", "list"]);
     assert_eq!(left.as_array().unwrap().len(), 1, "the unconfirmed one went with it: {left}");
     let store = std::fs::read(home.store()).unwrap();
@@ -177,7 +177,7 @@ fn a_memory_is_a_row_that_marks_decide_about() {
         text: "The garden gate is green".into(),
         scope: MemoryScope::Session,
     }));
-    let item = Item::Atom(listed(&mut client)[0].atom());
+    let item = ItemName::Atom(listed(&mut client)[0].atom());
     let draft = message("What colour is the garden gate?");
     let plan = client.whole_plan(branch, &draft);
     assert!(of(&plan, RowKind::Memory)[0].included());
@@ -225,7 +225,7 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
         panic!()
     };
     assert!(sent.contains("Goal") && !sent.contains("Suggest"), "{sent}");
-    client.must(Request::Branch(BranchRequest::Dismiss { branch, item: Item::Atom(waiting[0]) }));
+    client.must(Request::Branch(BranchRequest::Dismiss { branch, item: ItemName::Atom(waiting[0]) }));
     assert!(suggested(&client.whole_plan(branch, &message("next"))).is_empty());
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(suggested(&client.whole_plan(branch, &message("next"))), waiting);
@@ -236,7 +236,7 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     assert_eq!(later.len(), 1, "what was turned down never comes again: {later:?}");
     assert_ne!(later, waiting);
     let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(later[0])], act }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(later[0])], act }));
     assert!(suggested(&client.whole_plan(branch, &message("next"))).is_empty());
     let Answer::Branch(fork) =
         client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: false }))
@@ -246,16 +246,16 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     assert!(suggested(&client.whole_plan(fork.id, &message("next"))).is_empty(), "forks inherit no suggestions");
     let session = client.open().card.id;
     let steps = bench.store().transitions(session).unwrap();
-    let told: Vec<(Standing, Standing)> = steps.iter().map(|step| (step.from, step.to)).collect();
-    let (none, suggested) = (Standing::None, Standing::Suggested);
-    let dismissed = Standing::Dismissed;
+    let told: Vec<(ItemState, ItemState)> = steps.iter().map(|step| (step.from, step.to)).collect();
+    let (none, suggested) = (ItemState::None, ItemState::Suggested);
+    let dismissed = ItemState::Dismissed;
     let wanted = [
         (none, suggested),
         (suggested, dismissed),
         (dismissed, suggested),
         (suggested, dismissed),
         (none, suggested),
-        (suggested, Standing::Sticky),
+        (suggested, ItemState::Sticky),
     ];
     assert_eq!(told, wanted);
     assert!(steps.iter().all(|step| matches!(step.item, Subject::Item(_)) && step.turn.is_some()));
@@ -286,7 +286,7 @@ fn branches_share_a_sessions_memory_and_nothing_else_does() {
     };
     assert_eq!(others(&before), others(&after), "memory is the one thing that reaches another branch");
     assert_eq!(of(&after, RowKind::Memory).len(), 1);
-    let item = Item::Atom(listed(&mut client)[0].atom());
+    let item = ItemName::Atom(listed(&mut client)[0].atom());
     let act = Act::Set { kind: MarkKind::Exclude, toggle: true };
     client.must(Request::Branch(BranchRequest::Mark { branch: fork.id, items: vec![item], act }));
     assert!(!of(&client.whole_plan(fork.id, &draft), RowKind::Memory)[0].included());

@@ -73,9 +73,9 @@ fn a_prompt_that_was_cut_raises_an_alarm_and_teaches_nothing() {
     assert_eq!(runs[0]["short_read"]["read"], 512);
     assert_eq!(runs[0]["short_read"]["expected"], runs[0]["est_total"]);
     let list = home.run(&["plans", "list"]).out;
-    assert!(list.contains("512 in · 2 out actual") && list.contains("The server read 512 of about"), "{list}");
+    assert!(list.contains("512 in · 2 out actual") && list.contains("The server counted 512 of about"), "{list}");
     let shown = home.run(&["plans", "show", runs[0]["run_id"].as_str().unwrap()]).out;
-    assert!(shown.contains("it may have cut the prompt") && shown.contains("tok est"), "{shown}");
+    assert!(shown.contains("it may have cut the prompt") && shown.contains("tokens est"), "{shown}");
     assert_eq!(value(&home, &["plan", "--json", "on"])["calibration"], Value::Null);
 }
 

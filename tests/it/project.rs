@@ -5,20 +5,20 @@ use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::run::RunStatus;
-use pleach::domain::code::workspace_rules::Stands;
+use pleach::domain::code::workspace_rules::RuleState;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
-use pleach::domain::summary::accepted::CapsuleSource;
-use pleach::domain::summary::draft::By;
+use pleach::domain::summary::accepted::SummarySource;
+use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::module::ModuleVersion;
-use pleach::domain::summary::versions::{Editing, ThingKind};
+use pleach::domain::summary::versions::{EditableKind, Editing};
 use pleach::domain::tool::trace::ToolStatus;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Draft, Event, FileAct, Item, ModuleAct, PlanRequest, ProjectAct, Request,
-    SessionRequest, ThingAct, ToolRequest,
+    Act, Answer, BranchRequest, Draft, EditableAct, Event, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct,
+    Request, SessionRequest, ToolRequest,
 };
 use pleach::tools::{Acting, Workspace};
 use serde_json::Value;
@@ -104,13 +104,14 @@ fn rules_go_once_in_a_delimited_message_and_not_once_taken_out() {
     client.must(Request::Session(SessionRequest::Undo));
     assert!(rules(&client.whole_plan(branch, &hello()))[0].included());
     let act = Act::Set { kind: MarkKind::ExcludeOnce, toggle: true };
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act }));
     client.turn(branch, &hello());
     client.turn(branch, &hello());
     assert_eq!((times(&body(&model, 2), RULE), times(&body(&model, 3), RULE)), (0, 1));
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: true };
-    let refused = client.ask(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act: pin }));
-    assert!(refused.unwrap_err().what.contains("goes with each call"));
+    let refused =
+        client.ask(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act: pin }));
+    assert!(refused.unwrap_err().what.contains("is sent with every request"));
     // A stored call renders to its bytes though the file is gone.
     fs::remove_file(bench.workspace.join("AGENTS.md")).unwrap();
     for run in client.runs() {
@@ -248,7 +249,7 @@ fn large_foreign_and_linked_files_are_cut_or_refused_and_that_is_said() {
     };
     assert!(why("latin/AGENTS.md").unwrap().contains("UTF-8"));
     #[cfg(unix)]
-    assert!(why("linked/AGENTS.md").unwrap().contains("leads out"));
+    assert!(why("linked/AGENTS.md").unwrap().contains("outside the folder"));
     client.turn(branch, &message("see @linked/y"));
     assert_eq!(times(&body(&model, 0), "outside secret"), 0);
     assert_eq!(times(&body(&model, 0), "more bytes of this file are left out"), 1);
@@ -345,8 +346,12 @@ fn settings_switch_off_by_path_and_rules_never_block_a_call() {
     assert!(rules(&client.whole_plan(branch, &hello())).is_empty());
 }
 
-fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<pleach::domain::summary::versions::Thing> {
-    match client.must(Request::Thing(ThingAct::Things { branch, kind })) {
+fn things(
+    client: &mut Client,
+    branch: BranchId,
+    kind: EditableKind,
+) -> Vec<pleach::domain::summary::versions::Editable> {
+    match client.must(Request::Thing(EditableAct::Things { branch, kind })) {
         Answer::Things(_, things) => things,
         other => panic!("{other:?}"),
     }
@@ -367,8 +372,8 @@ fn rules_are_listed_and_written_undoably() {
         other => panic!("{other:?}"),
     };
     let stands: Vec<_> = list.items.iter().map(|item| (item.path.as_str(), item.stands.clone())).collect();
-    assert_eq!(stands, [("AGENTS.md", Stands::Goes), ("src/AGENTS.md", Stands::Waits)]);
-    let shown = things(&mut client, branch, ThingKind::Rules);
+    assert_eq!(stands, [("AGENTS.md", RuleState::Goes), ("src/AGENTS.md", RuleState::Waits)]);
+    let shown = things(&mut client, branch, EditableKind::Rules);
     assert!(shown[0].goes && shown[0].editing == Editing::Here && !shown[1].goes, "{shown:?}");
     let expected = Some(list.items[0].hash);
     let save = |text: &str, expected| {
@@ -387,7 +392,7 @@ fn rules_are_listed_and_written_undoably() {
     let fresh = ProjectAct::Save { branch, path: "doc/AGENTS.md".into(), text: "new".into(), expected: None };
     client.must(Request::Tool(ToolRequest::Project(fresh.clone())));
     assert_eq!(fs::read_to_string(bench.workspace.join("doc/AGENTS.md")).unwrap(), "new\n");
-    assert!(client.ask(Request::Tool(ToolRequest::Project(fresh))).is_err(), "it exists by now");
+    assert!(client.ask(Request::Tool(ToolRequest::Project(fresh))).is_err(), "it was created in the meantime");
     client.must(Request::Session(SessionRequest::Undo));
     assert!(!bench.workspace.join("doc/AGENTS.md").exists());
     let evil = ProjectAct::Save { branch, path: "../AGENTS.md".into(), text: "x".into(), expected: None };
@@ -436,7 +441,7 @@ fn skills_are_named_loaded_and_taken_out() {
     client.turn(branch, &hello());
     let last = body(&model, model.bodies().len() - 1);
     assert!(!last["tools"].to_string().contains("load_skill") && last["tools"].to_string().contains("read_file"));
-    let listed = things(&mut client, branch, ThingKind::Skills);
+    let listed = things(&mut client, branch, EditableKind::Skills);
     assert_eq!(listed.iter().map(|t| (t.title.as_str(), t.goes)).collect::<Vec<_>>(), [("pdf", false), ("x", false)]);
 }
 
@@ -462,7 +467,7 @@ fn the_command_line_lists_excludes_and_shows() {
     assert_eq!(json(&["project"])["items"][0]["stands"], "goes");
 }
 
-fn make(branch: BranchId, path: &str, by: By) -> Request {
+fn make(branch: BranchId, path: &str, by: SummaryAuthor) -> Request {
     Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make { branch, path: path.into(), by })))
 }
 
@@ -493,7 +498,7 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
     );
     let mut client = bench.start();
     let branch = client.session();
-    client.must(make(branch, "src/bees", By::Extractive));
+    client.must(make(branch, "src/bees", SummaryAuthor::Extractive));
     let plan = client.whole_plan(branch, &hello());
     assert!(modules(&plan).is_empty(), "not in Light");
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
@@ -511,14 +516,14 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
     assert!(modules(&plan)[0].title.contains("stale: 1 of 2 files"), "{:?}", modules(&plan)[0]);
     client.turn(branch, &hello());
     assert_eq!(times(&body(&model, 1), "stale: 1 of 2 files changed since"), 1);
-    client.must(make(branch, "src/bees", By::Extractive));
+    client.must(make(branch, "src/bees", SummaryAuthor::Extractive));
     let all = listed(&mut client, branch);
     assert_eq!(all.iter().map(|one| one.current).collect::<Vec<_>>(), [true, false]);
     assert!(all[0].stale.as_ref().is_some_and(|stale| stale.count == 0) && all[0].card.text.contains("Dances too"));
     // In a person's words, undone, excluded.
     let edit = ModuleAct::Edit { path: "src/bees".into(), text: "Mine.".into() };
     client.must(Request::Tool(ToolRequest::Project(ProjectAct::Module(edit))));
-    assert_eq!(things(&mut client, branch, ThingKind::Modules)[0].versions.len(), 3);
+    assert_eq!(things(&mut client, branch, EditableKind::Modules)[0].versions.len(), 3);
     let step = |forward| {
         Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path: "src/bees".into(), forward })))
     };
@@ -528,7 +533,7 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
     assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text == "Mine."));
     let atom = modules(&client.whole_plan(branch, &hello()))[0].atom;
     let out = Act::Set { kind: MarkKind::Exclude, toggle: true };
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act: out }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act: out }));
     assert!(!modules(&client.whole_plan(branch, &hello()))[0].included());
     match client.must(Request::Plan(PlanRequest::RowText { branch, atom })) {
         Answer::Text(text) => assert!(text.contains("Mine.")),
@@ -549,8 +554,8 @@ fn a_file_that_came_makes_a_summary_stale() {
     let mut client = bench.start();
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
-    client.must(make(branch, "src/bees", By::Extractive));
-    client.must(make(branch, "src/bees/mod.rs", By::Extractive));
+    client.must(make(branch, "src/bees", SummaryAuthor::Extractive));
+    client.must(make(branch, "src/bees/mod.rs", SummaryAuthor::Extractive));
     put(&work.join("src/bees/left.rs"), "pub fn left() {}\n");
     put(&work.join("src/bees/notes.txt"), "words");
     let titles = |client: &mut Client| -> Vec<String> {
@@ -564,11 +569,11 @@ fn a_file_that_came_makes_a_summary_stale() {
     assert_eq!(times(&body(&model, 0), "stale: 1 new file since"), 1);
     let stale = listed(&mut client, branch)[0].stale.clone().unwrap();
     assert_eq!((stale.count, stale.new_count, stale.new), (0, 1, vec!["src/bees/inner/hum.rs".to_owned()]));
-    let thing = &things(&mut client, branch, ThingKind::Modules)[0];
+    let thing = &things(&mut client, branch, EditableKind::Modules)[0];
     assert!(!thing.goes && thing.note.contains("new: src/bees/inner/hum.rs"), "{}", thing.note);
     put(&work.join("src/bees/mod.rs"), "//! Bees.\n");
     assert!(titles(&mut client)[0].contains("stale: 1 of 1 file changed, 1 new file since"));
-    client.must(make(branch, "src/bees", By::Extractive));
+    client.must(make(branch, "src/bees", SummaryAuthor::Extractive));
     assert!(titles(&mut client)[0].contains("(fresh)"));
     fs::remove_file(work.join("src/bees/inner/hum.rs")).unwrap();
     assert!(titles(&mut client)[0].contains("stale: 1 of 2 files changed since"));
@@ -584,24 +589,30 @@ fn only_code_of_this_folder_is_summed_up_and_what_is_named_comes_first() {
     let mut client = bench.start();
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
-    client.must(make(branch, "src", By::Extractive));
+    client.must(make(branch, "src", SummaryAuthor::Extractive));
     // Files and folders outside, and what holds no code, are refused.
     put(&work.join("notes/a.txt"), "x");
     for path in ["../x", "/etc", "notes", "gone"] {
-        assert!(client.ask(make(branch, path, By::Extractive)).is_err(), "{path}");
+        assert!(client.ask(make(branch, path, SummaryAuthor::Extractive)).is_err(), "{path}");
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/etc", work.join("etc")).unwrap();
-        assert!(client.ask(make(branch, "etc", By::Extractive)).unwrap_err().what.contains("leads out"));
+        assert!(
+            client
+                .ask(make(branch, "etc", SummaryAuthor::Extractive))
+                .unwrap_err()
+                .what
+                .contains("outside this folder")
+        );
     }
     // What is named or touched comes first; without trust none.
-    client.must(make(branch, "other/x.py", By::Extractive));
+    client.must(make(branch, "other/x.py", SummaryAuthor::Extractive));
     let plan = client.whole_plan(branch, &message("what of @other/x.py"));
     assert!(modules(&plan)[0].title.contains("other/x.py"), "{:?}", modules(&plan));
     client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     assert!(modules(&client.whole_plan(branch, &hello())).is_empty());
-    assert!(client.ask(make(branch, "other", By::Extractive)).is_err());
+    assert!(client.ask(make(branch, "other", SummaryAuthor::Extractive)).is_err());
 }
 
 #[test]
@@ -611,11 +622,11 @@ fn a_model_writes_a_summary_in_a_call_that_is_counted() {
     put(&bench.workspace.join("hive.rs"), "/// Keeps bees.\npub struct Hive;\n");
     let mut client = bench.start();
     let branch = client.session();
-    client.must(make(branch, ".", By::Model));
+    client.must(make(branch, ".", SummaryAuthor::Model));
     let sent = body(&model, 0);
     assert!(times(&sent, "You sum up a part of a program") == 1 && times(&sent, "pub struct Hive;") == 1, "{sent}");
     let all = listed(&mut client, branch);
-    assert_eq!(all[0].card.source, CapsuleSource::Llm);
+    assert_eq!(all[0].card.source, SummarySource::Llm);
     assert_eq!((all[0].card.confidence, all[0].card.model.as_deref()), (500, Some("one-model")));
     assert_eq!(client.runs().len(), 1, "the call is written down");
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
@@ -635,18 +646,18 @@ fn a_summary_that_is_written_can_be_stopped() {
     let stop = Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch })));
     assert!(client.ask(stop.clone()).is_err(), "nothing is being made");
     let from = client.seen.len();
-    let ticket = client.post(make(branch, ".", By::Model));
+    let ticket = client.post(make(branch, ".", SummaryAuthor::Model));
     client.wait(from, |event| matches!(event, Event::Moduling { tokens: 1.., files: (1, 1), .. }));
-    let again = client.ask(make(branch, "./", By::Extractive)).unwrap_err();
-    assert!(again.what.contains("being summed up already"), "{again}");
-    assert!(matches!(client.must(stop), Answer::Done(said) if said.contains("is being stopped")));
+    let again = client.ask(make(branch, "./", SummaryAuthor::Extractive)).unwrap_err();
+    assert!(again.what.contains("already being summarized"), "{again}");
+    assert!(matches!(client.must(stop), Answer::Done(said) if said.contains("Stopping the summary")));
     let failure = client.answer(ticket).unwrap_err();
     assert!(failure.what == "Stopped." && failure.kept.contains("The call is counted"), "{failure}");
     assert!(listed(&mut client, branch).is_empty());
     let runs = client.runs();
     assert_eq!((runs.len(), runs[0].status), (1, RunStatus::Cancelled));
     assert!(runs[0].est_total > 50);
-    client.must(make(branch, ".", By::Model));
+    client.must(make(branch, ".", SummaryAuthor::Model));
     assert_eq!(listed(&mut client, branch)[0].card.text, "Whole.");
 }
 
@@ -657,7 +668,7 @@ fn a_part_is_summed_up_on_the_command_line() {
     home.configure(&format!("trusted_folders = [{:?}]\n", folder.display().to_string()));
     put(&folder.join("src/lib.rs"), "//! A library of things.\npub fn thing() {}\n");
     let made = home.ok(&["capsule", "src"]);
-    assert!(made.contains("Summed up src from 1 file"), "{made}");
+    assert!(made.contains("Summarized src from 1 file"), "{made}");
     let all = home.json(&["capsule"]);
     assert_eq!(
         (&all[0]["path"], &all[0]["source"], &all[0]["stale"]["count"]),

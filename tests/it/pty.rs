@@ -1,15 +1,15 @@
 //! The real binary in a pseudo-terminal: journeys, every way out, job control, hostile text, sizes.
 
 mod comfort;
+mod consent_prompt;
 mod damage;
-mod given_back;
-mod gone;
-mod inject;
+mod hostile_text;
 mod journeys;
 mod picture;
 mod shell;
 mod sizes;
 mod task;
+mod terminal_lost;
+mod terminal_restored;
 mod timing;
 mod tour;
-mod word;

@@ -14,7 +14,7 @@ use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::facts::{MessageFacts, TurnFacts};
-use pleach::domain::planning::input::Bar;
+use pleach::domain::planning::input::SendBarrier;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Anchor, Blocked, ContextPlan, Form, Row, RowKind, Verdict};
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
@@ -73,6 +73,15 @@ struct Story {
     lane: String,
     #[serde(default)]
     facts: Vec<String>,
+    /// `lane 1-3 40`: a summary of 40 tokens of turns 1 to 3 that was accepted; likewise `session`.
+    #[serde(default)]
+    summaries: Vec<String>,
+    /// Turns of which a question was found, the best first.
+    #[serde(default)]
+    found: Vec<usize>,
+    /// `lane`: the message names the lane of the summaries; `lacks`: something that they do not say.
+    #[serde(default)]
+    names: Vec<String>,
     plan: String,
 }
 
@@ -91,8 +100,8 @@ fn text(size: &str, name: &str) -> String {
 fn said(text: &str, name: &str) -> Said {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let bar = match words[0] {
-        "hidden" => Some(Bar::Hidden),
-        "removed" => Some(Bar::Removed),
+        "hidden" => Some(SendBarrier::Hidden),
+        "removed" => Some(SendBarrier::Removed),
         _ => None,
     };
     if bar.is_some() {
@@ -150,7 +159,7 @@ impl Story {
         let mut turns: Vec<Vec<Said>> = Vec::new();
         turns.extend(self.preamble.iter().map(|text| turn(text, "preamble")));
         let shift = turns.len();
-        let named = |turn: &str| number(turn) as usize - 1 + shift;
+        let named = |turn: &str| number(turn) as usize + shift - 1;
         for at in 1..=self.earlier {
             turns.push(turn("you 20 | model 30", &format!("turn {at}")));
         }
@@ -180,7 +189,7 @@ impl Story {
             open: turn(&self.now, "now"),
             own: self.own.iter().map(|text| own(text)).collect(),
             marks: self.marks.iter().map(mark).collect(),
-            sleepers: self
+            inactive_marks: self
                 .asleep
                 .iter()
                 .map(|text| text.split_once(' ').unwrap())
@@ -200,12 +209,27 @@ impl Story {
         if let Some(role) = &self.instructions {
             talk.dialect.instruction_role.clone_from(role);
         }
+        self.summarize(&mut talk, named);
+        talk.looked.fits = self.found.iter().map(|turn| (turn - 1 + shift, 0)).collect();
         talk.anchor = self.anchor.as_deref().map(|text| anchor(&talk, text, named));
         talk
     }
 }
 
 impl Story {
+    /// The summaries that were accepted, and what the message names of them.
+    fn summarize(&self, talk: &mut Talk, turn: impl Fn(&str) -> usize) {
+        let summary = |kind: &str| {
+            let told = self.summaries.iter().find_map(|text| text.strip_prefix(kind))?;
+            let (turns, size) = told.trim().split_once(' ').unwrap();
+            let (from, to) = turns.split_once('-').unwrap();
+            Some(((turn(from)..=turn(to)).collect(), text(size, "summary")))
+        };
+        (talk.summary, talk.session) = (summary("lane"), summary("session"));
+        let has = |what: &str| self.names.iter().any(|name| name == what);
+        talk.names = (has("lane"), has("lacks"));
+    }
+
     /// The policy, with the story's own numbers.
     fn spec(&self) -> PolicySpec {
         PolicySpec {
@@ -278,6 +302,7 @@ fn anchor(talk: &Talk, text: &str, named: impl Fn(&str) -> usize) -> Anchor {
         form,
         budget: talk.budget,
         policy: talk.policy.name.clone(),
+        summaries: Vec::new(),
     }
 }
 

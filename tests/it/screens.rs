@@ -5,20 +5,20 @@ mod calls;
 mod comfort;
 mod composing;
 mod consent;
-mod drafts;
-mod find;
+mod editor;
 pub(crate) mod fixture;
 mod journeys;
-mod ledger;
 mod memories;
-pub(crate) mod over;
 mod pictures;
 mod project;
-mod props;
-mod toolbox;
+mod properties;
+pub(crate) mod request_overlay;
+mod search_and_tree;
+mod summaries;
+mod tools;
 mod traces;
-mod whatif;
-mod workshop;
+mod usage;
+mod what_if;
 mod writing;
 
 use pleach::config::keys::keymap::{Chord, Keymap};
@@ -27,7 +27,7 @@ use pleach::domain::conversation::message::Node;
 use pleach::engine::api::{Answer, Event, Request, SessionRequest, Ticket};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
-use pleach::tui::shell::highlight::Painter;
+use pleach::tui::shell::highlight::Highlighter;
 use pleach::tui::theme::Theme;
 use pleach::tui::view::cache::Cache;
 use pleach::tui::{update, view};
@@ -47,7 +47,7 @@ pub(crate) struct Stage {
     /// What was to be written, read or told outside.
     pub(crate) kept: Vec<String>,
     pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
-    painter: std::cell::LazyCell<Painter>,
+    painter: std::cell::LazyCell<Highlighter>,
 }
 
 impl Stage {
@@ -62,7 +62,7 @@ impl Stage {
             composed: Vec::new(),
             kept: Vec::new(),
             bodies: HashMap::new(),
-            painter: std::cell::LazyCell::new(Painter::default),
+            painter: std::cell::LazyCell::new(Highlighter::default),
         };
         let cmds = update::start(&mut stage.model, None, None);
         stage.take(cmds);

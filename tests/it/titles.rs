@@ -4,7 +4,7 @@ use crate::support::bench::{Bench, Client, Model, Say, text};
 use pleach::config::settings::Titles;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::provider::ProviderErrorKind;
-use pleach::engine::api::{Answer, BranchRequest, Event, Item, Request, SessionRequest};
+use pleach::engine::api::{Answer, BranchRequest, Event, ItemName, Request, SessionRequest};
 use std::sync::Arc;
 
 fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
@@ -77,7 +77,7 @@ fn the_model_names_the_first_turn_and_undo_takes_it_back() {
     assert_eq!(title(&mut client), "Xyzzyplugh of cranes");
 
     let first = client.open().nodes[0].id;
-    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(first) }));
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(first) }));
     let holds = |word: &[u8]| {
         let folder = std::fs::read_dir(bench.store_path().parent().unwrap()).unwrap();
         let files = folder.flatten().filter(|entry| entry.path().is_file());
@@ -106,6 +106,6 @@ fn nothing_said_makes_no_title() {
     let model: Arc<Model> = Model::new([]);
     let (mut client, _) = started(&Bench::new(&model), Titles::Words);
     let failure = retitle(&mut client).unwrap_err();
-    assert!(failure.to_string().contains("Nothing was said yet"), "{failure}");
+    assert!(failure.to_string().contains("There is no message yet"), "{failure}");
     assert!(model.bodies().is_empty());
 }

@@ -62,7 +62,7 @@ fn the_models_own_tokenizer_counts_where_it_can() {
     assert_ne!(second["encoding"], first["encoding"]);
     assert_eq!(asked(&second), 1, "counts of another file are not taken over");
     let doctor = home.run(&["doctor"]).out;
-    assert!(doctor.contains("tokens of offline are counted by tokenizer.json"), "{doctor}");
+    assert!(doctor.contains("tokens of offline are counted with tokenizer.json"), "{doctor}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use pleach::domain::tool::rerun::{AgainState, AgainView};
 use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace, kept_path};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, Item, PlanRequest, Request, SessionRequest, ToolRequest, TraceAct, TraceWhole,
-    TurnRequest,
+    Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionRequest, ToolRequest, TraceAct,
+    TraceWhole, TurnRequest,
 };
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ fn a_long_output_is_kept_and_read_in_parts_and_goes_with_its_turn() {
     let asked: Vec<_> =
         nodes.iter().filter(|node| node.role == pleach::domain::conversation::message::Role::User).collect();
     for node in asked.into_iter().rev() {
-        let item = Item::TurnOf(node.id);
+        let item = ItemName::TurnOf(node.id);
         scene.client.must(Request::Branch(BranchRequest::RemoveMessage { branch: scene.branch, item }));
     }
     assert_eq!(scene.holds("xyzzy2000plugh"), 0, "a removed turn takes along what was kept of its results");
@@ -242,7 +242,7 @@ fn results_are_pinned_and_left_out_by_marks_that_undo_takes_back() {
     };
     assert!(body(&mut scene).contains("frobnicate"));
     for (kind, there) in [(MarkKind::Exclude, false), (MarkKind::Sticky, true)] {
-        let items = vec![Item::Message(node)];
+        let items = vec![ItemName::Message(node)];
         scene.client.must(Request::Branch(BranchRequest::Mark {
             branch: scene.branch,
             items,

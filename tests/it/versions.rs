@@ -5,15 +5,15 @@ use crate::support::bench::{Bench, Client, Model, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::memory::MemoryKind;
-use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource};
-use pleach::domain::summary::draft::{By, CapsuleCard};
-use pleach::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
+use pleach::domain::summary::draft::{SummaryAuthor, SummaryCard};
+use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use pleach::engine::api::{
-    Answer, BranchRequest, Condense, MemoryAct, MemoryRequest, MemoryScope, Request, SessionRequest, ThingAct,
+    Answer, BranchRequest, EditableAct, MemoryAct, MemoryRequest, MemoryScope, Request, SessionRequest, SummaryAct,
 };
 
-fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<Thing> {
-    match client.must(Request::Thing(ThingAct::Things { branch, kind })) {
+fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Editable> {
+    match client.must(Request::Thing(EditableAct::Things { branch, kind })) {
         Answer::Things(of, things) => {
             assert_eq!(of, kind);
             things
@@ -23,7 +23,7 @@ fn things(client: &mut Client, branch: BranchId, kind: ThingKind) -> Vec<Thing> 
 }
 
 /// The texts of a thing's versions, newest first, the one that counts in brackets.
-fn texts(thing: &Thing) -> Vec<String> {
+fn texts(thing: &Editable) -> Vec<String> {
     let one =
         |version: &Version| if version.current { format!("[{}]", version.text) } else { version.text.to_string() };
     thing.versions.iter().map(one).collect()
@@ -36,16 +36,16 @@ fn a_state_block_and_its_versions() {
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
-    let empty = &things(&mut client, branch, ThingKind::State)[0];
+    let empty = &things(&mut client, branch, EditableKind::State)[0];
     assert!(empty.versions.is_empty() && matches!(empty.editing, Editing::Not(_)), "there is no message yet");
     client.say(branch, "first");
     client.say(branch, "second");
     client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: mine".into() }));
-    let state = &things(&mut client, branch, ThingKind::State)[0];
+    let state = &things(&mut client, branch, EditableKind::State)[0];
     assert_eq!(texts(state), ["[Goal: mine]", "Goal: two", "Goal: one"]);
     assert_eq!(state.versions.iter().map(|version| version.from).collect::<Vec<_>>(), [Some(1), Some(2), None]);
     client.must(Request::Session(SessionRequest::Undo));
-    let state = &things(&mut client, branch, ThingKind::State)[0];
+    let state = &things(&mut client, branch, EditableKind::State)[0];
     assert_eq!(texts(state), ["Goal: mine", "[Goal: two]", "Goal: one"], "what was undone stays to be seen");
     assert!(state.versions[0].what.contains("undone"));
 }
@@ -59,14 +59,14 @@ fn a_memory_and_what_it_said_before() {
     client.say(branch, "hello");
     let (kind, scope) = (MemoryKind::Fact, MemoryScope::Session);
     client.must(Request::Memory(MemoryRequest::Remember { kind, text: "The gate is green".into(), scope }));
-    let memory = things(&mut client, branch, ThingKind::Memories).remove(0);
+    let memory = things(&mut client, branch, EditableKind::Memories).remove(0);
     assert_eq!(texts(&memory), ["[The gate is green]"]);
     let edit = |text: &str| {
         Request::Memory(MemoryRequest::Change { id: memory.id.clone(), act: MemoryAct::Edit(Some(text.into()), None) })
     };
     client.must(edit("The gate is blue"));
     client.must(edit("The gate is red"));
-    let seen = |client: &mut Client| texts(&things(client, branch, ThingKind::Memories)[0]);
+    let seen = |client: &mut Client| texts(&things(client, branch, EditableKind::Memories)[0]);
     assert_eq!(seen(&mut client), ["[The gate is red]", "The gate is blue", "The gate is green"]);
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(seen(&mut client), ["The gate is red", "[The gate is blue]", "The gate is green"]);
@@ -76,8 +76,8 @@ fn a_memory_and_what_it_said_before() {
     assert_eq!(seen(&mut client), ["The gate is red", "[The gate is blue]", "The gate is green"], "over a restart");
 }
 
-fn cards(client: &mut Client, branch: BranchId) -> Vec<CapsuleCard> {
-    match client.must(Request::Condense { branch, act: Condense::List }) {
+fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
+    match client.must(Request::Condense { branch, act: SummaryAct::List }) {
         Answer::Capsules(cards) => cards,
         other => panic!("{other:?}"),
     }
@@ -94,19 +94,19 @@ fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
     for n in 0..9 {
         client.say(branch, &format!("Step {n}: what comes next on port {}?", 8_000 + n));
     }
-    let act = Condense::Draft { kind: CapsuleKind::Lane, up_to: None, by: By::Extractive };
+    let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
     let Answer::Draft(Some(draft)) = client.must(Request::Condense { branch, act }) else { panic!() };
-    client.must(Request::Condense { branch, act: Condense::Accept { draft: draft.number } });
+    client.must(Request::Condense { branch, act: SummaryAct::Accept { draft: draft.number } });
     let first = cards(&mut client, branch)[0].clone();
     let rewrite =
-        |capsule, text: &str| Request::Condense { branch, act: Condense::Rewrite { capsule, text: text.into() } };
+        |capsule, text: &str| Request::Condense { branch, act: SummaryAct::Rewrite { capsule, text: text.into() } };
     client.must(rewrite(first.capsule.id, "Ports 8000 and 8001 were told."));
-    let thing = things(&mut client, branch, ThingKind::Summaries).remove(0);
+    let thing = things(&mut client, branch, EditableKind::Summaries).remove(0);
     assert_eq!(thing.versions.len(), 2);
     assert_eq!(&*thing.versions[0].text, "Ports 8000 and 8001 were told.");
     assert!(thing.versions[0].current && thing.versions[0].from == Some(1));
     let now = cards(&mut client, branch)[0].clone();
-    assert_eq!((now.capsule.source, now.capsule.turns), (CapsuleSource::User, first.capsule.turns));
+    assert_eq!((now.capsule.source, now.capsule.turns), (SummarySource::User, first.capsule.turns));
     assert_ne!(now.capsule.confidence, first.capsule.confidence, "what it says was looked at anew");
     let Ok(pleach::engine::api::Planned::Plan { plan, .. }) = client.plan(branch, &message("and now?")) else {
         panic!()
@@ -122,12 +122,12 @@ fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
     assert_eq!(cards(&mut client, branch)[0].capsule.id, first.capsule.id);
 }
 
-fn policy(client: &mut Client, branch: BranchId, name: &str) -> Thing {
-    things(client, branch, ThingKind::Policies).into_iter().find(|thing| thing.id == name).unwrap()
+fn policy(client: &mut Client, branch: BranchId, name: &str) -> Editable {
+    things(client, branch, EditableKind::Policies).into_iter().find(|thing| thing.id == name).unwrap()
 }
 
 fn save(name: &str, text: &str, preset: Option<&str>) -> Request {
-    Request::Thing(ThingAct::SavePolicy { name: name.into(), text: text.into(), preset: preset.map(str::to_owned) })
+    Request::Thing(EditableAct::SavePolicy { name: name.into(), text: text.into(), preset: preset.map(str::to_owned) })
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     assert!(fault.words.contains("line 1, column 1") && fault.words.contains("Did you mean `user_cap`?"), "{fault:?}");
     assert!(matches!(client.must(save("lean", &wrong, Some("layered"))), Answer::Refused(_)));
     assert!(
-        !things(&mut client, branch, ThingKind::Policies).iter().any(|thing| thing.id == "lean"),
+        !things(&mut client, branch, EditableKind::Policies).iter().any(|thing| thing.id == "lean"),
         "nothing was saved"
     );
     let Answer::Policies { names, .. } = client.must(save("lean", "user_cap = 900\n", Some("layered"))) else {
@@ -161,7 +161,7 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     let lean = policy(&mut client, branch, "lean");
     assert_eq!(texts(&lean), ["[user_cap = 900\n]".to_owned(), preset.clone()], "beside the preset it came from");
     let before = client.whole_plan(branch, &message("and now?"));
-    let request = Request::Thing(ThingAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
+    let request = Request::Thing(EditableAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
     assert_eq!(found.ways.len(), 1, "only what was asked for");
     let made = found.ways[0].result.clone().unwrap();
@@ -173,13 +173,13 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     client.must(save("lean", "user_cap = 1400\n", None));
     let wider = client.whole_plan(branch, &message("and now?"));
     assert!(wider.est_total > now.est_total, "a saved policy counts at once");
-    client.must(Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: false }));
+    client.must(Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: false }));
     assert_eq!(client.whole_plan(branch, &message("and now?")).est_total, now.est_total);
     assert!(
-        client.ask(Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: false })).is_err(),
+        client.ask(Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: false })).is_err(),
         "that was the first"
     );
-    client.must(Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: true }));
+    client.must(Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: true }));
     assert_eq!(texts(&policy(&mut client, branch, "lean"))[0], "[user_cap = 1400\n]");
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(client.whole_plan(branch, &message("and now?")).policy, "layered", "taking it is undone by the session");

@@ -22,7 +22,11 @@ const COVERED: &[(&str, &str, &[&str])] = &[
     ("D3 a body that is no stream", "src/llm/stream.rs", &["bodies_that_are_no_stream", "any_body_is_survived"]),
     ("D4 no end mark", "src/llm/stream.rs", &["only_an_end_mark_completes", "errors_in_the_middle_end_it"]),
     ("D4 sloppy calls", "src/llm/chunk.rs", &["calls_by_id_and_by_place", "calls_that_are_all_numbered_zero"]),
-    ("D5 a terminal that is gone", "tests/it/pty/gone.rs", &["the_window_is_closed_in_the_middle_of_an_answer"]),
+    (
+        "D5 a terminal that is gone",
+        "tests/it/pty/terminal_lost.rs",
+        &["the_window_is_closed_in_the_middle_of_an_answer"],
+    ),
     ("9 every split", "src/llm/sse.rs", &["every_split_of_a_stream_gives_the_same", "fields_in_any_split"]),
     (
         "9 every split",
@@ -74,7 +78,7 @@ const COVERED: &[(&str, &str, &[&str])] = &[
     ("12 every end", "tests/it/wire_faults.rs", &["each_row_of_the_fault_table"]),
     ("13 silence", "tests/it/wire.rs", &["silence_is_given_up", "comments_alone_still_let_it_be_stopped"]),
     ("13 stopped meanwhile", "tests/it/wire.rs", &["stopping_is_quick_and_closes_the_socket"]),
-    ("13 stopped meanwhile", "tests/it/pty/word.rs", &["ctrl_c_stops_the_turn_at_once"]),
+    ("13 stopped meanwhile", "tests/it/pty/consent_prompt.rs", &["ctrl_c_stops_the_turn_at_once"]),
     ("13 nobody there", "tests/it/wire.rs", &["nobody_there_is_tried_twice"]),
     ("13 no such name, no TLS", "tests/it/wire_faults.rs", &["who_cannot_be_reached_is_named_and_nothing_is_kept"]),
     ("14 waits as asked", "src/llm/retry.rs", &["reads_every_form_of_retry_after", "backoff_grows_and_is_spread"]),
@@ -186,7 +190,7 @@ fn texts() -> Vec<Row> {
         },
         Row { says: &["Half a character"], ..complete("9 one half in one body", json(200, &[], whole), "hi \u{fffd}") },
         Row {
-            says: &["no UTF-8"],
+            says: &["not UTF-8"],
             raw: &["\\xF0\\x9F"],
             ..complete(
                 "9 bytes that are no text",
@@ -210,7 +214,7 @@ fn texts() -> Vec<Row> {
                 "12 an unreadable piece",
                 streamed(vec![words("The answer is "), cut, words("42"), end()]),
                 4,
-                &["cannot be read", "is kept", "pleach plans show"],
+                &["can't be read", "is kept", "pleach plans show"],
             )
         },
         Row {
@@ -232,7 +236,7 @@ fn ends() -> Vec<Row> {
         Row {
             out: "half",
             status: ("truncated", Some("truncated")),
-            ..row("12 no end mark", streamed(vec![words("half")]), 4, &["stopped before the answer's end"])
+            ..row("12 no end mark", streamed(vec![words("half")]), 4, &["stopped before the end of the answer"])
         },
         Row {
             out: "half",
@@ -264,10 +268,10 @@ fn no_answers() -> Vec<Row> {
                 &["without naming it"],
             )
         },
-        row("12 an empty answer", streamed(vec![end()]), 4, &["empty", "Nothing was added"]),
+        row("12 an empty answer", streamed(vec![end()]), 4, &["empty", "The conversation is unchanged"]),
         Row {
             status: ("errored", Some("errored")),
-            ..row("12 a blank answer", streamed(vec![content(" \\n"), end()]), 4, &["neither words"])
+            ..row("12 a blank answer", streamed(vec![content(" \\n"), end()]), 4, &["neither text"])
         },
         Row {
             status: ("errored", Some("errored")),
@@ -275,14 +279,14 @@ fn no_answers() -> Vec<Row> {
                 "12 thoughts alone",
                 streamed(vec![event("\"delta\":{\"reasoning\":\"hm\"}"), end()]),
                 4,
-                &["neither words"],
+                &["neither text"],
             )
         },
         row(
             "12 a gzip body",
             packed(200, &[("content-encoding", "gzip")]),
             4,
-            &["gzip-compressed", "Nothing was added", "compression off"],
+            &["gzip-compressed", "The conversation is unchanged", "compression off"],
         ),
         row(
             "12 a gzip body without a header",
@@ -391,7 +395,7 @@ fn who_cannot_be_reached_is_named_and_nothing_is_kept() {
         let home = Home::asking(url);
         let said = home.run(&["ask", "hi"]);
         let named = said.err.contains("No connection to ") && said.err.contains(place);
-        assert!(said.code == 4 && named && said.err.contains("Nothing was added"), "{}", said.err);
+        assert!(said.code == 4 && named && said.err.contains("The conversation is unchanged"), "{}", said.err);
         assert_eq!(home.json(&["message", "list"]), serde_json::json!([]));
         let plans = home.json(&["plans", "list"]);
         assert_eq!((plans.as_array().unwrap().len(), &plans[0]["status"]), (1, &"errored".into()), "{url}");
@@ -446,9 +450,9 @@ fn quirks_are_learned_by_model_shown_and_forgotten() {
     let said = home.run(&["--model", "picky", "ask", "one"]);
     assert!(said.code == 0 && said.err.contains("temperature"), "{}", said.err);
     assert_eq!(posts().len(), 2);
-    assert_ne!(posts()[0], posts()[1], "never the same bytes twice");
+    assert_ne!(posts()[0], posts()[1], "never send send the same bytes twice");
     home.ok(&["--model", "other", "ask", "two"]);
-    assert!(posts()[2].get("temperature").is_some(), "another model of the profile is asked as before");
+    assert!(posts()[2].get("temperature").is_some(), "another model of profile is asked as before");
     home.ok(&["--model", "picky", "ask", "three"]);
     assert_eq!((posts().len(), posts()[3].get("temperature")), (4, None));
     assert_eq!(quirks(), ["quirks test/picky no_temperature"]);

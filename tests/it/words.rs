@@ -1,32 +1,109 @@
-//! The words on the screen, read from the tables and views that hold them: printed for reading
-//! (`cargo test --test it words -- --nocapture`), and free of the terms that the vocabulary replaced.
+//! Every sentence of the program, read from the sources: printed for reading (`cargo test --test it words -- --nocapture`), and
+//! free of the terms that the vocabulary replaced.
 //! Not for: whether a sentence is true (the tests of its room).
 
 use std::path::Path;
 
 /// Terms that the vocabulary replaced, in lower case.
-const BANNED: [&str; 9] = [
-    "what the next call",
+const BANNED: &[&str] = &[
+    "what the next request holds",
     "foreign instructions",
     "tool schemas",
-    "framing",
     "kept for the answer",
     "same as last call",
     "mark sleeps",
     "marks sleep",
     "waits for your word",
+    "tok est",
+    "summed up",
+    "summing up",
+    "waits in line",
+    "cannot simply be taken back",
+    "stands in no call",
+    "do it again by hand",
+    "change it by hand",
+    "said yes to",
+    "said no to",
+    "say yes",
+    "mend the",
+    "nobody could be asked",
+    "somebody else is asking",
+    "is still coming",
+    "are still coming",
+    "what had come",
+    "that cannot be asked",
+    "is thrown away",
+    "put away",
+    "holds no branch",
+    "only looks",
+    "lines come",
+    "looked through for this call",
+    "brings its own ground",
+    "it is so already",
+    "it says so already",
+    "known are:",
+    "keeps to nothing",
+    "takes the pin off",
+    "takes the exclusion back",
 ];
 
-/// Where the sentences of actions, reasons, remedies, warnings, commands and screens stand.
-const TABLES: [&str; 5] =
-    ["config/keys/actions.rs", "config/commands", "domain/planning/reason.rs", "domain/planning/blocked.rs", "tui"];
+/// Terms that the help and messages of the command line and the settings no longer use, in lower case.
+const REPLACED: &[&str] = &[
+    "anybody",
+    "as it was",
+    "beside the old",
+    "by itself",
+    "by themselves",
+    "calls that were made",
+    "came to",
+    "colour",
+    "do not ask",
+    "goes with",
+    "looking at code",
+    "servers of tools",
+    "settings are well",
+    "stand on",
+    "sum up",
+    "take it back",
+    "taken back",
+    "takes it back",
+    "unasked",
+    "wait in line",
+    "what came",
+    "word for word",
+];
 
-/// The string literals of a file, without comments and without what follows its tests.
+/// The string literals of a file up to its tests, each on one line.
 fn sentences(source: &str) -> Vec<String> {
-    let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-    let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let quoted = lines.flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>());
-    quoted.filter(|words| words.trim().contains(' ')).collect()
+    let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let (mut found, mut rest) = (Vec::new(), source);
+    while let Some(at) = rest.find(['"', '/', '\'', 'r']) {
+        let here = &rest[at..];
+        let raw = here.strip_prefix('r').map(|after| after.len() - after.trim_start_matches('#').len());
+        let skip = if here.starts_with("//") {
+            here.find('\n').unwrap_or(here.len())
+        } else if here.starts_with("'\"'") || here.starts_with("'\\\"'") {
+            here[1..].find('\'').map_or(here.len(), |end| end + 2)
+        } else if let Some(marks) = raw.filter(|marks| here[1 + marks..].starts_with('"')) {
+            let end = format!("\"{}", "#".repeat(marks));
+            here[2 + marks..].find(&end).map_or(here.len(), |length| 2 + marks + length + end.len())
+        } else if let Some(literal) = here.strip_prefix('"') {
+            let mut escaped = false;
+            let end = literal.find(|c: char| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            let text = &here[1..=end.unwrap_or(here.len() - 2)];
+            found.push(text.lines().map(|line| line.trim_start().trim_end_matches('\\')).collect::<String>());
+            end.map_or(here.len(), |end| end + 2)
+        } else {
+            1
+        };
+        rest = &here[skip..];
+    }
+    found.retain(|words| words.trim().contains(' '));
+    found
 }
 
 fn read(path: &Path, all: &mut Vec<(String, String)>) {
@@ -35,19 +112,47 @@ fn read(path: &Path, all: &mut Vec<(String, String)>) {
         inside.sort();
         return inside.iter().for_each(|path| read(path, all));
     }
-    let text = std::fs::read_to_string(path).unwrap();
-    all.extend(sentences(&text).into_iter().map(|words| (path.display().to_string(), words)));
+    let tests = path.components().any(|part| part.as_os_str() == "tests")
+        || path.file_stem().is_some_and(|name| name == "tests" || name.to_string_lossy().ends_with("_tests"));
+    if !tests {
+        let text = std::fs::read_to_string(path).unwrap();
+        all.extend(sentences(&text).into_iter().map(|words| (path.display().to_string(), words)));
+    }
+}
+
+/// The help texts of a command and of all commands below it.
+fn help(command: &mut clap::Command, all: &mut Vec<(String, String)>) {
+    all.push((format!("help of {}", command.get_name()), command.render_long_help().to_string()));
+    command.get_subcommands_mut().for_each(|sub| help(sub, all));
+}
+
+#[test]
+fn the_command_line_and_the_settings_use_standard_terms() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    for folder in ["cli", "config"] {
+        read(&root.join("src").join(folder), &mut all);
+    }
+    help(&mut pleach::config::commands::args::Args::description(), &mut all);
+    all.push(("default.toml".into(), std::fs::read_to_string(root.join("config/default.toml")).unwrap()));
+    assert!(all.len() > 500, "{}", all.len());
+    let replaced = |words: &str| REPLACED.iter().chain(BANNED).find(|term| words.to_lowercase().contains(**term));
+    let faults: Vec<_> = all.iter().filter_map(|(place, words)| Some((place, replaced(words)?))).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn literals_are_found_whole() {
+    let source = "// \"no\"\nlet a = '\"'; say(\"one \\\n    two\", r#\"a \"raw\" one\"#, \"it \\\"quotes\\\" {x}\");";
+    assert_eq!(sentences(source), ["one two", "it \\\"quotes\\\" {x}"]);
+    assert!(sentences("a\n#[cfg(test)]\nmod tests { const A: &str = \"of a test\"; }").is_empty());
 }
 
 #[test]
 fn the_screen_speaks_the_vocabulary() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut all = Vec::new();
-    for table in TABLES {
-        let before = all.len();
-        read(&src.join(table), &mut all);
-        assert!(all.len() > before, "no sentence was found in {table}");
-    }
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut all);
+    assert!(all.len() > 2_000, "only {} sentences were found", all.len());
     for (_, words) in &all {
         println!("{words}");
     }

@@ -1,5 +1,5 @@
-//! `index` and `retrieve --code`: a workspace's symbols, and those that a question is about.
-//! Not for: how they are found (`code`).
+//! `index` and `retrieve --code`: indexes a workspace's symbols and searches them.
+//! Not for: the index itself (`code`).
 
 use super::retrieve::batch_text;
 use crate::cli::Run;
@@ -7,17 +7,17 @@ use crate::cli::client::unexpected;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
-use crate::domain::code::symbols::{CodeFound, Fate, IndexStatus, NearWhy, Scaffold, Touchpoint};
+use crate::domain::code::symbols::{CodeFound, CodeMap, IndexStatus, NearWhy, ParseOutcome, Touchpoint};
 use crate::engine::api::{Answer, CodeAct, Request, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Tokens of what is found, where the command line names none.
+/// The default token budget of search results.
 const BUDGET: u32 = 4_000;
-/// Tokens of the map, where the command line names none.
+/// The default token budget of the map.
 const MAP: u32 = 200;
-/// Central symbols beside the map.
+/// The number of central symbols listed with the map.
 const ANCHORS: usize = 6;
 
 /// One line of a batch.
@@ -86,7 +86,7 @@ fn many(run: &mut Run<'_, '_>, file: &Path, dir: Option<&Path>) -> Result<(), St
     for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line: Line = serde_json::from_str(line).map_err(|error| {
             Failure::user(format!("{name}, line {}: {error}.", place + 1))
-                .todo("Each line is {\"id\": …, \"query\": …}.")
+                .todo("Each line must be {\"id\": …, \"query\": …}.")
         })?;
         let found = look(run, line.query, dir)?;
         let shape = serde_json::to_string(&shape(&line.id, &found)).unwrap_or_default();
@@ -105,7 +105,7 @@ fn look(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<Code
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "no look takes centuries")]
+#[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
 fn shape(id: &Value, found: &CodeFound) -> Value {
     json!({
         "id": id,
@@ -135,7 +135,7 @@ fn item(item: &Touchpoint) -> Value {
     })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "no reading takes centuries")]
+#[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
 fn figures(status: &IndexStatus) -> Value {
     let languages: serde_json::Map<String, Value> = status
         .languages
@@ -159,18 +159,18 @@ fn figures(status: &IndexStatus) -> Value {
     })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "no reading takes centuries")]
+#[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
 fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
     let seconds = status.elapsed_us as f64 / 1_000_000.0;
-    let memory = status.peak_bytes.map_or_else(String::new, |bytes| format!(", {} MiB of memory at most", bytes >> 20));
+    let memory = status.peak_bytes.map_or_else(String::new, |bytes| format!(", peak memory {} MiB", bytes >> 20));
     run.io.say(&format!(
-        "{}: {} files, {} of them read now, {seconds:.2} s{memory}",
+        "{}: {} files, {} updated, {seconds:.2} s{memory}",
         status.root,
         number(status.files as u64),
         number(status.read as u64)
     ));
     run.io.say(&format!(
-        "{} symbols in {} lines, {} uses of one by another",
+        "{} symbols in {} lines, {} references between symbols",
         number(status.symbols as u64),
         number(status.lines),
         number(status.uses as u64)
@@ -180,32 +180,32 @@ fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
     }
     for (fate, count) in &status.fates {
         let why = match fate {
-            Fate::Parsed => continue,
-            Fate::NoLanguage => "in no language that is read",
-            Fate::TooLarge => "too large",
-            Fate::Binary => "binary",
-            Fate::Generated => "written by a program",
-            Fate::Unreadable => "could not be read",
+            ParseOutcome::Parsed => continue,
+            ParseOutcome::NoLanguage => "unsupported language",
+            ParseOutcome::TooLarge => "too large",
+            ParseOutcome::Binary => "binary",
+            ParseOutcome::Generated => "generated",
+            ParseOutcome::Unreadable => "unreadable",
         };
-        run.io.say(&format!("  not read: {} {why}", number(*count as u64)));
+        run.io.say(&format!("  skipped: {} {why}", number(*count as u64)));
     }
     if status.errors > 0 {
         run.io.say(&format!(
-            "  {} files with parts that do not parse; the rest of them is known",
+            "  {} files with syntax errors; their other parts are indexed",
             number(status.errors as u64)
         ));
     }
     if status.symbols == 0 {
-        run.io.note("nothing here is code in a language that is read");
+        run.io.note("no code in a supported language");
     }
     if status.more {
-        run.io.note("There is more than is kept; the rest is left out.");
+        run.io.note("The workspace exceeds the index limits; the remaining files are skipped.");
     }
 }
 
-fn show_map(run: &mut Run<'_, '_>, map: &Scaffold) {
+fn show_map(run: &mut Run<'_, '_>, map: &CodeMap) {
     run.io.words(&map.text);
-    run.io.say(&format!("({} tok est)", number(map.tokens)));
+    run.io.say(&format!("({} est. tokens)", number(map.tokens)));
     for anchor in &map.anchors {
         run.io.say(&format!("{} {}:{}  {}", anchor.kind.name(), anchor.path, anchor.line, anchor.symbol));
         if !anchor.doc.is_empty() {
@@ -216,16 +216,16 @@ fn show_map(run: &mut Run<'_, '_>, map: &Scaffold) {
 
 fn show(run: &mut Run<'_, '_>, found: &CodeFound) {
     let tokens: u32 = found.items.iter().map(|item| item.tokens).sum();
-    run.io.say(&format!("{} found in {}, {} tok est", found.items.len(), found.root, number(tokens)));
+    run.io.say(&format!("{} found in {}, {} est. tokens", found.items.len(), found.root, number(tokens)));
     for item in &found.items {
         run.io.words(&item.text);
     }
     for near in &found.near {
         let why = match near.why {
-            NearWhy::NoRoom { needed } => format!("no room, {needed} tok est needed"),
-            NearWhy::Inside => "stands in another that is sent".into(),
-            NearWhy::Sent => "is in the request already".into(),
-            NearWhy::Changed => "its file was changed meanwhile".into(),
+            NearWhy::NoRoom { needed } => format!("over budget, needs {needed} est. tokens"),
+            NearWhy::Inside => "part of another included symbol".into(),
+            NearWhy::Sent => "already in the request".into(),
+            NearWhy::Changed => "file changed since indexing".into(),
         };
         run.io.say(&format!("  near {}  {}  {:.2}  {why}", near.path, near.symbol, near.score));
     }

@@ -1,19 +1,19 @@
-//! `plans diff` and `plans why`: what changed between two calls, and an item over the calls of a branch.
-//! Not for: working either out (the engine).
+//! `plans diff` and `plans why`: prints the difference between two calls, and the history of an item.
+//! Not for: computing them (the engine).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, money, number, time};
 use crate::cli::stop::Stop;
-use crate::domain::planning::diff::{Call, Cause, Delta, ItemHistory, Kind, PlanDiff};
-use crate::engine::api::{Answer, CallRequest, Item, PlanRequest, Request, Which};
+use crate::domain::planning::diff::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, PlanDiff};
+use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest, Request};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// `plans diff A [B]`.
 pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     run.open(false)?;
-    let named = |text: &str| Which::Named(text.to_owned());
+    let named = |text: &str| CallSelector::Named(text.to_owned());
     let request = match b {
         Some(b) => Request::Call(CallRequest::DiffPlans { before: Some(named(a)), after: named(b) }),
         None => Request::Call(CallRequest::DiffPlans { before: None, after: named(a) }),
@@ -31,7 +31,7 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
 /// `plans why ITEM`.
 pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let item = Item::Named { text: item.to_owned(), message };
+    let item = ItemName::Named { text: item.to_owned(), message };
     let request = Request::Plan(PlanRequest::Why { branch: view.current, item, most: None });
     match run.client.call(request, &mut run.io)? {
         Answer::History(history) if run.io.json => run.io.value(&*history),
@@ -43,10 +43,10 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     }
 }
 
-/// A difference as JSON: the values, and what each kind comes to.
+/// A difference as JSON: the values, and the totals of each kind.
 pub(crate) fn shape(diff: &PlanDiff) -> Value {
     let mut value = serde_json::to_value(diff).unwrap_or_default();
-    let totals: serde_json::Map<String, Value> = Kind::ALL
+    let totals: serde_json::Map<String, Value> = DiffKind::ALL
         .into_iter()
         .map(|kind| {
             let (count, tokens) = diff.sum(kind);
@@ -58,12 +58,12 @@ pub(crate) fn shape(diff: &PlanDiff) -> Value {
     value
 }
 
-fn line_of(call: &Call) -> String {
+fn line_of(call: &CallRef) -> String {
     let at = call.at.map_or_else(|| "not sent".to_owned(), time);
     let cost = call.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
     let id = call.run.map_or_else(|| format!("plan {}", call.plan.short()), |run| run.to_string());
     let of = number(call.budget);
-    format!("{id}  {at}  {}  {}  {} of {of} tok est{cost}", column(&call.name, 16), call.model, number(call.tokens))
+    format!("{id}  {at}  {}  {}  {} of {of} est. tokens{cost}", column(&call.name, 16), call.model, number(call.tokens))
 }
 
 fn described(diff: &PlanDiff) -> String {
@@ -71,24 +71,24 @@ fn described(diff: &PlanDiff) -> String {
     for setting in &diff.settings {
         let _ = writeln!(text, "{}: {} → {}", setting.name, setting.before, setting.after);
     }
-    for kind in Kind::ALL {
+    for kind in DiffKind::ALL {
         let (count, tokens) = diff.sum(kind);
         if count == 0 {
             continue;
         }
-        let _ = writeln!(text, "\n──── {} {count} ({tokens:+} tok est)", kind.title());
+        let _ = writeln!(text, "\n──── {} {count} ({tokens:+} est. tokens)", kind.title());
         for delta in diff.deltas.iter().filter(|delta| delta.kind() == kind) {
             row(&mut text, delta);
         }
     }
     if diff.deltas.is_empty() {
-        text.push_str("\nEvery row goes, or stays out, as it did.\n");
+        text.push_str("\nNo changes.\n");
     }
-    let _ = write!(text, "\n{} rows go in both as they were ({} tok est).", diff.same, number(diff.same_tokens));
+    let _ = write!(text, "\n{} items are unchanged ({} est. tokens).", diff.same, number(diff.same_tokens));
     text
 }
 
-fn row(text: &mut String, delta: &Delta) {
+fn row(text: &mut String, delta: &ItemDiff) {
     let title = column(&delta.title, 40);
     let _ = writeln!(text, "  {} {title} {}", column(&delta.label(), 11), delta.words("→"));
     for cause in &delta.causes {
@@ -109,7 +109,7 @@ fn told(history: &ItemHistory) -> String {
         let calls = if stay.calls == 1 { "1 call".to_owned() } else { format!("{} calls", stay.calls) };
         let id = stay.from.run.map_or_else(String::new, |run| run.to_string());
         let place =
-            stay.place.as_ref().map_or_else(|| "not there".to_owned(), crate::domain::planning::diff::Place::words);
+            stay.place.as_ref().map_or_else(|| "not sent".to_owned(), crate::domain::planning::diff::ItemPlace::words);
         let reason = stay.place.as_ref().map_or_else(String::new, |place| place.reason.sentence());
         let _ = writeln!(text, "\n{at}  {id}  {calls}\n  {place}. {reason}");
         for cause in &stay.causes {
@@ -117,7 +117,7 @@ fn told(history: &ItemHistory) -> String {
         }
     }
     if history.stays.is_empty() {
-        text.push_str("\nIt stands in no call of this branch.\n");
+        text.push_str("\nNot sent in any call of this branch.\n");
     }
     if !history.steps.is_empty() {
         text.push('\n');

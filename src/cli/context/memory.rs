@@ -1,5 +1,5 @@
-//! `memory`: what is remembered, listed, searched, written, confirmed, edited, dismissed, deleted.
-//! Not for: choosing what goes with a call (the engine's).
+//! `memory`: list, search, add, confirm, edit, dismiss, and delete memories.
+//! Not for: choosing memories for a request (the engine).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -19,7 +19,7 @@ pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(
         MemoryCommand::Edit { id, text, within } => {
             let text = run.io.text(text)?;
             if text.is_none() && scope(*within).is_none() {
-                return Err(Stop::Usage("Say the new words, or --all or --here.".into()));
+                return Err(Stop::Usage("Give a new text, --all, or --here.".into()));
             }
             act(run, id, MemoryAct::Edit(text, scope(*within)))
         }
@@ -74,7 +74,7 @@ fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {
     run.done(Request::Memory(MemoryRequest::Change { id: id.to_owned(), act }), "Done.")
 }
 
-/// The end of an id, which tells memories apart.
+/// The end of an id, which distinguishes memories.
 fn short(memory: &Memory) -> String {
     let id = memory.id.0.simple().to_string();
     id[id.len().saturating_sub(8)..].to_owned()

@@ -1,4 +1,4 @@
-//! Commands about what a call sends: plans, retrieval, pins, summaries, memories, figures.
+//! Commands about the content of requests: plans, retrieval, pins, summaries, memories, and usage.
 //! Not for: the conversation itself (`conversation`).
 
 pub(super) mod code;

@@ -1,4 +1,4 @@
-//! `pins` and `task`: what is pinned, leased and taken out on a branch, the steps that led there, and its tasks.
+//! `pins` and `task`: the marks on a branch, their history, and the branch's tasks.
 //! Not for: making marks (`messages`).
 
 use crate::cli::Run;
@@ -12,7 +12,7 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::Subject;
 use crate::domain::conversation::tree::{self, Tree};
-use crate::engine::api::{Answer, BranchRequest, Request, SessionView, TaskAct, Told};
+use crate::engine::api::{Answer, BranchRequest, Request, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};
 
 /// `pins [--history]`.
@@ -34,7 +34,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
             run.io.say(&step_line(told));
         }
         if steps.is_empty() {
-            run.io.say("Nothing was pinned, leased or suggested here yet.");
+            run.io.say("No items were pinned, leased, or suggested on this branch yet.");
         }
         return Ok(());
     }
@@ -66,12 +66,12 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     }
     for (turn, mark) in &marks {
         let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
-        let old = if stale(&view, &tree, mark) { "stale, the branch went on: " } else { "" };
+        let old = if stale(&view, &tree, mark) { "stale, the source branch grew: " } else { "" };
         let title = format!("{old}{}", title(&tree, mark));
         run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&words(mark), 26)));
     }
     if marks.is_empty() {
-        run.io.say("Nothing is marked here.");
+        run.io.say("No items are marked on this branch.");
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
 fn words(mark: &Mark) -> String {
     let by = if mark.by == crate::domain::conversation::mark::Actor::Engine { " (program)" } else { "" };
     match mark.kind {
-        MarkKind::Leased { turns } => format!("leased, {turns} left{by}"),
+        MarkKind::Leased { turns } => format!("leased, {turns} turns left{by}"),
         kind => format!("{}{by}", kind.name()),
     }
 }
@@ -97,7 +97,7 @@ fn title(tree: &Tree, mark: &Mark) -> String {
     let code = || mark.code.as_ref().map(|code| code.title());
     let text = mark.note.clone().or_else(code).or_else(head).unwrap_or_else(|| {
         let map = mark.target == Atom::code_map();
-        if map { "map of the code".to_owned() } else { "a memory, a rule or what is gone".to_owned() }
+        if map { "code map".to_owned() } else { "a memory, a rule, or a deleted item".to_owned() }
     });
     match &mark.origin {
         Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(&text)),
@@ -105,7 +105,7 @@ fn title(tree: &Tree, mark: &Mark) -> String {
     }
 }
 
-/// Whether a result was brought back from a branch that went on since.
+/// Whether the mark's result came from a branch that has grown since.
 fn stale(view: &SessionView, tree: &Tree, mark: &Mark) -> bool {
     let Some(origin) = &mark.origin else { return false };
     let branch = view.branches.iter().find(|branch| branch.id == origin.branch);
@@ -130,7 +130,7 @@ fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
     })
 }
 
-fn step(told: &Told) -> Value {
+fn step(told: &TransitionReport) -> Value {
     let step = &told.step;
     let kind = if matches!(step.item, Subject::Memory(_)) { "memory" } else { "item" };
     json!({
@@ -148,7 +148,7 @@ fn step(told: &Told) -> Value {
     })
 }
 
-fn step_line(told: &Told) -> String {
+fn step_line(told: &TransitionReport) -> String {
     let place = told.turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
     let way = format!("{} → {}", told.step.from.name(), told.step.to.name());
     format!(

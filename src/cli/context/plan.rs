@@ -1,4 +1,4 @@
-//! `plan`, `plans`, `replay --dry-run`, `build` and `context`: what would be sent, and what was.
+//! `plan`, `plans`, `replay --dry-run`, `build`, and `context`: the next request, and past requests.
 //! Not for: solving plans (`context`).
 
 use super::diffs;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What is known of a solved plan.
+/// A solved plan with its request's digest, size, and cost.
 struct Solved {
     view: Arc<SessionView>,
     plan: Arc<ContextPlan>,
@@ -31,11 +31,11 @@ struct Solved {
     cost: Option<PromptCost>,
 }
 
-/// What is asked again, if anything.
+/// The message or answer to send again, if any.
 pub(crate) enum Again<'a> {
     /// Nothing.
     No,
-    /// A message, in other words.
+    /// A message with a new text.
     Edit(&'a str),
     /// An answer.
     Regenerate(&'a str),
@@ -48,7 +48,7 @@ impl<'a> Again<'a> {
     }
 }
 
-/// Opens the branch, and gives the draft that words and flags make on it.
+/// Opens the branch, and returns the draft for the words and flags.
 pub(crate) fn drafted(
     run: &mut Run<'_, '_>,
     words: &[String],
@@ -109,16 +109,16 @@ pub(crate) fn plan(
     Ok(())
 }
 
-/// `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached) · answer at most $0.0066`
+/// `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached prefix) · answer at most $0.0066`
 fn priced(cost: &PromptCost) -> String {
     let label = cost.certainty.label();
     let cached =
-        format!(" ({} uncached; {} tok {label} as in the last call)", money(cost.uncached_micro), number(cost.cached));
+        format!(" ({} uncached; {} tok {label} cached prefix)", money(cost.uncached_micro), number(cost.cached));
     let cached = if cost.cached == 0 { String::new() } else { cached };
     format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
 
-/// A plan in words.
+/// A plan as text.
 fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
     let mut text = String::new();
     let label = plan.certainty.label();
@@ -127,7 +127,8 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
     let _ = writeln!(text, "{} ({})", plan.model, plan.encoding.title());
     let _ = writeln!(
         text,
-        "{total} of {room} tokens {label} · window {} − answer {} − safety {} · framing {} {label} · tools {} {label}",
+        "{total} of {room} tokens {label} · window {} − reserved for the answer {} − safety margin {} · \
+         message overhead {} {label} · tool definitions {} {label}",
         number(plan.budget.context_window),
         number(plan.budget.reserved_output),
         number(plan.budget.safety),
@@ -145,7 +146,7 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
             let _ = writeln!(text, "{}", line(row));
         }
     }
-    for (title, rows) in [("suggested", plan.suggested().collect()), ("excluded", plan.excluded().collect::<Vec<_>>())]
+    for (title, rows) in [("suggested", plan.suggested().collect()), ("left out", plan.excluded().collect::<Vec<_>>())]
     {
         if !rows.is_empty() {
             let _ = writeln!(text, "\n──── {title} {}", rows.len());
@@ -239,7 +240,7 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     for card in &runs {
         let _ = writeln!(text, "{}", card_line(card, view));
         for told in card.diagnostics.iter().filter(|told| !told.raw.is_empty()) {
-            let _ = writeln!(text, "  as it came: {}", told.raw);
+            let _ = writeln!(text, "  raw response: {}", told.raw);
         }
     }
     run.io.say(text.trim_end());
@@ -261,7 +262,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
             run.io.end_line(&body);
         }
     }
-    let verdict = if same { "the same bytes" } else { "NOT the same bytes" };
+    let verdict = if same { "the same bytes" } else { "DIFFERENT bytes" };
     let words =
         format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
     let value = json!({
@@ -278,8 +279,8 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
     if same {
         return Ok(());
     }
-    let what = "The stored call no longer renders to the bytes that were sent.";
-    Err(Failure::new(FailureKind::User, what).todo("A message of it may have been removed since.").into())
+    let what = "The stored call renders to different bytes than were sent.";
+    Err(Failure::new(FailureKind::User, what).todo("A message of the call may have been deleted since.").into())
 }
 
 /// `build`: the context as text.
@@ -328,11 +329,11 @@ fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
 
 fn read_body(body: &str) -> Result<Value, Stop> {
     serde_json::from_str(body).map_err(|error| {
-        Failure::new(FailureKind::Internal, format!("The rendered request is no JSON: {error}.")).into()
+        Failure::new(FailureKind::Internal, format!("The rendered request is not valid JSON: {error}.")).into()
     })
 }
 
-/// The messages of a request under headers that say who speaks.
+/// The messages of a request, each under a header with its role.
 fn messages(request: &Value) -> String {
     let mut text = String::new();
     for message in request["messages"].as_array().into_iter().flatten() {

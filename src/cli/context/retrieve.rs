@@ -1,5 +1,5 @@
-//! `retrieve`: what a look through older messages finds, for one query or for many.
-//! Not for: how it is found (`retrieval`).
+//! `retrieve`: searches older messages for one query or many.
+//! Not for: the search itself (`retrieval`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -56,7 +56,7 @@ fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
     for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line: Line = serde_json::from_str(line).map_err(|error| {
             Failure::user(format!("{name}, line {}: {error}.", place + 1))
-                .todo("Each line is {\"id\": …, \"query\": …, \"session\"?: …, \"at\"?: …}.")
+                .todo("Each line must be {\"id\": …, \"query\": …, \"session\"?: …, \"at\"?: …}.")
         })?;
         let at = line.at.as_ref().map(|at| moment(at, &name, place + 1)).transpose()?;
         let found = look(run, line.session, line.branch, line.query, at, anyway)?;
@@ -66,7 +66,7 @@ fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A time of a batch's line in milliseconds since 1970.
+/// The time of a batch line in milliseconds since 1970.
 fn moment(at: &Value, name: &str, line: usize) -> Result<i64, Stop> {
     let read = match at {
         Value::Number(number) => number.as_i64(),
@@ -74,7 +74,7 @@ fn moment(at: &Value, name: &str, line: usize) -> Result<i64, Stop> {
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     read.ok_or_else(|| {
-        Failure::user(format!("{name}, line {line}: {at} is no time (such as 2026-03-01T12:00:00Z).")).into()
+        Failure::user(format!("{name}, line {line}: {at} is not a time, such as 2026-03-01T12:00:00Z.")).into()
     })
 }
 
@@ -133,7 +133,7 @@ fn shape(id: &Value, found: &Retrieved) -> Value {
             })
         })
         .collect();
-    #[allow(clippy::cast_precision_loss, reason = "no search takes centuries")]
+    #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
     let elapsed = found.set.elapsed_us as f64 / 1_000.0;
     json!({
         "id": id,
@@ -156,7 +156,7 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     match found.set.gate {
         Gate::Pass(_) => run.io.say(&format!("{} found, {} tokens est", found.items.len(), number(tokens))),
         Gate::Inherited(why) | Gate::Skipped(why) => {
-            run.io.say(&format!("Nothing was looked up: {}. --anyway looks all the same.", why.sentence()));
+            run.io.say(&format!("Search skipped: {}. --anyway searches regardless.", why.sentence()));
         }
     }
     for (item, (_, _, text)) in found.set.items.iter().zip(&found.items) {
@@ -165,10 +165,10 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     }
     for near in &found.set.near {
         let why = match near.why {
-            MissWhy::NoRoom { missing } => format!("no room, {missing} tok est missing"),
-            MissWhy::Duplicate => "says what another says".into(),
-            MissWhy::Below => "others fit better".into(),
-            MissWhy::Unrelated => "says too little of what is asked".into(),
+            MissWhy::NoRoom { missing } => format!("over budget by {missing} est. tokens"),
+            MissWhy::Duplicate => "duplicate of another result".into(),
+            MissWhy::Below => "lower score than the included results".into(),
+            MissWhy::Unrelated => "unrelated to the query".into(),
         };
         run.io.say(&format!("  near {}  {:.2}  {why}", near.key.short(), near.score));
     }
@@ -179,5 +179,5 @@ fn heading(item: &Evidence) -> String {
         .iter()
         .map(|(name, part)| format!("{name} {:.2}", part.as_f64().unwrap_or_default()))
         .collect();
-    format!("#{}  {} tok est  {:.2} = {}", item.rank, item.tokens, item.score, parts.join(" + "))
+    format!("#{}  {} est. tokens  {:.2} = {}", item.rank, item.tokens, item.score, parts.join(" + "))
 }

@@ -1,6 +1,6 @@
-//! `stats`: how full the next call is, what is stored and summed up, and what the calls came to, as figures and as lines of
-//! columns. What a server did not report is unknown, never 0.
-//! Not for: working figures out (`engine`, `domain::call::ledger`).
+//! `stats`: prints the size of the next request, the stored messages and summaries, and the usage of calls as figures
+//! and sparklines. A value that the server did not report is unknown, never 0.
+//! Not for: computing the figures (`engine`, `domain::call::ledger`).
 
 use super::summaries::ratio;
 use crate::cli::Run;
@@ -9,10 +9,10 @@ use crate::cli::output::{column, money, number, time};
 use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::base::chart::spark;
-use crate::domain::call::ledger::{Ledger, Spent, Sum, percent as per_cent, signed_percent};
+use crate::domain::call::ledger::{CallCost, Ledger, Sum, percent as per_cent, signed_percent};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::draft::{Stats, levels};
-use crate::engine::api::{Answer, CallRequest, Condense, Draft, Planned, Request};
+use crate::engine::api::{Answer, CallRequest, Draft, Planned, Request, SummaryAct};
 use serde_json::{Value, json};
 
 /// Columns of a line.
@@ -22,7 +22,7 @@ const COLUMNS: usize = 60;
 pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let mut stats = match run.client.call(Request::Condense { branch, act: Condense::Stats }, &mut run.io)? {
+    let mut stats = match run.client.call(Request::Condense { branch, act: SummaryAct::Stats }, &mut run.io)? {
         Answer::Stats(stats) => *stats,
         other => return Err(unexpected(&other)),
     };
@@ -85,7 +85,7 @@ fn sum_shape(sum: &Sum, value: impl Fn(u64) -> Value) -> Value {
 }
 
 fn share(milli: u64) -> Value {
-    // Thousandths are exact enough for a share.
+    // Thousandths are precise enough for a share.
     json!(f64::from(u32::try_from(milli).unwrap_or(u32::MAX)) / 1_000.0)
 }
 
@@ -93,10 +93,10 @@ fn off(milli: i64) -> Value {
     json!(f64::from(i32::try_from(milli).unwrap_or(i32::MAX)) / 1_000.0)
 }
 
-/// Calls with their figures: what is not known is null.
+/// Calls with their figures; unknown values are null.
 fn ledger_shape(ledger: &Ledger) -> Value {
     let sums = &ledger.totals;
-    let one = |call: &Spent| {
+    let one = |call: &CallCost| {
         json!({
             "run_id": call.run,
             "branch": call.branch,
@@ -141,33 +141,29 @@ fn say_ledger(run: &mut Run<'_, '_>, ledger: &Ledger) {
     let sums = &ledger.totals;
     let of = if ledger.whole { "in this session" } else { "on this branch" };
     if sums.calls == 0 {
-        return run.io.say(&format!("calls        none {of} yet; each stands here as a column once it is made"));
+        return run.io.say(&format!("calls        none {of} yet"));
     }
     let from = ledger.calls.len().saturating_sub(COLUMNS);
     let newest = &ledger.calls[from..];
     let shown =
-        if newest.len() < sums.calls as usize { format!(", the newest {} below", newest.len()) } else { String::new() };
+        if newest.len() < sums.calls as usize { format!(", newest {} shown", newest.len()) } else { String::new() };
     run.io.say(&format!("calls        {} {of}{shown}", number(sums.calls)));
     let ascii = run.config.settings.screen.ascii;
-    let line = |most: u64, of: &dyn Fn(&Spent) -> Option<u64>| spark(newest.iter().map(of), most, ascii);
+    let line = |most: u64, of: &dyn Fn(&CallCost) -> Option<u64>| spark(newest.iter().map(of), most, ascii);
     let tokens = |sum: &Sum| figures(sum, sums.calls, number);
     let lines = [
         ("tokens in", line(sums.input.most, &|call| call.input.map(u64::from)), tokens(&sums.input)),
         ("tokens out", line(sums.output.most, &|call| call.output.map(u64::from)), tokens(&sums.output)),
         ("cost", line(sums.cost.most, &|call| call.cost_micro), figures(&sums.cost, sums.calls, money)),
-        ("cached", line(1_000, &Spent::cached_milli), cached(ledger)),
-        (
-            "estimate off",
-            line(sums.error.most.max(10), &|call| call.error_milli.map(i64::unsigned_abs)),
-            errors(ledger),
-        ),
+        ("cached", line(1_000, &CallCost::cached_milli), cached(ledger)),
+        ("est. error", line(sums.error.most.max(10), &|call| call.error_milli.map(i64::unsigned_abs)), errors(ledger)),
     ];
     for (name, columns, words) in lines {
         run.io.say(&format!("{} {columns}  {words}", column(name, 12)));
     }
     if sums.input.known < sums.calls {
         run.io.say(&format!(
-            "             ? the server did not report it; estimated {} tokens in",
+            "             ? = not reported by the server; estimated {} tokens in",
             number(sums.est.total)
         ));
     }
@@ -185,13 +181,13 @@ fn cached(ledger: &Ledger) -> String {
     let Some(share) = sums.cached_milli() else { return "unknown".to_owned() };
     let missing = sums.calls - sums.cached.known;
     let unknown = if missing > 0 { format!("  {} unknown", number(missing)) } else { String::new() };
-    format!("{} of all{unknown}", per_cent(share))
+    format!("{} of the input{unknown}", per_cent(share))
 }
 
 fn errors(ledger: &Ledger) -> String {
     let sums = &ledger.totals;
     match (sums.error.mean(), sums.mean_lean()) {
-        (Some(mean), Some(lean)) => format!("mean {}  leaning {}", per_cent(mean), signed_percent(lean)),
+        (Some(mean), Some(lean)) => format!("mean {}  bias {}", per_cent(mean), signed_percent(lean)),
         _ => "unknown".to_owned(),
     }
 }

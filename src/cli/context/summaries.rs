@@ -5,36 +5,36 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, number};
 use crate::cli::stop::Stop;
-use crate::config::commands::calls::{CapsulesCommand, Compress};
+use crate::config::commands::calls::{Compress, SummariesCommand};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::summary::accepted::{Capsule, CapsuleKind};
-use crate::domain::summary::draft::{By, CapsuleCard, CapsuleDraft, Dropped, SALIENT};
-use crate::engine::api::{Answer, Condense, Request};
+use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
+use crate::engine::api::{Answer, Request, SummaryAct};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Dropped items that are printed; all are in the JSON.
+/// The maximum number of dropped items in the text output; the JSON has all.
 const PRINTED: usize = 40;
 
 /// `compress`.
 pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let by = if wish.by_model { By::Model } else { By::Extractive };
-    let kind = if wish.whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
-    let mut draft = drafted(run, branch, Condense::Draft { kind, up_to: wish.up_to, by })?;
+    let by = if wish.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
+    let kind = if wish.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
+    let mut draft = drafted(run, branch, SummaryAct::Draft { kind, up_to: wish.up_to, by })?;
     if !wish.keep.is_empty() {
         let act = match wish.keep.as_slice() {
-            [all] if all == "all" => Condense::KeepAll { draft: draft.number },
-            items => Condense::Keep { draft: draft.number, items: places(&draft, items)? },
+            [all] if all == "all" => SummaryAct::KeepAll { draft: draft.number },
+            items => SummaryAct::Keep { draft: draft.number, items: places(&draft, items)? },
         };
         draft = drafted(run, branch, act)?;
     }
     if wish.accept {
         match run
             .client
-            .call(Request::Condense { branch, act: Condense::Accept { draft: draft.number } }, &mut run.io)?
+            .call(Request::Condense { branch, act: SummaryAct::Accept { draft: draft.number } }, &mut run.io)?
         {
             Answer::Done(_) => {}
             other => return Err(unexpected(&other)),
@@ -46,41 +46,41 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Sto
     say_draft(run, &draft);
     let (from, to) = draft.capsule.turns;
     run.io.say(&if wish.accept {
-        format!("\nAccepted: turns {from}–{to} go as this summary; `pleach capsules undo` takes it back.")
+        format!("\nAccepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it.")
     } else {
-        "\nNothing was changed. --keep ITEM… keeps dropped items word for word, --accept uses the summary.".to_owned()
+        "\nNothing changed. --keep ITEM… keeps dropped items verbatim; --accept uses the summary.".to_owned()
     });
     Ok(())
 }
 
-fn drafted(run: &mut Run<'_, '_>, branch: BranchId, act: Condense) -> Result<Arc<CapsuleDraft>, Stop> {
-    let stop = Request::Condense { branch, act: Condense::Stop };
+fn drafted(run: &mut Run<'_, '_>, branch: BranchId, act: SummaryAct) -> Result<Arc<SummaryDraft>, Stop> {
+    let stop = Request::Condense { branch, act: SummaryAct::Stop };
     match run.client.stoppable(Request::Condense { branch, act }, stop, &mut run.io)? {
         Answer::Draft(Some(draft)) => Ok(draft),
-        Answer::Draft(None) => Err(Failure::user("There is no draft.").into()),
+        Answer::Draft(None) => Err(Failure::user("No summary draft.").into()),
         other => Err(unexpected(&other)),
     }
 }
 
-/// Items by their number in the list, or by their text.
-fn places(draft: &CapsuleDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
+/// Finds items by their number in the list, or by their text.
+fn places(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
     let place = |item: &String| {
         let numbered = item.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).filter(|n| *n < draft.dropped.len());
         let named = || draft.dropped.iter().position(|dropped| dropped.text == *item);
         let none = || {
-            Failure::user(format!("The draft dropped nothing that is called {item:?}."))
-                .todo("Name an item by its number in the list, by its text, or say all.")
+            Failure::user(format!("No dropped item {item:?}."))
+                .todo("Name an item by its number in the list or by its text, or use `all`.")
         };
         numbered.or_else(named).ok_or_else(|| none().into())
     };
     items.iter().map(place).collect()
 }
 
-fn say_draft(run: &mut Run<'_, '_>, draft: &CapsuleDraft) {
+fn say_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     let capsule = &draft.capsule;
     run.io.say(capsule.text.as_deref().unwrap_or_default());
     run.io.say(&format!(
-        "\n{} → {} tokens, {}; {} of {} checked items survive",
+        "\n{} → {} tokens, {}; {} of {} checked facts kept",
         number(capsule.original_tokens),
         number(capsule.tokens),
         ratio(capsule.ratio_milli()),
@@ -89,7 +89,7 @@ fn say_draft(run: &mut Run<'_, '_>, draft: &CapsuleDraft) {
     ));
     let salient = draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count();
     if salient > 0 {
-        run.io.say(&format!("\nDropped, {salient} that may matter ({} in all):", draft.dropped.len()));
+        run.io.say(&format!("\nDropped: {salient} important facts of {} in total:", draft.dropped.len()));
     }
     for (place, item) in draft.dropped.iter().enumerate().take(salient.min(PRINTED)) {
         run.io.say(&format!(
@@ -104,7 +104,7 @@ fn say_draft(run: &mut Run<'_, '_>, draft: &CapsuleDraft) {
     }
     for (turn, why) in &draft.stays {
         let why = json!(why);
-        run.io.say(&format!("turn {turn} stays as it is ({})", why.as_str().unwrap_or_default()));
+        run.io.say(&format!("turn {turn} is not summarized ({})", why.as_str().unwrap_or_default()));
     }
     for warning in &draft.warnings {
         run.io.note(warning);
@@ -116,7 +116,7 @@ pub(crate) fn ratio(milli: u32) -> String {
     format!("{}.{}x", milli / 1_000, milli % 1_000 / 100)
 }
 
-fn capsule_shape(capsule: &Capsule) -> Value {
+fn capsule_shape(capsule: &Summary) -> Value {
     json!({
         "id": capsule.id,
         "kind": capsule.kind,
@@ -140,8 +140,8 @@ fn capsule_shape(capsule: &Capsule) -> Value {
     })
 }
 
-fn draft_shape(draft: &CapsuleDraft, accepted: bool) -> Value {
-    let item = |(place, item): (usize, &Dropped)| {
+fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
+    let item = |(place, item): (usize, &MissingFact)| {
         json!({
             "item": place + 1,
             "kind": item.kind,
@@ -171,23 +171,23 @@ fn draft_shape(draft: &CapsuleDraft, accepted: bool) -> Value {
 }
 
 /// `capsules`.
-pub(crate) fn capsules(run: &mut Run<'_, '_>, command: &CapsulesCommand) -> Result<(), Stop> {
+pub(crate) fn capsules(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
-    if let CapsulesCommand::Undo { whole_session } = command {
-        let kind = if *whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
-        return run.done(Request::Condense { branch, act: Condense::UndoLevel { kind } }, "Taken back.");
+    if let SummariesCommand::Undo { whole_session } = command {
+        let kind = if *whole_session { SummaryKind::Session } else { SummaryKind::Lane };
+        return run.done(Request::Condense { branch, act: SummaryAct::UndoLevel { kind } }, "Undone.");
     }
-    let cards = match run.client.call(Request::Condense { branch, act: Condense::List }, &mut run.io)? {
+    let cards = match run.client.call(Request::Condense { branch, act: SummaryAct::List }, &mut run.io)? {
         Answer::Capsules(cards) => cards,
         other => return Err(unexpected(&other)),
     };
     match command {
-        CapsulesCommand::Show { id } => show(run, &cards, id.as_deref()),
-        CapsulesCommand::List | CapsulesCommand::Undo { .. } => list(run, &cards),
+        SummariesCommand::Show { id } => show(run, &cards, id.as_deref()),
+        SummariesCommand::List | SummariesCommand::Undo { .. } => list(run, &cards),
     }
 }
 
-fn card_shape(card: &CapsuleCard) -> Value {
+fn card_shape(card: &SummaryCard) -> Value {
     let mut value = capsule_shape(&card.capsule);
     if let Some(object) = value.as_object_mut() {
         object.insert("state".into(), json!(card.state));
@@ -198,7 +198,7 @@ fn card_shape(card: &CapsuleCard) -> Value {
     value
 }
 
-fn list(run: &mut Run<'_, '_>, cards: &[CapsuleCard]) -> Result<(), Stop> {
+fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard]) -> Result<(), Stop> {
     if run.io.json {
         return run.io.value(&cards.iter().map(card_shape).collect::<Vec<_>>());
     }
@@ -224,18 +224,18 @@ fn list(run: &mut Run<'_, '_>, cards: &[CapsuleCard]) -> Result<(), Stop> {
     Ok(())
 }
 
-fn show(run: &mut Run<'_, '_>, cards: &[CapsuleCard], id: Option<&str>) -> Result<(), Stop> {
-    let wanted = |card: &&CapsuleCard| match id {
+fn show(run: &mut Run<'_, '_>, cards: &[SummaryCard], id: Option<&str>) -> Result<(), Stop> {
+    let wanted = |card: &&SummaryCard| match id {
         Some(id) => card.capsule.id.to_string().starts_with(&id.to_lowercase()),
         None => card.goes,
     };
     let card = cards.iter().find(wanted).ok_or_else(|| {
-        Failure::user("There is no such summary on this branch.").todo("`pleach capsules list` shows them.")
+        Failure::user("No such summary on this branch.").todo("`pleach capsules list` lists the summaries.")
     })?;
     if run.io.json {
         return run.io.value(&card_shape(card));
     }
-    let gone = "[a message that it was made from was removed; so was its text]";
+    let gone = "[text deleted, because a source message was deleted]";
     run.io.say(card.capsule.text.as_deref().unwrap_or(gone));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `plan --what-if`: the next call under other settings, side by side.
+//! `plan --what-if`: the next request under other settings, side by side.
 //! Not for: the plan itself (`plan`).
 
 use super::plan::{self, Again};
@@ -8,12 +8,12 @@ use crate::cli::output::{column, money, number};
 use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::planning::variant;
-use crate::domain::planning::what_if::{Figures, Moved, WhatIf};
+use crate::domain::planning::what_if::{Figures, MovedItem, WhatIf};
 use crate::engine::api::{Answer, PlanRequest, Request};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Items that are named of each side, in words.
+/// The number of items named for each variant in text output.
 const NAMED: usize = 3;
 
 /// `plan --what-if`.
@@ -41,7 +41,7 @@ pub(crate) fn what_if(
 fn told(found: &WhatIf) -> String {
     let all = found.ways.iter().map(|way| (way.title.as_str(), &way.result));
     let all: Vec<(&str, &Result<Figures, String>)> =
-        [("as it stands", &found.present)].into_iter().chain(all).collect();
+        [("current settings", &found.present)].into_iter().chain(all).collect();
     let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
     let mut text = format!(
         "{} {:>11} {:>9} {:>9} {:>7} {:>5} {:>5}\n",
@@ -83,7 +83,7 @@ fn line(title: &str, known: &Figures) -> String {
     )
 }
 
-fn named(text: &mut String, sign: &str, items: &[Moved], (count, _): (u32, u32)) {
+fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u32)) {
     for item in items.iter().take(NAMED) {
         let turn = item.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let what = column(&format!("{turn}{}", item.title), 48);
@@ -115,8 +115,8 @@ fn merge(value: &mut Value, more: Value) {
 }
 
 fn figures(known: &Figures) -> Value {
-    let items = |items: &[Moved]| -> Vec<Value> {
-        let shape = |item: &Moved| json!({ "kind": item.kind.name(), "title": item.title, "tokens": item.tokens, "turn": item.turn });
+    let items = |items: &[MovedItem]| -> Vec<Value> {
+        let shape = |item: &MovedItem| json!({ "kind": item.kind.name(), "title": item.title, "tokens": item.tokens, "turn": item.turn });
         items.iter().map(shape).collect()
     };
     json!({

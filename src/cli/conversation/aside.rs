@@ -1,4 +1,4 @@
-//! `aside`: a question beside the branch, of which nothing becomes a message.
+//! `aside`: a side question that does not become a message.
 //! Not for: turns (`ask`).
 
 use crate::cli::Run;
@@ -15,7 +15,7 @@ use serde_json::json;
 pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Result<(), Stop> {
     let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
-        return Err(Stop::Usage("The question is empty; nothing was sent.".into()));
+        return Err(Stop::Usage("The question is empty. Nothing was sent.".into()));
     }
     let view = run.open(true)?;
     let id = match run
@@ -52,10 +52,10 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
         }))?;
     } else {
         run.io.say(words.trim_end());
-        let cost = over.cost_micro.map_or_else(String::new, |micro| format!(" It cost {}.", money(micro)));
+        let cost = over.cost_micro.map_or_else(String::new, |micro| format!(" Cost: {}.", money(micro)));
         let kept = kept.map_or_else(
-            || "Nothing of it is in the tree; the call is counted.".to_owned(),
-            |branch| format!("Kept on the branch {}.", branch.name),
+            || "Side question not saved; the call counts as usage.".to_owned(),
+            |branch| format!("Saved on branch {}.", branch.name),
         );
         run.io.note(&format!("{kept}{cost}"));
     }
@@ -65,7 +65,7 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
     }
 }
 
-/// Waits until it is over. Ctrl+C drops it.
+/// Waits for the end of the side question. Ctrl+C drops the question.
 fn follow(run: &mut Run<'_, '_>, id: RunId) -> Result<AsideView, Stop> {
     loop {
         if (run.io.interrupts)() > 0 {

@@ -1,4 +1,4 @@
-//! `ask`, `edit` and `regenerate`: one turn, streamed.
+//! `ask`, `edit`, and `regenerate`: one turn, streamed.
 //! Not for: deciding what is sent (`engine`, `context`).
 
 use crate::cli::Run;
@@ -23,16 +23,16 @@ use std::sync::Arc;
 /// `ask TEXT`.
 pub(crate) fn ask(run: &mut Run<'_, '_>, words: &[String], wait: bool) -> Result<(), Stop> {
     let Some(text) = run.io.message(words)? else {
-        return Err(Stop::Usage("Say what to ask, or give it on standard input.".into()));
+        return Err(Stop::Usage("No message. Give a text, or use standard input.".into()));
     };
     if text.trim().is_empty() {
-        return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
+        return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
     }
     let view = open(run, true, wait)?;
     turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() })
 }
 
-/// Opens the session, and where that is wished waits until nobody else asks on its branch.
+/// Opens the session, and with `wait` waits until no other process uses its branch.
 fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionView>, Stop> {
     let view = run.open(create)?;
     if !wait {
@@ -42,14 +42,14 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
     let ticket = run.client.send(Request::Turn(TurnRequest::Claim(view.current)));
     loop {
         if (run.io.interrupts)() > pressed {
-            let left = Failure::user("You left the line.").kept("Your message was not saved and nothing was sent.");
+            let left = Failure::user("Stopped waiting.").kept("Your message was not saved and nothing was sent.");
             return Err(Stop::Stopped(left));
         }
         if let Some(Event::Answer { ticket: whose, result }) = run.client.next(&mut run.io)?
             && whose == ticket
         {
             result.map_err(|failure| run.client.refused(failure))?;
-            // What was asked meanwhile belongs to the conversation now.
+            // Turns of the other process now belong to the conversation.
             let (session, branch) = (view.card.id.to_string(), view.current.to_string());
             return run.client.open(&Some(session), &Some(branch), false, &mut run.io);
         }
@@ -61,7 +61,9 @@ pub(crate) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait
     let body = input::text_of(run, file)?;
     let text = words.join(" ");
     if text == "-" && file == Path::new("-") {
-        return Err(Stop::Usage("Standard input is the request already; give the text on the command line.".into()));
+        return Err(Stop::Usage(
+            "Standard input already contains the request. Give the text on the command line.".into(),
+        ));
     }
     let text = if text == "-" { run.io.read_all()? } else { text };
     let view = open(run, true, wait)?;
@@ -74,14 +76,14 @@ pub(crate) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait
 pub(crate) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String], wait: bool) -> Result<(), Stop> {
     let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
-        return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
+        return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
     }
     let view = open(run, false, wait)?;
     let kind = edited(&view, message)?;
     turn(run, &view, Draft { text: text.into(), kind, ..Draft::default() })
 }
 
-/// The kind of a draft that edits this message.
+/// The draft kind for an edit of this message.
 pub(crate) fn edited(view: &SessionView, message: &str) -> Result<DraftKind, Stop> {
     Ok(DraftKind::Edit(pick::message(view, message)?.id))
 }
@@ -93,25 +95,25 @@ pub(crate) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>, wait: boo
     turn(run, &view, Draft { text: Arc::from(""), kind, ..Draft::default() })
 }
 
-/// The kind of a draft that answers this message (the last one when none is named) again.
+/// The draft kind for another answer to this message (default: the last message).
 pub(crate) fn regenerated(view: &SessionView, message: Option<&str>) -> Result<DraftKind, Stop> {
     let node = match message {
         Some(text) => pick::message(view, text)?.id,
         None => pick::branch(view, None)?
             .head
-            .ok_or_else(|| Failure::user("The branch is empty, so there is nothing to answer again."))?,
+            .ok_or_else(|| Failure::user("Nothing to regenerate: the branch is empty."))?,
     };
     Ok(DraftKind::Regenerate(pick::asked(view, node)?))
 }
 
-/// Whether the turn goes on.
+/// Whether the turn continues.
 enum Step {
     Goes,
-    /// It is over, with its failure, if any.
+    /// The turn ended, with its failure, if any.
     Over(Option<Failure>),
 }
 
-/// What has come of a turn so far.
+/// A turn in progress.
 struct Turn {
     ticket: Ticket,
     branch: BranchId,
@@ -119,18 +121,18 @@ struct Turn {
     text: String,
     shown: usize,
     cards: Vec<RunCard>,
-    /// Tool calls that were told of.
+    /// Tool calls that were printed.
     traced: Vec<(RunId, String)>,
     cancelled: bool,
     state_missing: bool,
 }
 
-/// One turn, its answer said as it comes.
+/// Runs a turn and prints its answer while it streams.
 pub(crate) fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), Stop> {
     follow(run, view, Request::Turn(TurnRequest::Ask { branch: view.current, draft, plan: None }))
 }
 
-/// Hands a call in and streams what comes of it.
+/// Sends a request and prints the answer while it streams.
 fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: Request) -> Result<(), Stop> {
     let ticket = run.client.send(request);
     let mut turn = Turn {
@@ -168,7 +170,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Takes an event in.
+    /// Handles an event.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn take(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Step, Stop> {
         match event {
@@ -185,13 +187,13 @@ impl Turn {
             },
             Event::Trace(trace) if !run.io.json => self.trace(run, &trace),
             Event::State { branch, version, missing } if branch == self.branch => {
-                // Where there never was a state, there is nothing that still counts.
+                // Without an earlier state block, no state remains in use.
                 self.state_missing = missing && version.is_some();
             }
             Event::TurnClosed { branch, draft, failure } if branch == self.branch => {
                 return Ok(Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some()))));
             }
-            // Of other branches, or told by the client.
+            // Events of other branches, or printed by the client.
             Event::Answer { .. }
             | Event::Planned { .. }
             | Event::Nodes { .. }
@@ -225,16 +227,16 @@ impl Turn {
         Ok(Step::Goes)
     }
 
-    /// The failure in the words of the command line, where there is no composer that a message could go back to.
+    /// The failure in terms of the command line, which has no composer that could restore a message.
     fn named(&self, run: &Run<'_, '_>, failure: Failure, nothing_came: bool) -> Failure {
         if !nothing_came {
             return failure;
         }
-        let failure = failure.kept("Nothing was added to the conversation.");
+        let failure = failure.kept("The conversation is unchanged.");
         let profile = self.cards.last().and_then(|card| run.config.profile(&card.profile));
         match profile.filter(|profile| failure.todo.contains("api_key_env") && !profile.api_key_env.is_empty()) {
             Some(profile) => {
-                let todo = format!("Check the key: it is read from {} in the environment.", profile.api_key_env);
+                let todo = format!("Check the API key in the environment variable {}.", profile.api_key_env);
                 failure.todo(todo)
             }
             None => failure,
@@ -260,7 +262,7 @@ impl Turn {
         }
     }
 
-    /// What was held back because it might have become a state block, once that is known; and a line end.
+    /// Prints text that was held back as a possible state block, and a line end.
     fn flush(&mut self, run: &mut Run<'_, '_>) {
         if run.io.json || self.text.is_empty() {
             return;
@@ -282,7 +284,7 @@ impl Turn {
     fn trace(&mut self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
         let ours = self.cards.iter().any(|card| card.id == trace.run);
         if let Some(status) = trace.status.filter(|_| ours) {
-            // A trace is told again when its result becomes a message.
+            // A trace arrives again when its result becomes a message.
             let which = (trace.run, trace.call_id.clone());
             if self.traced.contains(&which) {
                 return;
@@ -309,7 +311,7 @@ impl Turn {
                 run.io.note(&account(card));
             }
             if self.state_missing {
-                run.io.note("the answer brought no state block; the one before it still counts");
+                run.io.note("the answer has no state block; the previous state block remains in use");
             }
         }
         match (failure, last) {
@@ -349,8 +351,8 @@ impl Turn {
     }
 }
 
-/// How much of a growing answer is surely not part of a state block. What is printed cannot be taken back, so the last
-/// line waits from its first character on, and so does space at the end.
+/// The length of a growing answer that cannot be part of a state block. Printed text cannot be removed, so a last line
+/// that may start a state block waits, and so does space at the end.
 fn sure(text: &str) -> usize {
     let shown = &text[..state::shown_while_streaming(text)];
     let start = shown.rfind('\n').map_or(0, |at| at + 1);
@@ -359,16 +361,16 @@ fn sure(text: &str) -> usize {
     if waits { shown[..start].trim_end().len() } else { shown.trim_end().len() }
 }
 
-/// An answer that came only in part is not a success, but for the output limit that the person set.
+/// A partial answer is a failure, unless the user's output limit cut it.
 fn ended(run: &mut Run<'_, '_>, card: &RunCard) -> Result<(), Stop> {
     match card.status {
         RunStatus::Truncated if card.finish_reason.is_some() => {
-            run.io.note("the answer ran into its output limit; what came is kept");
+            run.io.note("the answer reached the output limit; the text received so far is kept");
             Ok(())
         }
         RunStatus::Truncated | RunStatus::Errored | RunStatus::Interrupted => {
-            let why = card.error.clone().unwrap_or_else(|| "The stream ended before the answer did.".into());
-            Err(Failure::new(FailureKind::Provider, why).kept("What came is kept.").into())
+            let why = card.error.clone().unwrap_or_else(|| "The stream ended before the end of the answer.".into());
+            Err(Failure::new(FailureKind::Provider, why).kept("The text received so far is kept.").into())
         }
         RunStatus::Cancelled => Err(Stop::Interrupted),
         RunStatus::Open | RunStatus::Complete => Ok(()),

@@ -1,5 +1,5 @@
-//! `branch compare`, `branch pick` and `branch return`: two branches side by side, and bringing something from one to the
-//! other.
+//! `branch compare`, `branch pick`, and `branch return`: compares two branches, and copies turns or results between
+//! them.
 //! Not for: making and naming branches (`sessions`).
 
 use crate::cli::Run;
@@ -9,12 +9,12 @@ use crate::cli::output::{money, number};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::compare::{Comparison, Side};
-use crate::domain::planning::diff::Kind;
-use crate::engine::api::{Answer, BranchRequest, Item, Request};
+use crate::domain::planning::diff::DiffKind;
+use crate::engine::api::{Answer, BranchRequest, ItemName, Request};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// Characters of a message that words show; `--json` has more.
+/// The maximum characters of a message in text output; `--json` has more.
 const WORDS: usize = 400;
 
 /// `branch compare A [B]`.
@@ -46,9 +46,9 @@ pub(crate) fn pick(
     let onto = pick::branch(&view, Some(onto))?.id;
     let item = |text: &String| match text.split_once("..") {
         Some((first, last)) if !(first.is_empty() || last.is_empty()) => {
-            Item::Span { first: first.to_owned(), last: last.to_owned() }
+            ItemName::Span { first: first.to_owned(), last: last.to_owned() }
         }
-        _ => Item::Named { text: text.clone(), message },
+        _ => ItemName::Named { text: text.clone(), message },
     };
     let items = items.iter().map(item).collect();
     run.done(Request::Branch(BranchRequest::Pick { from: view.current, items, onto, together }), "Picked.")
@@ -64,14 +64,14 @@ pub(crate) fn bring_back(run: &mut Run<'_, '_>, branch: Option<&str>, onto: Opti
 
 fn described(compared: &Comparison) -> String {
     let mut text = match &compared.ancestor {
-        Some(at) => format!("They part after turn {}: {}\n", at.turn, at.title.trim()),
-        None => "They have no message in common.\n".to_owned(),
+        Some(at) => format!("The branches diverge after turn {}: {}\n", at.turn, at.title.trim()),
+        None => "The branches have no message in common.\n".to_owned(),
     };
     for side in &compared.sides {
         let _ = writeln!(text, "\n════ {}\n{}", side.name, figures(side));
         for turn in &side.turns {
             if let Some(pin) = &turn.pin {
-                let _ = writeln!(text, "\n── pinned here only, {}\n{}", &turn.atom.key().to_string()[..12], pin.trim());
+                let _ = writeln!(text, "\n── pinned only here, {}\n{}", &turn.atom.key().to_string()[..12], pin.trim());
             }
             for said in &turn.messages {
                 let end = said.text.char_indices().nth(WORDS).map_or(said.text.len(), |(end, _)| end);
@@ -85,17 +85,21 @@ fn described(compared: &Comparison) -> String {
         }
     }
     if let Some(diff) = &compared.plans {
-        let _ = writeln!(text, "\n════ their last calls: {} → {} tok est", diff.before.tokens, diff.after.tokens);
+        let _ = writeln!(
+            text,
+            "\n════ plans of the last calls: {} → {} est. tokens",
+            diff.before.tokens, diff.after.tokens
+        );
         for setting in &diff.settings {
             let _ = writeln!(text, "{}: {} → {}", setting.name, setting.before, setting.after);
         }
-        for kind in Kind::ALL {
+        for kind in DiffKind::ALL {
             let (count, tokens) = diff.sum(kind);
             if count > 0 {
-                let _ = writeln!(text, "{} {count} ({tokens:+} tok est)", kind.title());
+                let _ = writeln!(text, "{} {count} ({tokens:+} est. tokens)", kind.title());
             }
         }
-        let _ = writeln!(text, "{} rows go in both ({} tok est)", diff.same, number(diff.same_tokens));
+        let _ = writeln!(text, "{} items in both ({} est. tokens)", diff.same, number(diff.same_tokens));
     }
     text.trim_end().to_owned()
 }

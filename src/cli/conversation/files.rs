@@ -1,5 +1,5 @@
 //! `import` and `export`.
-//! Not for: the formats; `main` hands them in.
+//! Not for: the formats (`main` passes them in).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -27,7 +27,7 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
         run.io.note(&format!("skipped {}: {}", skip.place, skip.why));
     }
     if skipped.len() > 20 {
-        run.io.note(&format!("… and {} more (all of them with --json)", skipped.len() - 20));
+        run.io.note(&format!("… and {} more (--json lists all)", skipped.len() - 20));
     }
     if run.io.json {
         return run.io.value(&json!({ "format": format, "sessions": sessions, "skipped": skipped }));
@@ -38,12 +38,12 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
     }
     if sessions.iter().any(|session| session.states > 0) {
         run.io.note(
-            "an answer in it holds a state block, which counts nowhere yet; `pleach state show` shows it where it would count, \
-             `pleach state adopt` takes it",
+            "an imported answer contains a state block, which is not in use yet; `pleach state show` prints it, \
+            `pleach state adopt` adopts it",
         );
     }
     if sessions.is_empty() {
-        run.io.say("No conversation was found in it.");
+        run.io.say("No conversation found in the file.");
     }
     Ok(())
 }
@@ -71,7 +71,7 @@ pub(crate) fn export(
     };
     let text = write(&transcript, mask);
     if !mask && write(&transcript, true) != text {
-        run.io.note("warning: something in it looks like a secret; --mask masks it");
+        run.io.note("warning: the export contains text that looks like a secret; --mask masks it");
     }
     let text = if format == Format::Jsonl { escaped_lines(&text) } else { text };
     let Some(file) = output else {
@@ -87,7 +87,7 @@ pub(crate) fn export(
     Ok(())
 }
 
-/// A new file that only its owner can read; one that is there is not overwritten.
+/// Writes a new file that only its owner can read; never overwrites a file.
 fn save(file: &Path, text: &str) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,5 +1,5 @@
-//! `message`, `add`, and the acts on items: pin, unpin, exclude, include, undo, redo.
-//! Not for: asking a model (`ask`).
+//! `message`, `add`, and commands on items: pin, unpin, exclude, include, undo, redo.
+//! Not for: calling a model (`ask`).
 
 use super::{plain_words, tags};
 use crate::cli::Run;
@@ -13,13 +13,13 @@ use crate::config::commands::system::WithBackups;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::{Node, NodeHead, Role};
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::engine::api::{Answer, BranchRequest, Item, Request, SessionRequest, marks};
+use crate::engine::api::{Answer, BranchRequest, ItemName, Request, SessionRequest, marks};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// How many contents are asked for at once.
+/// The number of message contents per request.
 const PORTION: usize = 500;
 
 /// `message`.
@@ -63,7 +63,7 @@ fn list(run: &mut Run<'_, '_>, all: bool) -> Result<(), Stop> {
     run.io.value(&shapes)
 }
 
-/// By slot: how many user messages stand on the way from the root, the message itself included.
+/// By slot: the number of user messages on the path from the root, including the message itself.
 fn turns(tree: &Tree) -> Vec<u32> {
     let mut turns: Vec<u32> = Vec::with_capacity(tree.len());
     for head in tree.heads() {
@@ -111,7 +111,7 @@ fn show(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The last messages of the branch, each with who says it.
+/// Prints the last messages of the branch, each with its role.
 fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
     let view = run.open(false)?;
     let tree = pick::tree(&view);
@@ -135,20 +135,20 @@ fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
 
 fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBackups>) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let question = format!("Delete the turn of {item:?} in {:?} for good?", view.card.title);
+    let question = format!("Permanently delete the turn of {item:?} in {:?}?", view.card.title);
     if !run.io.confirm(&question, yes)? {
-        run.io.note("nothing was removed");
+        run.io.note("nothing was deleted");
         return Err(Stop::Said(1));
     }
-    let item = Item::Named { text: item.to_owned(), message: false };
+    let item = ItemName::Named { text: item.to_owned(), message: false };
     let request = Request::Branch(BranchRequest::RemoveMessage { branch: view.current, item });
-    crate::cli::system::backups::after_removal(run, request, "Removed.", backups)
+    crate::cli::system::backups::after_removal(run, request, "Deleted.", backups)
 }
 
 /// `add ROLE CONTENT`.
 pub(crate) fn add(run: &mut Run<'_, '_>, role: Role, words: &[String]) -> Result<(), Stop> {
     let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
-    let text = text.ok_or_else(|| Stop::Usage("Say what to add, or give it on standard input.".into()))?;
+    let text = text.ok_or_else(|| Stop::Usage("No content. Give a text, or use standard input.".into()))?;
     let view = run.open(true)?;
     match run
         .client
@@ -175,9 +175,9 @@ pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), S
     let said = match command {
         MarkCommand::Pin { .. } => "Pinned.",
         MarkCommand::Lease { .. } => "Leased.",
-        MarkCommand::Unpin(_) => "Unmarked.",
+        MarkCommand::Unpin(_) => "Marks removed.",
         MarkCommand::Exclude { .. } => "Excluded.",
-        MarkCommand::Include(_) => "Included in the next call.",
+        MarkCommand::Include(_) => "Included in the next request.",
     };
     let view = run.open(false)?;
     run.done(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), said)

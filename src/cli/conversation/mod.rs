@@ -1,5 +1,5 @@
-//! Commands about messages, branches and sessions.
-//! Not for: what a call sends (`context`).
+//! Commands about messages, branches, and sessions.
+//! Not for: the content of requests (`context`).
 
 pub(super) mod aside;
 pub(super) mod ask;

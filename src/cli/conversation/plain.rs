@@ -1,6 +1,6 @@
-//! `--plain`: a conversation line by line, for screen readers, pipes and dumb terminals: no other screen, no cursor movement,
-//! no colour. Every command of the command line is at hand after a slash.
-//! Not for: the words of plans and messages (`plain_words`), or doing what the commands say (their own files).
+//! `--plain`: a line-by-line conversation for screen readers, pipes, and simple terminals: no alternate screen, no
+//! cursor movement, no color. Every command works after a slash.
+//! Not for: the text of plans and messages (`plain_words`), or running commands (their own files).
 
 use super::ask;
 use super::plain_words as words;
@@ -14,30 +14,30 @@ use crate::config::commands::read::{self, Typed};
 use crate::config::keys::keymap::Action;
 use crate::engine::api::{Draft, Planned, ProgramRequest, Request, SessionView};
 
-/// Where the conversation stands.
-struct Desk {
+/// The session and branch of the conversation.
+struct PlainSession {
     session: String,
     branch: String,
 }
 
-impl Desk {
+impl PlainSession {
     fn at(view: &SessionView) -> Self {
         Self { session: view.card.id.to_string(), branch: view.current.to_string() }
     }
 }
 
-/// Whether the loop goes on.
+/// Whether the loop continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Goes,
     Ends,
 }
 
-/// The prompt loop; ends with the input, or `/quit`.
+/// The prompt loop; ends at the end of the input, or with `/quit`.
 pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    // From here on Ctrl+C stops an answer and not the program.
+    // From here on, Ctrl+C stops an answer and not the program.
     let mut pressed = (run.io.interrupts)();
-    let mut desk = Desk::at(&*run.open(true)?);
+    let mut desk = PlainSession::at(&*run.open(true)?);
     run.io.say(words::GREETING);
     loop {
         let stands = within(run, &desk, stands);
@@ -48,24 +48,24 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         let Some(line) = line(run) else { return Ok(()) };
         let now = (run.io.interrupts)();
         if now != pressed {
-            run.io.say("Ctrl+C stops an answer that is coming. /quit, or the end of the input, leaves.");
+            run.io.say("Ctrl+C stops a streaming answer. To quit, type /quit or end the input (Ctrl+D).");
         }
-        let place = Desk { session: desk.session.clone(), branch: desk.branch.clone() };
+        let place = PlainSession { session: desk.session.clone(), branch: desk.branch.clone() };
         let result = within(run, &place, |inner| one(inner, &mut desk, &line));
         pressed = (run.io.interrupts)();
         match result {
             Ok(Next::Goes) => {}
             Ok(Next::Ends) => return Ok(()),
-            Err(Stop::Interrupted) => run.io.say("Stopped; what came is kept."),
+            Err(Stop::Interrupted) => run.io.say("Stopped. The text received so far is kept."),
             Err(stop) => drop(finish(Err(stop), &mut run.io)),
         }
     }
 }
 
-/// Works as a command of its own would that names this session and branch. Ctrl+C is counted anew.
+/// Runs `work` like a separate command with this session and branch. The Ctrl+C count starts at 0.
 fn within<T>(
     run: &mut Run<'_, '_>,
-    desk: &Desk,
+    desk: &PlainSession,
     work: impl FnOnce(&mut Run<'_, '_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
     let global = Global {
@@ -90,20 +90,20 @@ fn within<T>(
     result
 }
 
-/// What is said before each prompt.
+/// The status before each prompt.
 fn stands(run: &mut Run<'_, '_>) -> Result<String, Stop> {
     let view = run.open(false)?;
     let plan = run.client.plan(&view, Draft::default(), &mut run.io);
     Ok(words::stands(&view, plan))
 }
 
-/// A line, or several where one ends with a backslash. None at the end of the input.
+/// Reads a line, or several lines joined by a final backslash. None at the end of the input.
 fn line(run: &mut Run<'_, '_>) -> Option<String> {
     let mut text = String::new();
     loop {
         run.io.prompt(if text.is_empty() { "you: " } else { "more: " });
         let mut line = String::new();
-        // A reader whose terminal is gone has reached its end.
+        // A closed terminal counts as the end of the input.
         let bytes = run.io.input.read_line(&mut line).unwrap_or(0);
         if bytes == 0 && text.is_empty() {
             run.io.say("");
@@ -111,7 +111,7 @@ fn line(run: &mut Run<'_, '_>) -> Option<String> {
         }
         let line = line.trim_end_matches(['\n', '\r']);
         if !run.io.in_tty {
-            // Nobody saw it typed.
+            // Echo piped input.
             run.io.say(line);
         }
         if let Some(more) = line.strip_suffix('\\').filter(|_| bytes > 0) {
@@ -124,8 +124,8 @@ fn line(run: &mut Run<'_, '_>) -> Option<String> {
     }
 }
 
-/// Does what a line says.
-fn one(run: &mut Run<'_, '_>, desk: &mut Desk, line: &str) -> Result<Next, Stop> {
+/// Runs a line: a command or a message.
+fn one(run: &mut Run<'_, '_>, desk: &mut PlainSession, line: &str) -> Result<Next, Stop> {
     let text = line.trim();
     if text.is_empty() {
         return Ok(Next::Goes);
@@ -138,15 +138,15 @@ fn one(run: &mut Run<'_, '_>, desk: &mut Desk, line: &str) -> Result<Next, Stop>
     Ok(Next::Goes)
 }
 
-/// Asks, and says the answer as it comes.
+/// Sends a message, and prints the answer while it streams.
 fn say(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     let view = run.open(true)?;
     run.io.say("answer:");
     ask::turn(run, &view, Draft { text: text.into(), ..Draft::default() })
 }
 
-/// Carries a command out, by the grammar of the command line.
-fn slash(run: &mut Run<'_, '_>, desk: &mut Desk, line: &str) -> Result<Next, Stop> {
+/// Runs a command, with the grammar of the command line.
+fn slash(run: &mut Run<'_, '_>, desk: &mut PlainSession, line: &str) -> Result<Next, Stop> {
     match read::read(line).map_err(Stop::Usage)? {
         Typed::Action(action) => named(run, action),
         Typed::Help(text) => {
@@ -154,7 +154,7 @@ fn slash(run: &mut Run<'_, '_>, desk: &mut Desk, line: &str) -> Result<Next, Sto
             Ok(Next::Goes)
         }
         Typed::Command(args) => {
-            // What is carried out here is one command of the conversation: its place is that of the desk.
+            // The command uses the session and branch of the conversation.
             let global = Global {
                 session: run.global.session.clone(),
                 branch: run.global.branch.clone(),
@@ -173,29 +173,31 @@ fn slash(run: &mut Run<'_, '_>, desk: &mut Desk, line: &str) -> Result<Next, Sto
             run.client.go_on_from(reached);
             result?;
             if args.command.as_ref().is_some_and(moves) {
-                *desk = Desk::at(&*run.client.open(&None, &None, true, &mut run.io)?);
+                *desk = PlainSession::at(&*run.client.open(&None, &None, true, &mut run.io)?);
             }
             Ok(Next::Goes)
         }
     }
 }
 
-/// What a key does in the full-screen program, as far as it means something here.
+/// Runs an action of the full-screen program that works in plain mode.
 fn named(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
     match action {
         Action::Quit | Action::QuitIfEmpty => return Ok(Next::Ends),
         Action::Help => run.io.say(&words::help()),
         Action::Context => context(run)?,
-        Action::Reload => run.done(Request::Program(ProgramRequest::Reload), "Read again; nothing of it changed.")?,
+        Action::Reload => run.done(Request::Program(ProgramRequest::Reload), "Reloaded; no setting changed.")?,
         other => {
             let name = other.name();
-            return Err(Stop::Usage(format!("/{name} is only for the full-screen program; /help lists the commands.")));
+            return Err(Stop::Usage(format!(
+                "/{name} works only in the full-screen program. /help lists all commands."
+            )));
         }
     }
     Ok(Next::Goes)
 }
 
-/// Whether a command goes to another session or branch.
+/// Whether a command switches the session or branch.
 fn moves(command: &Command) -> bool {
     matches!(
         command,
@@ -204,7 +206,7 @@ fn moves(command: &Command) -> bool {
     )
 }
 
-/// What the next call holds, item by item, each with the name by which commands find it.
+/// Prints the next request item by item, each with its name for commands.
 fn context(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let view = run.open(false)?;
     match run.client.plan(&view, Draft::default(), &mut run.io)? {

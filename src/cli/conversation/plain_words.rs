@@ -1,4 +1,4 @@
-//! The words of the plain mode: where one stands, what the next call holds and why, messages with who says them.
+//! The text of plain mode: status, the next request with reasons, and messages with their roles.
 //! Not for: the loop (`plain`).
 
 use crate::cli::output::number;
@@ -10,33 +10,33 @@ use crate::domain::planning::plan::{ContextPlan, Row, RowKind, Verdict};
 use crate::engine::api::{Planned, SessionView};
 use std::fmt::Write as _;
 
-/// Characters of an id that name an item.
+/// The number of id characters that name an item.
 const NAME: usize = 8;
 
-/// Said once at the start.
+/// The greeting, printed once at the start.
 pub(crate) const GREETING: &str = "pleach, plain mode. Write a message and press Enter. /help lists the commands.";
 
-/// All commands, each with its arguments and its sentence.
+/// All commands, each with its arguments and description.
 pub(crate) fn help() -> String {
     let mut text = String::new();
     for row in table::rows() {
         let _ = writeln!(text, "{}  {}", row.usage(), row.sentence);
     }
     for alias in table::ALIASES {
-        let _ = writeln!(text, "/{}  is /{}", alias.name, alias.means);
+        let _ = writeln!(text, "/{}  same as /{}", alias.name, alias.means);
     }
     text.push_str(
         "\
-/context  what the next call holds, item by item with names and reasons, and what it leaves out
-/reload  read the settings again
-/quit  leave, as the end of the input does
-Write a message and press Enter; a backslash at the end of a line continues it. Ctrl+C stops an answer.
-A message that begins with a slash is written with two. /COMMAND --help says more of a command.",
+/context  show the next request: items included and left out, with names and reasons
+/reload  reload the settings
+/quit  quit, like the end of the input (Ctrl+D)
+Write a message and press Enter; a backslash at the end of a line continues the message. Ctrl+C stops an answer.
+To send text that starts with /, type //. /COMMAND --help explains a command.",
     );
     text
 }
 
-/// Session, branch, mode, model and meter, in sentences.
+/// Session, branch, mode, model, and token count, in sentences.
 pub(crate) fn stands(view: &SessionView, plan: Result<Planned, Stop>) -> String {
     let branch = view.branches.iter().find(|branch| branch.id == view.current).map_or("?", |branch| &branch.name);
     let mut text = format!("\nSession {}. Branch {branch}. ", view.card.title);
@@ -54,7 +54,7 @@ pub(crate) fn stands(view: &SessionView, plan: Result<Planned, Stop>) -> String 
             );
         }
         Ok(Planned::Blocked(blocked)) | Err(Stop::Blocked(blocked)) => {
-            let _ = write!(text, "The next call does not fit: {}", blocked.sentence());
+            let _ = write!(text, "The next request does not fit: {}", blocked.sentence());
         }
         Err(Stop::Failed(failure)) => {
             let _ = write!(text, "{failure}");
@@ -64,7 +64,7 @@ pub(crate) fn stands(view: &SessionView, plan: Result<Planned, Stop>) -> String 
     text
 }
 
-/// The rows of a plan in the order in which they are told: what goes by section, what is suggested, what is left out.
+/// The rows of a plan in display order: included items by section, suggested pins, left-out items.
 fn rows(plan: &ContextPlan) -> impl Iterator<Item = &Row> {
     let sections: Vec<_> = plan.sections().into_iter().map(|(section, _)| section).collect();
     let goes =
@@ -72,7 +72,7 @@ fn rows(plan: &ContextPlan) -> impl Iterator<Item = &Row> {
     goes.chain(plan.suggested()).chain(plan.excluded())
 }
 
-/// The name by which commands find an item: the number of its turn, else the beginning of its id.
+/// An item's name for commands: its turn number, or else a prefix of its id.
 fn name(row: &Row) -> String {
     match (row.kind, row.source.turn) {
         (RowKind::Turn, Some(turn)) => turn.to_string(),
@@ -80,11 +80,11 @@ fn name(row: &Row) -> String {
     }
 }
 
-/// What the next call holds, and what it leaves out, each item with its name, tokens and reason.
+/// The next request: items included and left out, each with its name, tokens, and reason.
 pub(crate) fn context(plan: &ContextPlan) -> String {
     let label = plan.certainty.label();
     let mut text = format!(
-        "Context: {} of {} tokens {label}, policy {}, mode {}, model {}.\n",
+        "Next request: {} of {} tokens {label}, policy {}, mode {}, model {}.\n",
         number(plan.est_total),
         number(plan.budget.prompt),
         plan.policy,
@@ -95,7 +95,7 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
     for row in rows(plan) {
         let over = match (&row.verdict, row.section()) {
             (Verdict::Suggested, _) => "Suggested pins:".to_owned(),
-            (_, Some(section)) => format!("Goes, {}:", section.title()),
+            (_, Some(section)) => format!("Included, {}:", section.title()),
             (_, None) => "Left out:".to_owned(),
         };
         if over != heading {
@@ -115,7 +115,7 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
     text.trim_end().to_owned()
 }
 
-/// The command of a remedy's action.
+/// The command for a remedy's action.
 fn command(action: &str) -> &str {
     match action {
         "include-once" => "include",
@@ -123,7 +123,7 @@ fn command(action: &str) -> &str {
     }
 }
 
-/// A message with who says it.
+/// A message with its role.
 pub(crate) fn message(node: &Node) -> String {
     let who = match node.head.role {
         Role::User => "you".to_owned(),

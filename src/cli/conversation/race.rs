@@ -1,4 +1,4 @@
-//! `race` and `replay`: calls beside one another, their answers printed side by side when they are there.
+//! `race` and `replay`: parallel calls, with their answers printed side by side at the end.
 //! Not for: deciding what is sent (`engine`).
 
 use crate::cli::Run;
@@ -14,13 +14,13 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::state;
 use crate::domain::planning::variant;
 use crate::engine::api::{
-    Answer, CallRequest, Draft, Event, Item, Replaying, Request, SessionRequest, Ticket, TurnRequest,
+    Answer, CallRequest, Draft, Event, ItemName, ReplayedCall, Request, SessionRequest, Ticket, TurnRequest,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// One branch on which an answer comes.
-struct Lap {
+/// A branch that receives an answer.
+struct RaceEntry {
     branch: BranchId,
     title: String,
     ticket: Option<Ticket>,
@@ -31,7 +31,7 @@ struct Lap {
     over: bool,
 }
 
-impl Lap {
+impl RaceEntry {
     fn new(branch: &Branch, title: String) -> Self {
         let (cards, text) = (Vec::new(), String::new());
         Self { branch: branch.id, title, ticket: None, cards, text, failure: None, record: None, over: false }
@@ -56,7 +56,7 @@ impl Lap {
             Event::TurnClosed { branch, failure, .. } if *branch == self.branch => {
                 (self.failure, self.over) = (failure.clone(), true);
             }
-            // Of other branches, or told by the client.
+            // Events of other branches, or printed by the client.
             Event::Answer { .. }
             | Event::Planned { .. }
             | Event::Nodes { .. }
@@ -121,8 +121,8 @@ impl Lap {
     }
 }
 
-/// Follows all branches until each is over. Ctrl+C stops them all; what came is kept.
-fn follow(run: &mut Run<'_, '_>, laps: &mut [Lap]) -> Result<(), Stop> {
+/// Follows all branches to their end. Ctrl+C stops all; the text received so far is kept.
+fn follow(run: &mut Run<'_, '_>, laps: &mut [RaceEntry]) -> Result<(), Stop> {
     let mut cancelled = false;
     while laps.iter().any(|lap| !lap.over) {
         match (run.io.interrupts)() {
@@ -145,13 +145,16 @@ fn follow(run: &mut Run<'_, '_>, laps: &mut [Lap]) -> Result<(), Stop> {
     if cancelled { Err(Stop::Interrupted) } else { Ok(()) }
 }
 
-/// The first failure of a lap, as the command's.
-fn verdict(laps: &[Lap]) -> Result<(), Stop> {
+/// The first failure of a branch becomes the command's result.
+fn verdict(laps: &[RaceEntry]) -> Result<(), Stop> {
     let Some(bad) = laps.iter().find(|lap| !lap.well()) else { return Ok(()) };
     let why = bad.cards.last().and_then(|card| card.error.clone());
     let failure = bad.failure.clone().unwrap_or_else(|| {
-        Failure::new(FailureKind::Provider, why.unwrap_or_else(|| "The stream ended before the answer did.".into()))
-            .kept("What came is kept.")
+        Failure::new(
+            FailureKind::Provider,
+            why.unwrap_or_else(|| "The stream ended before the end of the answer.".into()),
+        )
+        .kept("The text received so far is kept.")
     });
     Err(Stop::Failed(failure))
 }
@@ -176,7 +179,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
     let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
     let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
-        return Err(Stop::Usage("The message is empty; nothing was sent.".into()));
+        return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
     }
     let view = run.open(true)?;
     let request = Request::Call(CallRequest::Race { branch: view.current, arms: arms.clone(), limits });
@@ -187,7 +190,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut laps = Vec::new();
     for (branch, arm) in branches.iter().zip(&arms) {
-        let mut lap = Lap::new(branch, variant::title(arm));
+        let mut lap = RaceEntry::new(branch, variant::title(arm));
         lap.ticket = Some(run.client.send(Request::Turn(TurnRequest::Ask {
             branch: branch.id,
             draft: draft.clone(),
@@ -216,7 +219,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
 /// `replay RUN`, sent.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> Result<(), Stop> {
     run.open(false)?;
-    let without = without.map(|text| Item::Named { text: text.to_owned(), message: false });
+    let without = without.map(|text| ItemName::Named { text: text.to_owned(), message: false });
     let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
     let ticket = run.client.send(Request::Call(CallRequest::Replay { run: id.to_owned(), profile, model, without }));
     let mut early = Vec::new();
@@ -230,7 +233,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             event => early.extend(event),
         }
     };
-    let mut lap = Lap::new(&made.branch, how(&made));
+    let mut lap = RaceEntry::new(&made.branch, how(&made));
     for event in &early {
         lap.take(event);
     }
@@ -258,16 +261,16 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
         run.io.value(&value)?;
     } else {
         let mut text = String::new();
-        told(&mut text, "then", Some(&made.of), before.as_deref().unwrap_or("(no answer was kept)"), None);
-        told(&mut text, &format!("now, {}", lap.title), lap.cards.last(), &lap.words(), lap.failure.as_ref());
-        let _ = write!(text, "On the scratch branch {}. {}", made.branch.name, CAUTION);
+        told(&mut text, "original", Some(&made.of), before.as_deref().unwrap_or("(no stored answer)"), None);
+        told(&mut text, &format!("replay, {}", lap.title), lap.cards.last(), &lap.words(), lap.failure.as_ref());
+        let _ = write!(text, "Scratch branch: {}. {}", made.branch.name, CAUTION);
         run.io.say(&text);
     }
     verdict(&laps)
 }
 
-/// How the new call differs from the stored one.
-fn how(made: &Replaying) -> String {
+/// How the new call differs from the stored call.
+fn how(made: &ReplayedCall) -> String {
     match &made.without {
         Some((_, title)) => format!("without {title:?}"),
         None if made.exact => "the same bytes".to_owned(),

@@ -1,5 +1,5 @@
-//! `session search`: messages of all sessions by words and filters, under their sessions.
-//! Not for: retrieval as a plan would do it (`retrieve`).
+//! `session search`: searches messages of all sessions by words and filters, grouped by session.
+//! Not for: retrieval for a plan (`retrieve`).
 
 use super::sessions::card_line;
 use crate::cli::Run;
@@ -8,14 +8,14 @@ use crate::cli::output::{column, time};
 use crate::cli::shape;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::branch::SessionCard;
-use crate::domain::conversation::search::{FILTERS, Find, FoundMessage};
+use crate::domain::conversation::search::{FILTERS, FoundMessage, SearchFilter};
 use crate::engine::api::{Answer, Request, SessionRequest};
 use serde_json::{Value, json};
 
 /// Columns of a match.
 const WIDE: usize = 100;
 
-/// Prints what was found. With `--json` an array of sessions as `session list` has them, each with its `matches`.
+/// Prints the matches. With `--json`, an array of sessions in the shape of `session list`, each with its `matches`.
 pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> Result<(), Stop> {
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let found = match run
@@ -44,15 +44,15 @@ pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> R
         }
     }
     if groups.is_empty() {
-        run.io.say("Nothing found.");
+        run.io.say("No matches.");
     }
     if found.more {
-        run.io.note(&format!("these are the newest {limit}; --limit shows more"));
+        run.io.note(&format!("only the newest {limit} matches are shown; --limit shows more"));
     }
     Ok(())
 }
 
-/// Words that the shell held together stay together; of a filter it is the value.
+/// Quotes words that the shell kept together; for a filter, quotes the value.
 fn quoted(word: &str) -> String {
     if !word.contains(char::is_whitespace) || word.contains('"') {
         return word.to_owned();
@@ -63,9 +63,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// What a session's title must have in it to be found by it; with filters none is.
+/// The words that a session's title must contain to match; none with filters, which titles never match.
 fn titled(line: &str) -> Option<String> {
-    let find = Find::read(line, 0);
+    let find = SearchFilter::read(line, 0);
     (!find.filtered() && !find.phrases.is_empty()).then(|| find.phrases.join(" ").to_lowercase())
 }
 
@@ -100,7 +100,7 @@ fn session(card: &SessionCard, messages: &[&FoundMessage]) -> Value {
     value
 }
 
-/// One message; `text` is the match with the words around it, `match` what of it was looked for.
+/// A message: `text` is the match with the surrounding words, `match` the matching part.
 fn message(message: &FoundMessage) -> Value {
     let hits: Vec<&str> = message.pieces.iter().filter(|(hit, _)| *hit).map(|(_, words)| words.as_str()).collect();
     json!({
@@ -114,7 +114,7 @@ fn message(message: &FoundMessage) -> Value {
     })
 }
 
-/// The words around the match in one line, so that the match is in it.
+/// The match and its surrounding words on one line.
 fn words_of(message: &FoundMessage) -> String {
     let lead: String = message.pieces.iter().take_while(|(hit, _)| !hit).map(|(_, words)| words.as_str()).collect();
     let whole: String = message.pieces.iter().map(|(_, words)| words.as_str()).collect();

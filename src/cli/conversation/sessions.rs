@@ -1,5 +1,5 @@
-//! `session`, `branch` and `state`.
-//! Not for: messages (`messages`), settings of a branch (`settings`) or calls (`ask`, `plan`).
+//! `session`, `branch`, and `state`.
+//! Not for: messages (`messages`), branch settings (`settings`), or calls (`ask`, `plan`).
 
 use super::{branches, search};
 use crate::cli::Run;
@@ -9,7 +9,7 @@ use crate::cli::stop::Stop;
 use crate::cli::{editor, pick, shape};
 use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
 use crate::domain::conversation::branch::{SessionCard, StateVersion};
-use crate::engine::api::{Answer, BranchRequest, CallRequest, Named, Request, SessionRequest};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, NameOrId, Request, SessionRequest};
 use serde_json::{Value, json};
 
 /// `session`.
@@ -45,7 +45,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
             run.done(Request::Session(SessionRequest::Rename { session, title: None }), "Renamed.")
         }
         SessionCommand::Delete { session, yes, backups } => {
-            let question = format!("Delete the session {session:?} with all its messages for good?");
+            let question = format!("Permanently delete the session {session:?} with all its messages?");
             if !run.io.confirm(&question, *yes)? {
                 run.io.note("nothing was deleted");
                 return Err(Stop::Said(1));
@@ -86,7 +86,7 @@ pub(crate) fn card_line(card: &SessionCard) -> String {
 }
 
 /// `[WHICH] NAME`.
-fn two(default: Named, names: &[String]) -> (Named, String) {
+fn two(default: NameOrId, names: &[String]) -> (NameOrId, String) {
     match names {
         [which, name] => (Some(which.clone()), name.clone()),
         names => (default, names.concat()),
@@ -103,7 +103,7 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
             let branch = pick::branch(&view, Some(branch))?;
             run.done(
                 Request::Branch(BranchRequest::Switch { branch: branch.id }),
-                &format!("You are on {}.", branch.name),
+                &format!("Switched to branch {}.", branch.name),
             )
         }
         BranchCommand::Rename { names } => {
@@ -120,12 +120,15 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Keep { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?.id;
-            run.done(Request::Call(CallRequest::KeepOne { branch }), "Kept.")
+            run.done(
+                Request::Call(CallRequest::KeepOne { branch }),
+                "Kept; the other branches of the race are archived.",
+            )
         }
         BranchCommand::Archive { branch, back } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, branch.as_deref())?.id;
-            let said = if *back { "Taken back." } else { "Put away; nothing of it is lost." };
+            let said = if *back { "Restored." } else { "Archived; its messages are kept." };
             run.done(Request::Branch(BranchRequest::Archive { branch, archived: !back }), said)
         }
     }
@@ -166,12 +169,12 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
     }
 }
 
-/// The state that counts, and the one that waits for a yes.
+/// Prints the state block in use, and the imported state block that is not adopted yet.
 fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Option<&StateVersion>) -> Result<(), Stop> {
     if run.io.json {
         let mut value = json!(state);
         if let Some(offered) = offered {
-            // Without a state of its own the branch still has something to tell.
+            // The imported state block is shown even if the branch has no state block.
             if value.is_null() {
                 value = json!({ "text": Value::Null });
             }
@@ -184,10 +187,10 @@ fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Opti
             run.io.words(&state.text);
             run.io.end_line(&state.text);
         }
-        None => run.io.say("This branch has no state yet."),
+        None => run.io.say("This branch has no state block yet."),
     }
     if let Some(offered) = offered {
-        run.io.note("a state came with the import; it counts once you say `pleach state adopt`:");
+        run.io.note("the import contains a state block; `pleach state adopt` adopts it:");
         offered.text.lines().for_each(|line| run.io.note(&format!("  {line}")));
     }
     Ok(())
@@ -205,21 +208,25 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
     let (state, offered) = (branch.state.clone(), branch.offered.clone());
     match command {
         StateCommand::Show => show_state(run, state.as_ref(), offered.as_ref()),
-        StateCommand::Adopt => run
-            .done(Request::Branch(BranchRequest::AdoptState(view.current)), "The state was taken; undo takes it back."),
+        StateCommand::Adopt => run.done(
+            Request::Branch(BranchRequest::AdoptState(view.current)),
+            "State block adopted. `pleach undo` undoes it.",
+        ),
         StateCommand::Edit { .. } => {
             let before = state.map(|state| state.text).unwrap_or_default();
             let text = match given {
                 Some(text) => text,
                 None if run.io.in_tty && run.io.out_tty => editor::edit(&before, &run.config.env)?,
-                None => return Err(Stop::Usage("Say the new state, or give it on standard input with `-`.".into())),
+                None => {
+                    return Err(Stop::Usage("Give the new state block as text, or on standard input with `-`.".into()));
+                }
             };
             if text.trim() == before.trim() {
-                return run.io.either(&json!({ "done": true, "message": "" }), "The state is as it was.");
+                return run.io.either(&json!({ "done": true, "message": "" }), "The state block is unchanged.");
             }
             run.done(
                 Request::Branch(BranchRequest::EditState { branch: view.current, text }),
-                "The state was replaced; undo takes it back.",
+                "State block replaced. `pleach undo` undoes it.",
             )
         }
     }

@@ -1,5 +1,5 @@
-//! `mode`, `model`, `budget` and the other settings of a branch: showing one, changing one.
-//! Not for: what the words mean (`config::commands::setting`), or settings of the program (`system::program`).
+//! `mode`, `model`, `budget`, and the other branch settings: show and change them.
+//! Not for: parsing the values (`config::commands::setting`), or program settings (`system::program`).
 
 use crate::cli::Run;
 use crate::cli::pick;
@@ -10,7 +10,7 @@ use crate::domain::conversation::lane::Lane;
 use crate::engine::api::{BranchRequest, Request, SessionView};
 use serde_json::{Value, json};
 
-/// Shows a setting of the branch, or changes it.
+/// Shows or changes a setting of the branch.
 pub(crate) fn setting(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
     match command.change().map_err(Stop::Usage)? {
         Some(setting) => change(run, &setting, true),
@@ -18,13 +18,13 @@ pub(crate) fn setting(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result
     }
 }
 
-/// Changes a setting of the branch; `create` makes a session where there is none.
+/// Changes a setting of the branch; `create` starts a session if none exists.
 pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> Result<(), Stop> {
     if let Setting::Policy(Some(name)) = setting
         && !run.config.policies.contains_key(name)
     {
         let known: Vec<&str> = run.config.policies.keys().map(String::as_str).collect();
-        return Err(Stop::Usage(format!("There is no policy {name:?}; there are {}.", known.join(", "))));
+        return Err(Stop::Usage(format!("Unknown policy {name:?}. Known policies: {}.", known.join(", "))));
     }
     let view = run.open(create)?;
     let branch = pick::branch(&view, None)?;
@@ -56,7 +56,7 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
         }
         SettingCommand::Lane { .. } => return show_lane(run, &view, branch),
         SettingCommand::Focus { .. } => {
-            let said = if own.focus.is_empty() { "nothing".to_owned() } else { own.focus.join(" ") };
+            let said = if own.focus.is_empty() { "none".to_owned() } else { own.focus.join(" ") };
             return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &said);
         }
     };

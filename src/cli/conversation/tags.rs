@@ -1,36 +1,36 @@
-//! `message label`, `message favourite` and `message labels`: names and stars on messages.
-//! Not for: marks, which change what goes into a call (`messages`).
+//! `message label`, `message favourite`, and `message labels`: labels and stars on messages.
+//! Not for: marks, which change the request (`messages`).
 
 use crate::cli::Run;
 use crate::cli::output::column;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
-use crate::domain::conversation::tag::{Tag, Wanted};
+use crate::domain::conversation::tag::{Tag, TagFilter};
 use crate::domain::conversation::tree::Slot;
-use crate::engine::api::{BranchRequest, Item, Request, SessionView, TagAct};
+use crate::engine::api::{BranchRequest, ItemName, Request, SessionView, TagAct};
 use serde_json::{Value, json};
 
 /// `message label MESSAGE [NAME]`.
 pub(crate) fn label(run: &mut Run<'_, '_>, message: &str, name: &[String]) -> Result<(), Stop> {
-    put(run, message, TagAct::Label(name.join(" ")), "Named.")
+    put(run, message, TagAct::Label(name.join(" ")), "Label changed.")
 }
 
 /// `message favourite MESSAGE [--off]`.
 pub(crate) fn favourite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Result<(), Stop> {
-    put(run, message, TagAct::Favourite(Some(!off)), if off { "The star is off." } else { "Starred." })
+    put(run, message, TagAct::Favourite(Some(!off)), if off { "Star removed." } else { "Starred." })
 }
 
 fn put(run: &mut Run<'_, '_>, message: &str, act: TagAct, said: &str) -> Result<(), Stop> {
     let view = run.open(false)?;
     let node = pick::message(&view, message)?.id;
-    run.done(Request::Branch(BranchRequest::Tag { branch: view.current, item: Item::Message(node), act }), said)
+    run.done(Request::Branch(BranchRequest::Tag { branch: view.current, item: ItemName::Message(node), act }), said)
 }
 
-/// `message labels [WORDS]`: all of the session that fit the words, in the order in which the messages came.
+/// `message labels [WORDS]`: all matching labels of the session, in the order of the messages.
 pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let tree = pick::tree(&view);
-    let wanted = Wanted { favourite: favourites, ..Wanted::read(&words.join(" ")) };
+    let wanted = TagFilter { favourite: favourites, ..TagFilter::read(&words.join(" ")) };
     let said = |slot: Slot, tag: &Tag| {
         let text = format!("{} {}", tag.label, tree.head(slot).preview).to_lowercase();
         text.contains(&wanted.words)
@@ -54,7 +54,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
         return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
     }
     if found.is_empty() {
-        run.io.say("No message has such a name or a star.");
+        run.io.say("No matching labels or stars.");
     }
     let enough = pick::enough(&view);
     for (slot, tag) in &found {
@@ -67,7 +67,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
     Ok(())
 }
 
-/// The names of the branches on whose path a message is.
+/// The names of the branches whose path contains a message.
 fn holding(view: &SessionView, tree: &crate::domain::conversation::tree::Tree, slot: Slot) -> Vec<String> {
     let tip = |head| tree.slot(head).is_some_and(|tip| tree.contains(slot, tip));
     let open = view.branches.iter().filter(|branch| !branch.archived && branch.head.is_some_and(tip));

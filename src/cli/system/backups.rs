@@ -1,5 +1,5 @@
-//! `backups`: the copies beside the store, and what of a removal they still hold.
-//! Not for: starting from one (`repair`).
+//! `backups`: lists the backups of the store and removes deleted data from them.
+//! Not for: restoring a backup (`repair`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// `backups`.
 pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: bool) -> Result<(), Stop> {
-    if delete && !run.io.confirm("Delete the backups that still hold what was removed?", yes)? {
+    if delete && !run.io.confirm("Delete the backups that still contain deleted data?", yes)? {
         run.io.note("nothing was deleted");
         return Err(Stop::Said(1));
     }
@@ -26,7 +26,7 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());
     }
     if all.is_empty() {
-        run.io.note("there is no backup beside the store");
+        run.io.note("no backups of the store");
     }
     for copy in &all {
         run.io.say(&copy.line());
@@ -53,7 +53,7 @@ fn shape(copy: &Holding) -> Value {
     })
 }
 
-/// Removes something for good, and then, as was said or as a person answers, from the backups too.
+/// Deletes data permanently, and then, by flag or after a question, from the backups too.
 pub(crate) fn after_removal(
     run: &mut Run<'_, '_>,
     request: Request,
@@ -71,12 +71,12 @@ pub(crate) fn after_removal(
     let act = match wish {
         Some(WithBackups::Rewrite) => BackupAct::Rewrite,
         Some(WithBackups::Delete) => BackupAct::Delete,
-        _ if run.io.confirm("Remove it from the backups too?", false)? => BackupAct::Rewrite,
+        _ if run.io.confirm("Remove the deleted data from the backups too?", false)? => BackupAct::Rewrite,
         _ => return Ok(()),
     };
     let left = ask(run, act)?;
     let held: Vec<&Holding> = left.iter().filter(|copy| copy.removed > 0).collect();
-    // A rewrite is expected to keep the copies: one that it had to delete is told of.
+    // A rewrite should keep the backups: report each backup that it had to delete.
     let deleted = left.iter().filter(|copy| copy.fate == BackupFate::Deleted && act == BackupAct::Rewrite);
     for copy in deleted.chain(held.iter().copied()) {
         run.io.note(&copy.line());
@@ -84,6 +84,10 @@ pub(crate) fn after_removal(
     if !held.is_empty() {
         return Err(Stop::Said(1));
     }
-    run.io.note(if act == BackupAct::Delete { "those backups are deleted" } else { "the backups no longer hold it" });
+    run.io.note(if act == BackupAct::Delete {
+        "the backups that contained it are deleted"
+    } else {
+        "the backups no longer contain it"
+    });
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `mcp`: tools and servers of tools, what each costs, and what a person says to them.
-//! Not for: calls to tools (`consent`), or how servers are started (`engine`).
+//! `mcp`: tools and MCP servers, their cost, and their approval.
+//! Not for: tool calls (`consent`), or starting servers (`engine`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -48,25 +48,26 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
     let all = toolbox(run, Some(branch), ServerAct::List)?;
     let known =
         |key: &str| all.servers.iter().any(|server| server.key == key || server.tools.iter().any(|t| t.key == key));
-    // A server that has not started yet has tools that nobody knows: its keys are taken on trust, those of no server never.
+    // The tools of a server that has not started are unknown: keys with its name are accepted, keys of unknown servers
+    // are not.
     let served = |key: &str| key.split_once('/').is_some_and(|(name, _)| all.servers.iter().any(|s| s.name == name));
     if let Some(key) = keys.iter().find(|key| !known(key) && !served(key)) {
-        return Err(Failure::user(format!("There is no tool {key:?}.")).todo("`mcp list` shows the keys.").into());
+        return Err(Failure::user(format!("Unknown tool {key:?}.")).todo("`pleach mcp list` lists the keys.").into());
     }
     let act = ServerAct::Switch { keys: keys.to_vec(), on };
     run.done(
         Request::Tool(ToolRequest::Servers(Some(branch), act)),
-        if on { "It was on already." } else { "It was off already." },
+        if on { "Already enabled." } else { "Already disabled." },
     )
 }
 
 fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
     let all = toolbox(run, None, ServerAct::Test { server: name.to_owned() })?;
     let Some(server) = all.servers.iter().find(|server| server.name == name && server.origin != Origin::Own) else {
-        let why = if all.trusted { "" } else { " The folder is not trusted: no server is started." };
+        let why = if all.trusted { "" } else { " This folder is not trusted, so no server starts." };
         let names: Vec<&str> = all.servers.iter().skip(1).map(|server| server.name.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(Failure::user(format!("There is no server {name:?}; there are: {names}.{why}")).into());
+        return Err(Failure::user(format!("Unknown server {name:?}. Known servers: {names}.{why}")).into());
     };
     if run.io.json {
         run.io.value(server)?;
@@ -82,7 +83,7 @@ fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
 
 fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
     if !all.trusted {
-        run.io.note("this folder is not trusted: no tools are offered, no server is started");
+        run.io.note("this folder is not trusted: no tools are offered and no server starts");
     }
     if let Some(file) = &all.file {
         named(run, file);
@@ -92,27 +93,27 @@ fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
     }
     if all.servers.iter().all(|server| server.origin == Origin::Own) && all.file.is_none() {
         run.io.note(if all.built {
-            "no servers: [mcpServers.NAME] in the settings, or .mcp.json in the folder, names them"
+            "no servers: add [mcpServers.NAME] to the settings, or .mcp.json to the folder"
         } else {
-            "MCP is not built into this program"
+            "this build does not include MCP"
         });
     }
     if all.trusted {
         let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
-        run.io.say(&format!("{goes} tools go with every call: {} tokens est", number(u64::from(all.tokens))));
+        run.io.say(&format!("{goes} tools in every request: {} tokens est", number(u64::from(all.tokens))));
     }
 }
 
 fn named(run: &mut Run<'_, '_>, file: &FileCard) {
     let words = match (&file.fault, file.word) {
-        (Some(why), _) => format!("cannot be used: {why}"),
-        (None, FileWord::Waits) => "not used before you say so: `mcp use`".to_owned(),
+        (Some(why), _) => format!("unusable: {why}"),
+        (None, FileWord::Waits) => "not used until you approve it with `pleach mcp use`".to_owned(),
         (None, FileWord::Yes) => "used".to_owned(),
         (None, FileWord::No) => "not used".to_owned(),
     };
     run.io.say(&format!("{}: {words}", file.path));
     for server in file.servers.iter().filter(|server| server.taken) {
-        run.io.say(&format!("  {}: passed over: your settings name a server so too", server.name));
+        run.io.say(&format!("  {}: skipped: your settings have a server with this name", server.name));
     }
 }
 
@@ -149,7 +150,7 @@ fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
     }
 }
 
-/// Shows the folder's file whole, and asks.
+/// Shows the folder's whole file, and asks for approval.
 fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
     let all = toolbox(run, None, ServerAct::List)?;
     let Some(file) = all.file.filter(|_| all.trusted) else {
@@ -160,19 +161,23 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         return Err(Failure::user(format!("{} cannot be used: {why}.", file.path)).into());
     }
     for server in &file.servers {
-        let over = if server.taken { "  (passed over: your settings name a server so too)" } else { "" };
+        let over = if server.taken { "  (skipped: your settings have a server with this name)" } else { "" };
         run.io.note(&format!("{}: {}{over}", server.name, server.command));
         if !server.given.is_empty() {
-            run.io.note(&format!("  gets {}", server.given.join(", ")));
+            run.io.note(&format!("  receives {}", server.given.join(", ")));
         }
     }
     let said = yes || {
         if !run.io.in_tty {
-            return Err(Failure::user("Nobody could be asked.").todo("Read it, then say `mcp use --yes`.").into());
+            return Err(Failure::user("No terminal to ask on.")
+                .todo("Read the file, then run `pleach mcp use --yes`.")
+                .into());
         }
-        run.io.note("Programs run with your rights, outside the cage that holds commands; addresses are called.");
+        run.io.note(
+            "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.",
+        );
         run.io.forget_typed();
-        run.io.note("Enter y to use them until the file changes:");
+        run.io.note("Enter y to approve the file until it changes:");
         let pressed = (run.io.interrupts)();
         let line = run.io.line_unless(pressed).unwrap_or_default();
         if (run.io.interrupts)() > pressed {

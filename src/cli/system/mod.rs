@@ -1,4 +1,4 @@
-//! Commands about the program and the folder: models, doctor, settings, tools, trust.
+//! Commands about the program and the folder: models, doctor, settings, tools, and trust.
 //! Not for: conversations.
 
 pub(super) mod backups;

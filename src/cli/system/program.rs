@@ -1,4 +1,4 @@
-//! `models`, `doctor`, `config`, `completions` and `man`.
+//! `models`, `doctor`, `config`, `completions`, and `man`.
 //! Not for: conversations.
 
 use crate::cli::Run;
@@ -13,7 +13,7 @@ use crate::config::load::Config;
 use crate::config::settings::AUTO;
 use crate::config::themes;
 use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::call::meter::{Calibration, Learned};
+use crate::domain::call::meter::{Calibration, CalibrationEntry};
 use crate::domain::call::model::ModelInfo;
 use crate::domain::tool::folder_settings::{FileStanding, FolderSettings};
 use crate::engine::api::{Answer, Finding, ProgramRequest, Request};
@@ -33,7 +33,7 @@ pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         other => return Err(unexpected(&other)),
     };
     let of = |profile: &str, model: &ModelInfo| {
-        let is = |known: &&Learned| {
+        let is = |known: &&CalibrationEntry| {
             known.profile == profile && known.model == model.name && known.encoding == model.encoding.name()
         };
         learned.iter().find(is).map(|known| known.calibration)
@@ -67,8 +67,9 @@ pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 }
 
 fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
-    let price =
-        model.price.map_or_else(String::new, |price| format!("  ${} in, ${} out a million", price.input, price.output));
+    let price = model
+        .price
+        .map_or_else(String::new, |price| format!("  ${} in, ${} out per million", price.input, price.output));
     let meter = known.map_or_else(String::new, |known| format!("  actual = est {}", known.sentence()));
     format!(
         "  {}  {:>9} tokens ({}){price}{meter}",
@@ -78,7 +79,7 @@ fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
     )
 }
 
-/// `doctor`. Ends with the store's exit code where the store is damaged, after it has said everything.
+/// `doctor`. Ends with the store's exit code if the store is damaged, after printing all findings.
 pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<(), Stop> {
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
@@ -107,15 +108,14 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
         };
         run.io.say(&format!("{mark} {}  {}", column(&finding.subject, 24), finding.text));
         if !finding.todo.is_empty() {
-            // This is the doctor.
+            // The hint to run the doctor is redundant here.
             run.io.say(&format!("    {}", finding.todo.replace(" `pleach doctor` tries every profile.", "")));
         }
     }
     verdict(&findings)
 }
 
-/// What scripts learn from the exit code: a damaged store is a failure of the store. A server that cannot be reached is
-/// a finding like any other.
+/// The exit code for scripts: a damaged store is a store failure. An unreachable server is only a finding.
 fn verdict(findings: &[Finding]) -> Result<(), Stop> {
     let damaged = findings
         .iter()
@@ -133,7 +133,7 @@ fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
     run.done(Request::Program(ProgramRequest::ForgetQuirks { profile, model, quirk }), "")
 }
 
-/// `theme`: lists the themes, or keeps one for the full-screen program.
+/// `theme`: lists the themes, or sets the theme of the full-screen program.
 pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop> {
     let Some(name) = name else { return theme(run.config, None, &mut run.io) };
     let (all, _) = themes::load(&run.config.paths.themes_dir());
@@ -141,11 +141,11 @@ pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<
         return Err(no_theme(name, &all));
     }
     run.config.clone().save_theme(name).map_err(|error| error.failure())?;
-    let said = format!("Theme {name}, written into {}.", run.config.paths.user_file().display());
+    let said = format!("Theme {name} saved in {}.", run.config.paths.user_file().display());
     run.io.either(&json!({ "done": true, "message": said }), &said)
 }
 
-/// The commands that need no engine.
+/// The commands that run without the engine.
 pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut Io<'_>) -> Result<(), Stop> {
     match &args.command {
         Some(Command::Completions { shell }) => {
@@ -210,8 +210,8 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
 
 fn no_theme(name: &str, all: &[themes::ThemeText]) -> Stop {
     let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
-    Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
-        .todo(format!("Known are: {}.", known.join(", ")))
+    Failure::new(FailureKind::Config, format!("Unknown theme {name:?}."))
+        .todo(format!("Known names: {}.", known.join(", ")))
         .into()
 }
 
@@ -246,9 +246,9 @@ fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Sto
 fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> Result<(), Stop> {
     if config.profile(profile).is_none() {
         let known: Vec<&str> = config.settings.profiles.keys().map(String::as_str).collect();
-        return Err(Failure::new(FailureKind::Config, format!("There is no profile {profile:?}."))
-            .kept("Nothing was changed.")
-            .todo(format!("Known are: {}.", known.join(", ")))
+        return Err(Failure::new(FailureKind::Config, format!("Unknown profile {profile:?}."))
+            .kept("Nothing changed.")
+            .todo(format!("Known names: {}.", known.join(", ")))
             .into());
     }
     let mut config = config.clone();
@@ -257,7 +257,7 @@ fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> R
         return io.value(&json!({ "profile": profile, "model": model }));
     }
     io.say(&format!(
-        "{} now names {profile}{}{model}.",
+        "{} now sets the default to {profile}{}{model}.",
         config.paths.user_file().display(),
         if model.is_empty() { "" } else { " and " }
     ));
@@ -282,6 +282,6 @@ fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
     for note in &config.notes {
         io.say(&in_commands(note));
     }
-    io.say("The settings are well.");
+    io.say("Settings are valid.");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `project`: rules of the project and skills, how each stands to the next call, and taking one out of a branch's calls.
-//! Not for: rules about tools (`consent`).
+//! `project`: project rules and skills, their status in the next request, and their exclusion on a branch.
+//! Not for: approval rules (`consent`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -9,7 +9,7 @@ use crate::cli::stop::Stop;
 use crate::config::commands::system::ProjectCommand;
 use crate::domain::base::failure::Failure;
 use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList};
-use crate::domain::summary::draft::By;
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::Staleness;
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
 
@@ -22,7 +22,7 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
     };
     match command {
         Some(ProjectCommand::Exclude { path, once }) => return run.done(set(path, false, *once), "Excluded."),
-        Some(ProjectCommand::Include { path }) => return run.done(set(path, true, false), "Taken back in."),
+        Some(ProjectCommand::Include { path }) => return run.done(set(path, true, false), "Included again."),
         Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
     }
     let list = match run.client.call(Request::Tool(ToolRequest::Project(ProjectAct::List { branch })), &mut run.io)? {
@@ -43,7 +43,7 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
         }
     }
     if list.items.is_empty() {
-        run.io.note("no AGENTS.md, no CLAUDE.md and no skills here");
+        run.io.note("no AGENTS.md, CLAUDE.md, or skills in this folder");
     }
     Ok(())
 }
@@ -58,7 +58,7 @@ pub(crate) fn skill(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Sto
 pub(crate) fn capsule(
     run: &mut Run<'_, '_>,
     path: Option<&str>,
-    by: By,
+    by: SummaryAuthor,
     (undo, redo): (bool, bool),
 ) -> Result<(), Stop> {
     let view = run.open(true)?;
@@ -71,7 +71,7 @@ pub(crate) fn capsule(
         }
         let (make, stop) = (ask(ModuleAct::Make { branch, path, by }), ask(ModuleAct::Stop { branch }));
         let answer = run.client.stoppable(make, stop, &mut run.io)?;
-        return run.did(answer, "Summed up.");
+        return run.did(answer, "Module summary written.");
     }
     let all = match run.client.call(ask(ModuleAct::List { branch }), &mut run.io)? {
         Answer::Modules(all) => all,
@@ -83,7 +83,7 @@ pub(crate) fn capsule(
     for one in all.iter().filter(|one| one.current) {
         let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(one.card.files.len()));
         let tokens = number(u64::from(one.tokens));
-        run.io.say(&format!("{}  {tokens} tok est, by {}, {stale}", one.card.path, one.card.by()));
+        run.io.say(&format!("{}  {tokens} est. tokens, by {}, {stale}", one.card.path, one.card.by()));
         let names = one.stale.as_ref().map(Staleness::names).unwrap_or_default();
         if !names.is_empty() {
             run.io.say(&format!("    {names}"));
@@ -91,7 +91,7 @@ pub(crate) fn capsule(
         run.io.words(&one.card.text);
     }
     if all.iter().all(|one| !one.current) {
-        run.io.note("no part of the program is summed up; `pleach capsule PATH` does it");
+        run.io.note("no module summaries; `pleach capsule PATH` writes one");
     }
     Ok(())
 }
@@ -99,7 +99,8 @@ pub(crate) fn capsule(
 fn show(run: &mut Run<'_, '_>, list: &ProjectList, path: &str) -> Result<(), Stop> {
     let found = list.items.iter().find(|item| item.path == path || item.title == path);
     let found = found.ok_or_else(|| {
-        Failure::user(format!("There are no rules and no skill {path:?} here.")).todo("pleach project lists them.")
+        Failure::user(format!("No rules file or skill {path:?} in this folder."))
+            .todo("`pleach project` lists rules and skills.")
     })?;
     if run.io.json {
         return run.io.value(found);
@@ -111,7 +112,7 @@ fn show(run: &mut Run<'_, '_>, list: &ProjectList, path: &str) -> Result<(), Sto
 fn line(item: &ProjectItem) -> String {
     let what = if item.kind == ProjectKind::Skill { "skill" } else { "rules" };
     let about = if item.about.is_empty() { String::new() } else { format!("  {}", item.about) };
-    let words = if item.kind == ProjectKind::Skill { "can be loaded".to_owned() } else { item.stands.words() };
-    let tokens = format!("{} tok est", number(u64::from(item.tokens)));
+    let words = if item.kind == ProjectKind::Skill { "loadable".to_owned() } else { item.stands.words() };
+    let tokens = format!("{} est. tokens", number(u64::from(item.tokens)));
     format!("{}  {}  {}  {}{about}", column(what, 5), column(&item.title, 28), column(&tokens, 14), column(&words, 24))
 }

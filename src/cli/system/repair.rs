@@ -1,27 +1,27 @@
-//! `doctor --repair`: moving a damaged store aside, once the person agreed.
-//! Not for: how that is done; the ways to it are handed in, so that this room need not know the store.
+//! `doctor --repair`: moves a damaged store aside after confirmation.
+//! Not for: the repair itself, which is passed in so that this module does not depend on the store.
 
 use crate::cli::output::sentence;
 use crate::cli::stop::Stop;
 use crate::cli::{finish, on_process};
 use crate::config::commands::args::Args;
 use crate::config::commands::command::Command;
-use crate::domain::base::damage::{Damage, Mended, StartWith};
+use crate::domain::base::damage::{Damage, RepairResult, StartWith};
 use crate::domain::base::failure::Failure;
 use serde_json::json;
 
-/// Reads the whole store; nothing where it is well.
+/// Checks the whole store; none if it is intact.
 pub type Look<'a> = &'a dyn Fn() -> Result<Option<Damage>, Failure>;
-/// Moves it aside and starts from something else.
-pub type Mend<'a> = &'a dyn Fn(StartWith) -> Result<Mended, Failure>;
+/// Moves the store aside and starts from a backup, or empty.
+pub type Mend<'a> = &'a dyn Fn(StartWith) -> Result<RepairResult, Failure>;
 
-/// Whether this command repairs, and so must run before any engine opens the store.
+/// Whether this command repairs the store, and must run before an engine opens it.
 #[must_use]
 pub fn wanted(args: &Args) -> bool {
     matches!(args.command, Some(Command::Doctor { repair: true, .. }))
 }
 
-/// Runs `doctor --repair`, and gives its exit code.
+/// Runs `doctor --repair` and returns its exit code.
 #[must_use]
 pub fn run(args: &Args, look: Look<'_>, mend: Mend<'_>) -> u8 {
     on_process(args, &|| 0, |mut io| {
@@ -33,21 +33,21 @@ pub fn run(args: &Args, look: Look<'_>, mend: Mend<'_>) -> u8 {
 fn repair(args: &Args, look: Look<'_>, mend: Mend<'_>, io: &mut crate::cli::Io<'_>) -> Result<(), Stop> {
     let Some(Command::Doctor { yes, empty, .. }) = args.command else { return Ok(()) };
     let Some(damage) = look()? else {
-        let said = "The store is well; nothing was changed.";
+        let said = "The store is intact. Nothing changed.";
         return io.either(&json!({ "damaged": false, "repaired": false, "message": said }), said);
     };
     io.note(&damage.what());
     io.note(&damage.backups_sentence());
     let start = if empty || damage.backups.is_empty() { StartWith::Empty } else { StartWith::Backup };
     if !yes && !io.in_tty {
-        return Err(Stop::Usage("Nothing was changed. Say --yes where nobody can be asked.".into()));
+        return Err(Stop::Usage("Nothing changed. No terminal to ask on: use --yes to confirm.".into()));
     }
     let into = match start {
         StartWith::Backup => "start from the newest backup",
         StartWith::Empty => "start empty",
     };
-    if !io.confirm(&format!("Move it aside, as it is, and {into}?"), yes)? {
-        io.note("nothing was changed");
+    if !io.confirm(&format!("Move the damaged store aside, unchanged, and {into}?"), yes)? {
+        io.note("nothing changed");
         return Err(Stop::Said(1));
     }
     let mended = mend(start)?;
@@ -78,7 +78,7 @@ mod tests {
         let look = || Ok(Some(damage.clone()));
         let mend = |start| {
             asked.borrow_mut().push(start);
-            Ok(Mended { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
+            Ok(RepairResult { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
         };
         let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), typed.as_bytes());
         let mut io = crate::cli::Io {

@@ -1,5 +1,5 @@
-//! `traces`: calls to tools, one of them whole, one run again.
-//! Not for: which failures belong together (`domain::tool::resolution`).
+//! `traces`: lists, prints, and reruns tool calls.
+//! Not for: linking failures to their fixes (`domain::tool::resolution`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -10,17 +10,17 @@ use crate::domain::base::failure::Failure;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::rerun::{AgainState, AgainView};
-use crate::domain::tool::resolution::{self, Link, Sieve};
+use crate::domain::tool::resolution::{self, Link, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Answer, Event, Request, SessionView, ToolRequest, TraceAct, TraceWhole};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Calls of a session that are read.
+/// The maximum number of calls read per session.
 const MOST: usize = 20_000;
 /// Lines around a change.
 const AROUND: usize = 3;
-/// Columns of what a call was asked.
+/// Columns of a call's argument.
 const ASKED: usize = 60;
 
 /// `traces`.
@@ -33,13 +33,13 @@ pub(crate) fn traces(run: &mut Run<'_, '_>, wish: &Traces) -> Result<(), Stop> {
     }
 }
 
-/// The calls, with what belongs together.
-struct Board {
+/// Tool calls with the links between failures and fixes.
+struct TraceList {
     traces: Vec<ToolTrace>,
     links: Vec<Link>,
 }
 
-impl Board {
+impl TraceList {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
         let all =
             match run.client.call(Request::Tool(ToolRequest::Traces(TraceAct::List { most: MOST })), &mut run.io)? {
@@ -75,7 +75,7 @@ impl Board {
         self.links.iter().filter(|link| link.fixed == at).map(|link| self.traces[link.failed].id()).collect()
     }
 
-    /// A call as JSON: what is stored of it, and what belongs to it.
+    /// A call as JSON: its stored fields and its links.
     fn shape(&self, at: usize) -> Value {
         let trace = &self.traces[at];
         let mut shape = json!(trace);
@@ -91,8 +91,8 @@ impl Board {
 }
 
 fn list(run: &mut Run<'_, '_>, view: &SessionView, wish: &Traces) -> Result<(), Stop> {
-    let board = Board::read(run, view, wish.whole_session)?;
-    let sieve = Sieve::read(wish.filter.as_deref().unwrap_or_default());
+    let board = TraceList::read(run, view, wish.whole_session)?;
+    let sieve = TraceFilter::read(wish.filter.as_deref().unwrap_or_default());
     let fits = |at: usize| {
         let trace = &board.traces[at];
         sieve.lets(trace, board.fix(at).is_some())
@@ -111,12 +111,12 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView, wish: &Traces) -> Result<(), 
         run.io.say(&line);
     }
     if chosen.is_empty() {
-        run.io.note("no calls to tools here, or none that fits");
+        run.io.note("no matching tool calls");
     }
     Ok(())
 }
 
-fn line(board: &Board, at: usize) -> String {
+fn line(board: &TraceList, at: usize) -> String {
     let trace = &board.traces[at];
     let mut line = format!("{}  {} {}", trace.id(), column(resolution::state(trace), 9), column(&trace.name, 10));
     let _ = write!(line, " {}", column(&one_line(&resolution::argument(&trace.args)), ASKED));
@@ -125,20 +125,20 @@ fn line(board: &Board, at: usize) -> String {
         let _ = write!(line, "  exit {exit}");
     }
     if let Some(word) = &trace.word {
-        let _ = write!(line, "  by {word}");
+        let _ = write!(line, "  decided by {word}");
     }
     if trace.truncated_from.is_some() {
-        line.push_str("  cut");
+        line.push_str("  truncated");
     }
     if trace.more.again.is_some() {
-        line.push_str("  run again");
+        line.push_str("  rerun");
     }
     if let Some(link) = board.fix(at) {
         let _ = write!(line, "  fixed by {}", board.traces[link.fixed].id());
     }
     let fixes = board.fixes(at);
     if !fixes.is_empty() {
-        let _ = write!(line, "  resolves {}", fixes.join(", "));
+        let _ = write!(line, "  fixes {}", fixes.join(", "));
     }
     line
 }
@@ -147,7 +147,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn groups(run: &mut Run<'_, '_>, board: &Board, fits: &dyn Fn(usize) -> bool) -> Result<(), Stop> {
+fn groups(run: &mut Run<'_, '_>, board: &TraceList, fits: &dyn Fn(usize) -> bool) -> Result<(), Stop> {
     let all: Vec<&ToolTrace> = board.traces.iter().collect();
     let mut groups = resolution::groups(&all);
     for group in &mut groups {
@@ -173,7 +173,7 @@ fn groups(run: &mut Run<'_, '_>, board: &Board, fits: &dyn Fn(usize) -> bool) ->
         }
     }
     if groups.is_empty() {
-        run.io.note("nothing failed here, or nothing that fits");
+        run.io.note("no matching failures");
     }
     Ok(())
 }
@@ -187,9 +187,9 @@ fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
     let whole = whole(run, id)?;
-    let board = Board::read(run, view, true)?;
+    let board = TraceList::read(run, view, true)?;
     let Some(at) = board.traces.iter().position(|trace| trace.id() == whole.trace.id()) else {
-        return Err(Failure::user("That call is gone.").into());
+        return Err(Failure::user("That call no longer exists.").into());
     };
     let TraceWhole { trace, result, full, files } = whole;
     if run.io.json {
@@ -201,19 +201,19 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     }
     let head = line(&board, at);
     run.io.say(&head);
-    run.io.say(&format!("{} bytes at {}", trace.bytes, crate::cli::output::time(trace.at)));
+    run.io.say(&format!("{} bytes, {}", trace.bytes, crate::cli::output::time(trace.at)));
     if let Some(bytes) = trace.truncated_from {
-        let back = trace.more.back.as_ref().map_or_else(String::new, |back| format!("; the rest: {back}"));
-        run.io.say(&format!("cut from {bytes} bytes{back}"));
+        let back = trace.more.back.as_ref().map_or_else(String::new, |back| format!("; for the rest: {back}"));
+        run.io.say(&format!("truncated from {bytes} bytes{back}"));
     }
     if let Some(error) = &trace.more.error {
         run.io.say(&format!("error: {error}"));
     }
     if let Some(link) = board.fix(at).filter(|link| !link.between.is_empty()) {
-        run.io.say(&format!("fixed after {} changed", link.between.join(", ")));
+        run.io.say(&format!("fixed after changes to {}", link.between.join(", ")));
     }
     for line in &trace.more.protection {
-        run.io.say(&format!("protection: {line}"));
+        run.io.say(&format!("sandbox: {line}"));
     }
     part(run, "arguments", &trace.args);
     for change in &files {
@@ -271,10 +271,10 @@ fn ended(run: &mut Run<'_, '_>, view: &AgainView) -> Result<(), Stop> {
     }
     let trace = &view.trace;
     let state = resolution::state(trace);
-    run.io.say(&format!("{} {state} in {} ms; no message holds it", trace.id(), trace.duration_ms));
+    run.io.say(&format!("{} {state} in {} ms; not added to the conversation", trace.id(), trace.duration_ms));
     match change {
-        Some(change) if differs => part(run, "then (-) and now (+)", &change.unified(AROUND)),
-        _ => run.io.say("the same result as then"),
+        Some(change) if differs => part(run, "original (-) and rerun (+)", &change.unified(AROUND)),
+        _ => run.io.say("same result as the original call"),
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::parse::doc;
 use crate::code::symbol::Symbol;
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Kind, Near, NearWhy, Touchpoint};
+use crate::domain::code::symbols::{Kind, NearSymbol, NearWhy, Touchpoint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub struct Found {
     /// In the order in which they are sent: by file, best file first, then by line.
     pub items: Vec<Touchpoint>,
     /// The best that are not sent.
-    pub near: Vec<Near>,
+    pub near: Vec<NearSymbol>,
     /// Files that changed since they were read.
     pub changed: BTreeSet<String>,
 }
@@ -82,14 +82,14 @@ struct Fill<'a> {
     by_file: BTreeMap<SymbolId, Vec<usize>>,
     used: u32,
     found: Found,
-    taken: &'a Taken,
+    taken: &'a SentLines,
 }
 
 /// Lines of files, first and last, that are in a request already.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Taken(BTreeMap<String, Vec<(u32, u32)>>);
+pub struct SentLines(BTreeMap<String, Vec<(u32, u32)>>);
 
-impl Taken {
+impl SentLines {
     /// Notes lines of a file.
     pub fn add(&mut self, path: &str, lines: (u32, u32)) {
         if lines.0 <= lines.1 {
@@ -113,7 +113,7 @@ impl Taken {
 /// Makes touchpoints of ranked symbols, best first. `count` counts tokens.
 #[must_use]
 pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&str) -> u32, limits: Limits) -> Found {
-    fill_beside(index, hits, sources, count, limits, &Taken::default())
+    fill_beside(index, hits, sources, count, limits, &SentLines::default())
 }
 
 /// The same beside lines that are in the request already: none of them is in a touchpoint.
@@ -124,7 +124,7 @@ pub fn fill_beside(
     sources: &dyn Sources,
     count: &dyn Fn(&str) -> u32,
     limits: Limits,
-    taken: &Taken,
+    taken: &SentLines,
 ) -> Found {
     let mut fill = Fill {
         index,
@@ -205,7 +205,7 @@ impl Fill<'_> {
         if self.found.near.len() < NEAR {
             let (kind, lines, qualified) = (symbol.kind, symbol.lines, self.index.qualified(hit.id));
             let (path, symbol) = (file.shown.to_string(), symbol.name.to_string());
-            self.found.near.push(Near { path, symbol, qualified, kind, lines, score: hit.score, why });
+            self.found.near.push(NearSymbol { path, symbol, qualified, kind, lines, score: hit.score, why });
         }
     }
 

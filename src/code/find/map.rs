@@ -4,7 +4,7 @@
 use super::cards::Sources;
 use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::parse::doc::first_sentence;
-use crate::domain::code::symbols::{Anchor, Kind, Scaffold};
+use crate::domain::code::symbols::{CodeMap, Kind, MapAnchor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -74,7 +74,7 @@ pub fn scaffold(
     count: &dyn Fn(&str) -> u32,
     budget: u32,
     anchors: usize,
-) -> Scaffold {
+) -> CodeMap {
     let central = index.graph().centrality(index);
     let mut root = Folder::default();
     for file in index.files().filter(|file| file.count > 0) {
@@ -82,7 +82,7 @@ pub fn scaffold(
         root.add(&parts, weight(file, &central));
     }
     let (text, tokens) = open(&root, count, budget);
-    Scaffold { text, tokens, anchors: central_symbols(index, &central, sources, anchors) }
+    CodeMap { text, tokens, anchors: central_symbols(index, &central, sources, anchors) }
 }
 
 fn weight(file: &File, central: &[u64]) -> u64 {
@@ -144,7 +144,7 @@ fn clipped(text: &str, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32
 }
 
 /// The most central symbols, at most two of a file, tests left out.
-pub(crate) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sources, most: usize) -> Vec<Anchor> {
+pub(crate) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sources, most: usize) -> Vec<MapAnchor> {
     let mut order: Vec<(u64, SymbolId)> = central.iter().copied().zip(0..).filter(|(weight, _)| *weight > 0).collect();
     order.sort_unstable_by(|a, b| {
         b.0.cmp(&a.0).then_with(|| {
@@ -168,7 +168,7 @@ pub(crate) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sour
             continue;
         }
         let text = sources.text(&file.path);
-        found.push(Anchor {
+        found.push(MapAnchor {
             path: file.shown.to_string(),
             line: symbol.line,
             symbol: index.qualified(id),

@@ -5,7 +5,7 @@ use super::cards::Sources;
 use super::map::central_symbols;
 use crate::code::index::records::{File, Index};
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::Fate;
+use crate::domain::code::symbols::ParseOutcome;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
         if file.test { sum / 4 } else { sum }
     };
     let mut files: Vec<(&File, u64)> = index.files().filter(wanted).map(|file| (file, weight(file))).collect();
-    let parsed = |file: &File| file.fate == Fate::Parsed;
+    let parsed = |file: &File| file.fate == ParseOutcome::Parsed;
     if !files.iter().any(|(file, _)| parsed(file)) {
         return None;
     }

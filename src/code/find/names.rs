@@ -3,7 +3,7 @@
 
 use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::symbol::Symbol;
-use crate::domain::code::symbols::{CodeRef, Kind, Named};
+use crate::domain::code::symbols::{CodeRef, Kind, NamedSymbol};
 use std::path::Path;
 
 /// Characters of a name that is offered, at most.
@@ -14,7 +14,7 @@ type Fit = (u8, bool, usize);
 
 /// The symbols whose names fit what is typed, best first. `Type::name` and `Type.name` want the type around it, or its file.
 #[must_use]
-pub fn find(index: &Index, typed: &str, most: usize) -> Vec<Named> {
+pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     let typed = typed.rsplit('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = typed.split([':', '.']).filter(|part| !part.is_empty()).collect();
     let ends = typed.ends_with([':', '.']);
@@ -98,7 +98,7 @@ fn stands_in(index: &Index, id: SymbolId, symbol: &Symbol, file: &File, parts: &
 
 /// A symbol with the shortest name that says which one is meant.
 #[must_use]
-pub fn named(index: &Index, id: SymbolId) -> Option<Named> {
+pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
     let (symbol, file) = index.symbol(id)?;
     let with_type = |id: SymbolId| {
         let (symbol, file) = index.symbol(id)?;
@@ -120,7 +120,7 @@ pub fn named(index: &Index, id: SymbolId) -> Option<Named> {
         typed if others.iter().all(|other| with_type(*other).as_ref() != Some(&typed)) => typed,
         typed => format!("{}#{typed}", file.shown),
     };
-    Some(Named {
+    Some(NamedSymbol {
         path: file.shown.to_string(),
         short,
         qualified: index.qualified(id),

@@ -37,7 +37,7 @@ pub trait Nearness {
 /// The best symbols for a query, best first, at most `most`.
 #[must_use]
 pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
-    let mut board = Board::new(index);
+    let mut board = ScoreTable::new(index);
     for (term, weight) in terms(index, query, tuning) {
         board.term(index, &term, weight, tuning);
     }
@@ -89,7 +89,7 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> 
 }
 
 /// The scores of all symbols and files while they are summed up.
-struct Board {
+struct ScoreTable {
     words: Vec<f32>,
     files: Vec<f32>,
     paths: Vec<f32>,
@@ -101,7 +101,7 @@ struct Board {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts as shares")]
-impl Board {
+impl ScoreTable {
     fn new(index: &Index) -> Self {
         let (mut count, mut length) = (0_u32, 0_u64);
         for file in index.files().filter(|file| file.count > 0) {

@@ -7,13 +7,13 @@ use std::path::Path;
 
 /// Files that came into a folder, as a look at the whole of it found them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct NewFiles {
     /// Their paths beneath the folder, in order.
     pub files: Vec<String>,
     folders: Folders,
 }
 
-impl Arrived {
+impl NewFiles {
     /// Looks for files that are read as code and that `known` does not know by their path beneath the folder. Nothing where
     /// the folder cannot be read.
     #[must_use]
@@ -55,11 +55,11 @@ mod tests {
         put("note.txt", "words");
         fs::write(place.path().join("bytes.rs"), [0_u8, 1]).unwrap();
         let bounds = Bounds::default();
-        let look = |known: &[&str]| Arrived::look(place.path(), &bounds, &|path| known.contains(&path)).files;
+        let look = |known: &[&str]| NewFiles::look(place.path(), &bounds, &|path| known.contains(&path)).files;
         assert_eq!(look(&[]), ["a.rs", "inner/b.rs"]);
         assert_eq!(look(&["a.rs"]), ["inner/b.rs"]);
         assert_eq!(look(&["a.rs", "inner/b.rs", "gone.rs"]), [""; 0]);
-        assert_eq!(Arrived::look(&place.path().join("none"), &bounds, &|_| false), Arrived::default());
+        assert_eq!(NewFiles::look(&place.path().join("none"), &bounds, &|_| false), NewFiles::default());
     }
 
     #[test]
@@ -70,10 +70,10 @@ mod tests {
         for folder in ["bare", ""] {
             fs::File::open(place.path().join(folder)).unwrap().set_modified(old).unwrap();
         }
-        let found = Arrived::look(place.path(), &Bounds::default(), &|_| false);
+        let found = NewFiles::look(place.path(), &Bounds::default(), &|_| false);
         assert!(found.holds(place.path()) && found.files.is_empty());
         fs::write(place.path().join("bare/a.rs"), "fn a() {}\n").unwrap();
         assert!(!found.holds(place.path()));
-        assert!(!Arrived::default().holds(place.path()), "what was never looked at is not known");
+        assert!(!NewFiles::default().holds(place.path()), "what was never looked at is not known");
     }
 }

@@ -1,14 +1,14 @@
 //! Makes and renews an index of a folder: what has not changed is kept, the rest is read on several threads.
 //! Not for: keeping it between starts (`cache`).
 
-use super::record::{Record, Stamp, Words};
+use super::record::{FileStamp, Record, Words};
 use super::records::Index;
 use crate::code::CodeError;
 use crate::code::parse::file::Reader;
 use crate::code::parse::language::settled;
 use crate::code::parse::walk::{Bounds, Listing, Seen, list, refused, sure};
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Fate, Language};
+use crate::domain::code::symbols::{Language, ParseOutcome};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ pub enum Change<'a> {
     /// A file was read.
     Read(&'a Record),
     /// A file has a new time and the same bytes.
-    Touched(&'a Path, Stamp),
+    Touched(&'a Path, FileStamp),
     /// A file is gone.
     Gone(&'a Path),
 }
@@ -44,7 +44,7 @@ pub enum Change<'a> {
 /// What a look at a file gave.
 enum Outcome {
     New(Box<Record>),
-    Same(PathBuf, Stamp),
+    Same(PathBuf, FileStamp),
 }
 
 /// Reads one file; not again when its bytes have the hash `known`. Any error is a fate.
@@ -59,7 +59,7 @@ fn read_file(
     let mut record = unread(seen);
     let Some(language) = seen.language else { return Outcome::New(Box::new(record)) };
     if seen.stamp.size > bounds.largest {
-        record.fate = Fate::TooLarge;
+        record.fate = ParseOutcome::TooLarge;
         return Outcome::New(Box::new(record));
     }
     record.stamp = sure(seen.stamp, SystemTime::now());
@@ -71,8 +71,8 @@ fn read_file(
             }
             read_text(reader, &mut record, language, &text, bounds, go_on);
         }
-        Ok(None) => record.fate = Fate::TooLarge,
-        Err(_) => record.fate = Fate::Unreadable,
+        Ok(None) => record.fate = ParseOutcome::TooLarge,
+        Err(_) => record.fate = ParseOutcome::Unreadable,
     }
     Outcome::New(Box::new(record))
 }
@@ -88,7 +88,7 @@ fn unread(seen: &Seen) -> Record {
         path: seen.path.clone(),
         stamp: seen.stamp,
         hash: Hash::default(),
-        fate: Fate::NoLanguage,
+        fate: ParseOutcome::NoLanguage,
         language: seen.language,
         errors: false,
         lines: 0,
@@ -112,9 +112,9 @@ fn read_text(
     }
     let language = settled(language, &record.path, text);
     let name = record.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    record.fate = Fate::Unreadable;
+    record.fate = ParseOutcome::Unreadable;
     if let Some(parsed) = reader.read(language, &name, text, go_on) {
-        record.fate = Fate::Parsed;
+        record.fate = ParseOutcome::Parsed;
         record.language = Some(language);
         record.errors = parsed.errors;
         record.symbols = parsed.symbols;
@@ -261,7 +261,7 @@ impl Round {
 fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
     let each = seen.into_iter().filter_map(|one| {
         let file = index.file_at(&one.path);
-        let hash = file.filter(|file| file.fate != Fate::Unreadable).map(|file| file.hash);
+        let hash = file.filter(|file| file.fate != ParseOutcome::Unreadable).map(|file| file.hash);
         file.is_none_or(|file| file.stamp != one.stamp).then_some((one, hash))
     });
     each.collect()

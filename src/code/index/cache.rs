@@ -2,8 +2,8 @@
 //! a checksum; what follows a damaged one is read from the sources again. A file of another version is begun anew.
 //! Not for: records themselves (`codec`), where the file lies (the caller says).
 
-use super::codec::{Reading, Writer};
-use super::record::{Record, Stamp};
+use super::codec::{ByteReader, ByteWriter};
+use super::record::{FileStamp, Record};
 use super::records::Index;
 use crate::code::CodeError;
 use crate::domain::base::hash::{Fields, Hash};
@@ -52,7 +52,7 @@ impl Cache {
     /// When the file can neither be read nor made.
     pub fn open(path: &Path, root: &Path, index: &mut Index) -> Result<(Self, Loaded), CodeError> {
         let mut head = MAGIC.to_vec();
-        let mut name = Writer::default();
+        let mut name = ByteWriter::default();
         name.path(root);
         head.extend_from_slice(&Fields::new("workspace").bytes(&name.0).finish().0);
         let mut file = private(path, false).map_err(CodeError::Cache)?;
@@ -99,7 +99,7 @@ impl Cache {
 
     /// Puts an entry into the index; none when it is no entry.
     fn take(&mut self, payload: &[u8], index: &mut Index) -> Option<()> {
-        let mut reading = Reading(payload);
+        let mut reading = ByteReader(payload);
         match reading.byte()? {
             RECORD => {
                 let record = reading.record()?;
@@ -128,7 +128,7 @@ impl Cache {
 
     /// Adds a record.
     pub fn keep(&mut self, record: &Record) {
-        let mut writer = Writer(vec![RECORD]);
+        let mut writer = ByteWriter(vec![RECORD]);
         writer.record(record);
         let place = (self.end, FRAME + writer.0.len());
         if self.add(&writer.0) {
@@ -138,15 +138,15 @@ impl Cache {
 
     /// Notes that a file is gone.
     pub fn gone(&mut self, path: &Path) {
-        let mut writer = Writer(vec![GONE]);
+        let mut writer = ByteWriter(vec![GONE]);
         writer.path(path);
         self.places.remove(path);
         self.add(&writer.0);
     }
 
     /// Notes a new time of a file whose bytes are the same.
-    pub fn touched(&mut self, path: &Path, stamp: Stamp) {
-        let mut writer = Writer(vec![TOUCHED]);
+    pub fn touched(&mut self, path: &Path, stamp: FileStamp) {
+        let mut writer = ByteWriter(vec![TOUCHED]);
         writer.path(path);
         writer.stamp(stamp);
         self.add(&writer.0);

@@ -1,7 +1,7 @@
 //! Records as bytes and back. Bytes that no record gives are refused, never trusted: every number is checked.
 //! Not for: files of records (`cache`).
 
-use super::record::{Counts, Record, Stamp, Words};
+use super::record::{Counts, FileStamp, Record, Words};
 use crate::code::symbol::{Span, Symbol};
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{FATES, Kind, LANGUAGES};
@@ -12,9 +12,9 @@ const MOST: usize = 1 << 24;
 
 /// Bytes in the making.
 #[derive(Default)]
-pub(crate) struct Writer(pub(crate) Vec<u8>);
+pub(crate) struct ByteWriter(pub(crate) Vec<u8>);
 
-impl Writer {
+impl ByteWriter {
     /// Seven bits a byte, the lowest first.
     pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
@@ -41,7 +41,7 @@ impl Writer {
         self.bytes(path.to_string_lossy().as_bytes());
     }
 
-    pub(crate) fn stamp(&mut self, stamp: Stamp) {
+    pub(crate) fn stamp(&mut self, stamp: FileStamp) {
         self.number(stamp.size);
         self.0.extend_from_slice(&stamp.changed.to_le_bytes());
     }
@@ -102,9 +102,9 @@ impl Writer {
 }
 
 /// Bytes being read.
-pub(crate) struct Reading<'a>(pub(crate) &'a [u8]);
+pub(crate) struct ByteReader<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Reading<'a> {
+impl<'a> ByteReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -159,9 +159,9 @@ impl<'a> Reading<'a> {
         Some(path)
     }
 
-    pub(crate) fn stamp(&mut self) -> Option<Stamp> {
+    pub(crate) fn stamp(&mut self) -> Option<FileStamp> {
         let size = self.number()?;
-        Some(Stamp { size, changed: i64::from_le_bytes(self.take(8)?.try_into().ok()?) })
+        Some(FileStamp { size, changed: i64::from_le_bytes(self.take(8)?.try_into().ok()?) })
     }
 
     pub(crate) fn record(&mut self) -> Option<Record> {

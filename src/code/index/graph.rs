@@ -20,7 +20,7 @@ const ROUNDS: usize = 20;
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
-enum Meant {
+enum NameTarget {
     /// Nothing that is defined here, or too many things.
     Nothing,
     /// One symbol.
@@ -30,13 +30,13 @@ enum Meant {
 }
 
 /// What each name stands for, by its number.
-fn meant(index: &Index) -> Vec<Meant> {
+fn meant(index: &Index) -> Vec<NameTarget> {
     let of = |name: u32| {
         let mut alive = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
         match (alive.next(), alive.next()) {
-            (None, _) => Meant::Nothing,
-            (Some(only), None) => Meant::One(*only),
-            _ => Meant::Several,
+            (None, _) => NameTarget::Nothing,
+            (Some(only), None) => NameTarget::One(*only),
+            _ => NameTarget::Several,
         }
     };
     (0_u32..).take(index.name_count()).map(of).collect()
@@ -91,12 +91,12 @@ fn several(
 
 /// Lists of neighbours, one after the other.
 #[derive(Default)]
-struct Neighbours {
+struct Neighbors {
     starts: Vec<u32>,
     all: Vec<SymbolId>,
 }
 
-impl Neighbours {
+impl Neighbors {
     fn of(&self, id: SymbolId) -> &[SymbolId] {
         let at = id as usize;
         match (self.starts.get(at), self.starts.get(at + 1)) {
@@ -130,8 +130,8 @@ impl Neighbours {
 /// The graph of uses between symbols.
 #[derive(Default)]
 pub struct Graph {
-    uses: Neighbours,
-    users: Neighbours,
+    uses: Neighbors,
+    users: Neighbors,
 }
 
 impl Graph {
@@ -145,16 +145,16 @@ impl Graph {
             for user in file.first..file.first + file.count {
                 for name in index.used(user) {
                     match meant.get(*name as usize) {
-                        None | Some(Meant::Nothing) => {}
-                        Some(Meant::One(definition)) => {
+                        None | Some(NameTarget::Nothing) => {}
+                        Some(NameTarget::One(definition)) => {
                             pairs.extend((*definition != user).then_some((user, *definition)));
                         }
-                        Some(Meant::Several) => several(index, &folders, file, user, *name, &mut pairs),
+                        Some(NameTarget::Several) => several(index, &folders, file, user, *name, &mut pairs),
                     }
                 }
             }
         }
-        Self { uses: Neighbours::build(count, &pairs, false), users: Neighbours::build(count, &pairs, true) }
+        Self { uses: Neighbors::build(count, &pairs, false), users: Neighbors::build(count, &pairs, true) }
     }
 
     /// What a symbol uses.

@@ -4,7 +4,7 @@
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::Symbol;
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Fate, Language};
+use crate::domain::code::symbols::{Language, ParseOutcome};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -41,12 +41,12 @@ pub struct Words {
     pub names: Vec<Box<str>>,
     /// (symbol, name that it uses), each pair once, in this order.
     pub uses: Vec<(u32, u32)>,
-    seen: Seen,
+    seen: ReadState,
 }
 
 /// What is known while a file is read; empty afterwards.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-struct Seen {
+struct ReadState {
     words: HashMap<Box<str>, (Option<u32>, Vec<u32>)>,
     terms: HashMap<Box<str>, u32>,
     hits: Vec<(u32, u32, u8)>,
@@ -93,7 +93,7 @@ impl Words {
         self.uses.sort_unstable();
         self.uses.dedup();
         self.uses.shrink_to_fit();
-        self.seen = Seen::default();
+        self.seen = ReadState::default();
     }
 
     fn fold(&mut self) {
@@ -131,7 +131,7 @@ fn short(number: usize) -> u32 {
 
 /// What is known of a file by looking at it from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stamp {
+pub struct FileStamp {
     /// Bytes.
     pub size: u64,
     /// When it was last changed, in nanoseconds since 1970.
@@ -144,11 +144,11 @@ pub struct Record {
     /// Beneath the root.
     pub path: PathBuf,
     /// Size and time when it was read.
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     /// Of its bytes; of nothing when it was not read.
     pub hash: Hash,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: ParseOutcome,
     /// What it is written in.
     pub language: Option<Language>,
     /// Whether some of it did not parse.

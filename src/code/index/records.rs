@@ -4,11 +4,11 @@
 
 use super::graph::Graph;
 use super::postings::{Interner, Lists, Posting};
-use super::record::{Record, Stamp};
+use super::record::{FileStamp, Record};
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::Symbol;
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Fate, Kind, Language};
+use crate::domain::code::symbols::{Kind, Language, ParseOutcome};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -23,11 +23,11 @@ pub struct File {
     /// The path as text, with `/` between its parts.
     pub shown: Box<str>,
     /// Size and time when it was read.
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     /// Of its bytes.
     pub hash: Hash,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: ParseOutcome,
     /// What it is written in.
     pub language: Option<Language>,
     /// Whether some of it did not parse.
@@ -182,7 +182,7 @@ impl Index {
     }
 
     /// Notes a new time of a file whose bytes are the same.
-    pub fn touch(&mut self, path: &Path, stamp: Stamp) {
+    pub fn touch(&mut self, path: &Path, stamp: FileStamp) {
         let number = self.by_path.get(path).copied();
         if let Some(file) = number.and_then(|number| self.files.get_mut(number as usize)?.as_mut()) {
             file.stamp = stamp;

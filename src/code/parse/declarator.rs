@@ -9,32 +9,32 @@ use tree_sitter::Node;
 const DEEPEST: usize = 16;
 
 /// A definition's name.
-pub(crate) struct Named {
+pub(crate) struct DefinitionName {
     /// The name's bytes.
     pub(crate) name: Range<usize>,
     /// The bytes of the type it belongs to, where that is written beside it.
     pub(crate) owner: Option<Range<usize>>,
 }
 
-impl Named {
+impl DefinitionName {
     fn plain(node: Node<'_>) -> Self {
         Self { name: node.byte_range(), owner: None }
     }
 }
 
 /// The name of a definition's node; none when it has no name of its own.
-pub(crate) fn name_of(node: Node<'_>) -> Option<Named> {
+pub(crate) fn name_of(node: Node<'_>) -> Option<DefinitionName> {
     match node.kind() {
-        "impl_item" => node.child_by_field_name("type").and_then(type_name).map(Named::plain),
+        "impl_item" => node.child_by_field_name("type").and_then(type_name).map(DefinitionName::plain),
         "function_definition" | "declaration" | "field_declaration" | "type_definition" => {
             match node.child_by_field_name("name") {
-                Some(name) => Some(Named::plain(name)),
+                Some(name) => Some(DefinitionName::plain(name)),
                 None => node.child_by_field_name("declarator").and_then(declared),
             }
         }
         "method_declaration" => {
             let owner = node.child_by_field_name("receiver").and_then(type_name).map(|owner| owner.byte_range());
-            Some(Named { name: node.child_by_field_name("name")?.byte_range(), owner })
+            Some(DefinitionName { name: node.child_by_field_name("name")?.byte_range(), owner })
         }
         "assignment" => identifier(node.child_by_field_name("left")?),
         "assignment_expression" => {
@@ -43,15 +43,15 @@ pub(crate) fn name_of(node: Node<'_>) -> Option<Named> {
             identifier(part.unwrap_or(left))
         }
         "pair" => identifier(node.child_by_field_name("key")?),
-        "field_definition" => node.child_by_field_name("property").map(Named::plain),
+        "field_definition" => node.child_by_field_name("property").map(DefinitionName::plain),
         "variable_declarator" => identifier(node.child_by_field_name("name")?),
-        _ => node.child_by_field_name("name").map(Named::plain),
+        _ => node.child_by_field_name("name").map(DefinitionName::plain),
     }
 }
 
-fn identifier(node: Node<'_>) -> Option<Named> {
+fn identifier(node: Node<'_>) -> Option<DefinitionName> {
     matches!(node.kind(), "identifier" | "property_identifier" | "private_property_identifier")
-        .then(|| Named::plain(node))
+        .then(|| DefinitionName::plain(node))
 }
 
 /// The value of a variable that is a function, or of a property.
@@ -74,13 +74,13 @@ pub(crate) fn declares_function(node: Node<'_>) -> bool {
 }
 
 /// Through pointers, arrays and parameter lists to the declared name.
-fn declared(node: Node<'_>) -> Option<Named> {
+fn declared(node: Node<'_>) -> Option<DefinitionName> {
     let mut at = node;
     let mut owner = None;
     for _ in 0..DEEPEST {
         match at.kind() {
             "identifier" | "field_identifier" | "type_identifier" | "operator_name" | "destructor_name" => {
-                return Some(Named { name: at.byte_range(), owner });
+                return Some(DefinitionName { name: at.byte_range(), owner });
             }
             "qualified_identifier" => {
                 owner = at.child_by_field_name("scope").map(|scope| scope.byte_range());

@@ -4,7 +4,7 @@
 
 use super::declarator::{declares_function, function_value, name_of};
 use super::language::grammar;
-use super::lead::{Lead, Waiting};
+use super::lead::{LeadingText, PendingLead};
 use super::spec::{Role, roles};
 use super::words::{Analyzer, words_of};
 use crate::code::index::record::{Field, Words};
@@ -91,7 +91,7 @@ struct Walk<'a> {
     symbols: Vec<Symbol>,
     words: Words,
     frames: Vec<Frame>,
-    leads: Vec<Lead>,
+    leads: Vec<LeadingText>,
     imports: Option<usize>,
     begun: bool,
 }
@@ -113,7 +113,7 @@ impl<'a> Walk<'a> {
             test: false,
         };
         let frames = vec![Frame { symbol: 0, depth: 0, head_end: 0, name: usize::MAX }];
-        let leads = vec![Lead::default()];
+        let leads = vec![LeadingText::default()];
         let words = Words::default();
         Self { text, roles, analyzer, symbols: vec![file], words, frames, leads, imports: None, begun: false }
     }
@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Comments that belong to no definition speak of what they stand in.
-    fn spoken(&mut self, waiting: &[Waiting]) {
+    fn spoken(&mut self, waiting: &[PendingLead]) {
         let owner = self.owner();
         for one in waiting {
             let first = owner == 0 && !self.begun && !one.attr;

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 /// A comment or an attribute that waits for what follows it.
 #[derive(Clone, Copy)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingLead {
     pub(crate) span: Span,
     pub(crate) attr: bool,
     /// First row, from 0.
@@ -17,8 +17,8 @@ pub(crate) struct Waiting {
 
 /// What has been seen before the next sibling.
 #[derive(Default)]
-pub(crate) struct Lead {
-    pub(crate) waiting: Vec<Waiting>,
+pub(crate) struct LeadingText {
+    pub(crate) waiting: Vec<PendingLead>,
     /// Start (byte, row) of the nodes around, which hold nothing but the definition.
     pub(crate) outer: Option<(usize, usize)>,
     /// The row on which the last other sibling ended: a comment on it speaks of that one.
@@ -26,7 +26,7 @@ pub(crate) struct Lead {
 }
 
 /// What belongs to a definition.
-pub(crate) struct Taken {
+pub(crate) struct DefinitionLead {
     /// The first byte of all.
     pub(crate) start: usize,
     /// Its row, from 0.
@@ -37,7 +37,7 @@ pub(crate) struct Taken {
     pub(crate) attrs: Span,
 }
 
-impl Lead {
+impl LeadingText {
     /// The lead of the children of a node that only wraps a definition.
     pub(crate) fn inside(self, node: Node<'_>) -> Self {
         let outer = self.outer.or(Some((node.start_byte(), node.start_position().row)));
@@ -45,11 +45,11 @@ impl Lead {
     }
 
     /// Takes a comment or an attribute; gives back what it cuts off from what follows.
-    pub(crate) fn add(&mut self, node: Node<'_>, attr: bool) -> Vec<Waiting> {
+    pub(crate) fn add(&mut self, node: Node<'_>, attr: bool) -> Vec<PendingLead> {
         let (start, end) = (node.start_position(), node.end_position());
         // A line comment of Rust ends at the start of the next line.
         let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
-        let this = Waiting { span: Span::new(node.start_byte(), node.end_byte()), attr, row: start.row, last };
+        let this = PendingLead { span: Span::new(node.start_byte(), node.end_byte()), attr, row: start.row, last };
         if !attr && self.behind == Some(start.row) {
             return vec![this];
         }
@@ -60,14 +60,14 @@ impl Lead {
     }
 
     /// Another sibling: what waited is given back.
-    pub(crate) fn pass(&mut self, node: Node<'_>) -> Vec<Waiting> {
+    pub(crate) fn pass(&mut self, node: Node<'_>) -> Vec<PendingLead> {
         self.behind = Some(node.end_position().row);
         self.outer = None;
         std::mem::take(&mut self.waiting)
     }
 
     /// A definition: what waited belongs to it, unless a blank line lies between; that is given back.
-    pub(crate) fn take(&mut self, node: Node<'_>) -> (Taken, Vec<Waiting>) {
+    pub(crate) fn take(&mut self, node: Node<'_>) -> (DefinitionLead, Vec<PendingLead>) {
         let (mut start, mut row) = (node.start_byte(), node.start_position().row);
         if let Some((byte, line)) = self.outer.take()
             && byte < start
@@ -80,7 +80,7 @@ impl Lead {
         let near =
             waiting.last().is_some_and(|last| last.attr || last.last + 1 >= row || last.span.start as usize >= start);
         if !near {
-            return (Taken { start, row, head: start, doc: Span::default(), attrs: Span::default() }, waiting);
+            return (DefinitionLead { start, row, head: start, doc: Span::default(), attrs: Span::default() }, waiting);
         }
         let join = |attr: bool| {
             let of = || waiting.iter().filter(|one| one.attr == attr).map(|one| one.span);
@@ -93,6 +93,6 @@ impl Lead {
         {
             (start, row) = (first.span.start as usize, first.row);
         }
-        (Taken { start, row, head, doc, attrs }, Vec::new())
+        (DefinitionLead { start, row, head, doc, attrs }, Vec::new())
     }
 }

@@ -4,9 +4,9 @@
 
 use super::language::of_path;
 use crate::code::CodeError;
-use crate::code::index::record::Stamp;
-use crate::domain::code::symbols::{Fate, Language};
-use crate::domain::tool::visibility::{READS, Sight};
+use crate::code::index::record::FileStamp;
+use crate::domain::code::symbols::{Language, ParseOutcome};
+use crate::domain::tool::visibility::{FileVisibility, READS};
 use ignore::{WalkBuilder, WalkState};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ pub struct Bounds {
     /// Whether files that a program wrote are left out.
     pub skip_generated: bool,
     /// What a person's rules keep from being read: such files are as if they were not there.
-    pub sight: Sight,
+    pub sight: FileVisibility,
     /// Where the folder lies beneath the workspace by whose paths the rules speak.
     pub beneath: PathBuf,
     /// Threads; 0 for as many as there are cores.
@@ -39,7 +39,7 @@ impl Default for Bounds {
             files: 200_000,
             symbols: 2_000_000,
             skip_generated: true,
-            sight: Sight::default(),
+            sight: FileVisibility::default(),
             beneath: PathBuf::new(),
             threads: 0,
         }
@@ -59,7 +59,7 @@ pub struct Seen {
     /// Beneath the root.
     pub path: PathBuf,
     /// Size and time.
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     /// By its name.
     pub language: Option<Language>,
 }
@@ -148,7 +148,7 @@ pub fn holds_code(root: &Path, least: usize) -> bool {
 
 enum Found {
     File(Seen),
-    Folder(PathBuf, Stamp),
+    Folder(PathBuf, FileStamp),
 }
 
 /// A regular file or a folder as it is seen from outside. The root itself may be named by a link.
@@ -165,9 +165,12 @@ fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
 
 /// Size and time of a file.
 #[must_use]
-pub fn stamp(data: &std::fs::Metadata) -> Stamp {
+pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    Stamp { size: data.len(), changed: changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default() }
+    FileStamp {
+        size: data.len(),
+        changed: changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default(),
+    }
 }
 
 /// What was changed so lately could be changed once more without a trace in its time.
@@ -176,20 +179,20 @@ const LATELY: Duration = Duration::from_millis(50);
 /// A stamp that was taken at this time, or somewhat later; its time is -1 where the change is too young to be told from
 /// another one.
 #[must_use]
-pub fn sure(stamp: Stamp, at: SystemTime) -> Stamp {
+pub fn sure(stamp: FileStamp, at: SystemTime) -> FileStamp {
     let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
-    if at.saturating_sub(changed) < LATELY { Stamp { changed: -1, ..stamp } } else { stamp }
+    if at.saturating_sub(changed) < LATELY { FileStamp { changed: -1, ..stamp } } else { stamp }
 }
 
 /// Why a text is not parsed, if so.
 #[must_use]
-pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<Fate> {
+pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<ParseOutcome> {
     let head = &text[..text.len().min(8_192)];
     if head.contains(&0) {
-        return Some(Fate::Binary);
+        return Some(ParseOutcome::Binary);
     }
-    (bounds.skip_generated && is_generated(path, text)).then_some(Fate::Generated)
+    (bounds.skip_generated && is_generated(path, text)).then_some(ParseOutcome::Generated)
 }
 
 /// Whether a program wrote a file: it says so in its first lines, or by its name, or its lines are far too long for people.

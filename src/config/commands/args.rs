@@ -1,5 +1,5 @@
-//! A command with the flags that every command takes. The help texts are the documentation of every command.
-//! Not for: the commands themselves (`command`), or doing what they say (`cli`, `tui`).
+//! The command line: a command and the flags that every command accepts. The help texts document every command.
+//! Not for: the commands themselves (`command`), or running them (`cli`, `tui`).
 
 use super::command::Command;
 use crate::config::settings::CallOverrides;
@@ -9,38 +9,38 @@ use clap::{Args as ClapArgs, CommandFactory, Parser};
 use std::path::PathBuf;
 
 const AFTER: &str = "\
-Without a command the workbench opens; with --plain a conversation line by line.
+Without a command, pleach opens the workbench; with --plain, a line-by-line conversation.
 
--s and -b take an id, a unique prefix of one, or a name; without them the last used.
-MESSAGE and ITEM take the number of a turn, a message's id, a unique prefix of one, the id it had where it was imported
-from, or `last`.
-TEXT may be `-` for standard input.
---json prints one JSON value (an array for lists), with hidden characters escaped.
+-s and -b take an id, a unique prefix of an id, or a name. The default is the session and branch used last.
+MESSAGE and ITEM take a turn number, a message id, a unique prefix of an id, the id from an import, or `last`.
+TEXT can be `-` for standard input.
+--json prints one JSON value (an array for lists) with invisible characters escaped.
 
-Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 blocked by the budget, 4 model server, 5 store, 6 another program is asking
-on the branch (see --wait), 130 interrupted.
-Environment: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, NO_COLOR, NO_MOTION.";
+Exit codes: 0 success, 1 failure, 2 usage or configuration error, 3 blocked by the budget, 4 model server error,
+5 store error, 6 another process uses the branch (see --wait), 130 interrupted.
+Environment variables: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY,
+NO_COLOR, NO_MOTION.";
 
-/// A terminal workbench for branching conversations with language models, in which you see and decide what goes into
-/// every call.
+/// A terminal workbench for branching conversations with language models. You see and decide what every request
+/// contains.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "pleach", version, after_help = AFTER, max_term_width = 100)]
 pub struct Args {
-    /// Flags that every command takes.
+    /// Flags that every command accepts.
     #[command(flatten)]
     pub global: Global,
-    /// Talk line by line: for screen readers, pipes and terminals that can do little.
+    /// Use a line-by-line conversation, for screen readers, pipes, and simple terminals.
     #[arg(long)]
     pub plain: bool,
-    /// What to do; nothing opens the workbench.
+    /// The command; without one, the workbench opens.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// Flags that every command takes.
+/// Flags that every command accepts.
 #[derive(ClapArgs, Clone, Debug, Default)]
 pub struct Global {
-    /// The store's file.
+    /// The store file.
     #[arg(long, global = true, value_name = "PATH")]
     pub store: Option<PathBuf>,
     /// The session: id, unique prefix, or name.
@@ -49,16 +49,16 @@ pub struct Global {
     /// The branch: id, unique prefix, or name.
     #[arg(short, long, global = true, value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// Context mode for this call: off, light or heavy.
+    /// Context mode for this call: off, light, or heavy.
     #[arg(long, global = true, value_name = "MODE", value_parser = mode)]
     pub mode: Option<Mode>,
     /// Policy for this call.
     #[arg(long, global = true, value_name = "NAME")]
     pub policy: Option<String>,
-    /// Order of the sections for this call: classic or `cache_friendly`.
+    /// Section order for this call: classic or `cache_friendly`.
     #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
     pub layout: Option<Layout>,
-    /// Cap on the whole prompt for this call, in tokens.
+    /// Limit on the whole prompt for this call, in tokens.
     #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: Option<u32>,
     /// Model for this call.
@@ -67,22 +67,23 @@ pub struct Global {
     /// Profile for this call.
     #[arg(long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Let a tool act without asking in this call: its name, or with what it may act on, as `run:cargo test*`.
+    /// Allow tool calls without approval in this call: a tool name, optionally with an argument pattern, as in
+    /// `run:cargo test*`.
     #[arg(long, global = true, value_name = "TOOL[:ON]")]
     pub allow: Vec<String>,
     /// Print JSON.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Into a file or a pipe too, write characters that nobody sees, and controls, as ⟨U+200B⟩; in JSON as \\u200b.
+    /// Escape invisible and control characters in files and pipes too, as ⟨U+200B⟩; in JSON as \u200b.
     #[arg(long, global = true)]
     pub escape: bool,
-    /// An offline tour on a bundled conversation; nothing is saved.
+    /// Open an offline tour with a bundled conversation; nothing is saved.
     #[arg(long, global = true)]
     pub demo: bool,
 }
 
 impl Args {
-    /// The choices that stand above a branch's own for this call.
+    /// The settings that override the branch's own settings for this call.
     #[must_use]
     pub fn overrides(&self) -> CallOverrides {
         CallOverrides {
@@ -95,13 +96,13 @@ impl Args {
         }
     }
 
-    /// Whether the command needs no engine: settings, completions, manual page.
+    /// Whether the command runs without the engine: settings, completions, manual page.
     #[must_use]
     pub fn local(&self) -> bool {
         matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man))
     }
 
-    /// clap's own description, for completions and the manual page.
+    /// The description of the command line for clap, completions, and the manual page.
     #[must_use]
     pub fn description() -> clap::Command {
         Self::command()
@@ -109,7 +110,7 @@ impl Args {
 }
 
 pub(super) fn mode(text: &str) -> Result<Mode, String> {
-    Mode::from_name(text).ok_or_else(|| "must be off, light or heavy".into())
+    Mode::from_name(text).ok_or_else(|| "must be off, light, or heavy".into())
 }
 
 fn layout(text: &str) -> Result<Layout, String> {

@@ -1,5 +1,5 @@
-//! The commands below `context`, `plans` and `capsules`, and the arguments of `compress`, `race` and `replay`.
-//! Not for: doing what they say (`cli`, `tui`).
+//! The subcommands of `context`, `plans`, and `capsules`, and the arguments of `compress`, `race`, and `replay`.
+//! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
 use crate::domain::call::race::{Limits, micro};
@@ -7,47 +7,47 @@ use clap::{Args as ClapArgs, Subcommand};
 
 /// `compress`.
 #[derive(ClapArgs, Clone, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent flag")]
 pub struct Compress {
-    /// By its own sentences, without a model (the way when nothing is said).
+    /// Build the summary from the turns' own sentences, without a model (the default).
     #[arg(long, conflicts_with = "by_model")]
     pub extractive: bool,
-    /// By the branch's model; the call is made and recorded.
+    /// Have the branch's model write the summary; the call is recorded.
     #[arg(long)]
     pub by_model: bool,
-    /// Keep dropped items word for word: their numbers or texts, or `all` that fit.
+    /// Keep dropped items verbatim: their numbers or texts, or `all` for as many as fit.
     #[arg(long, value_name = "ITEM", num_args = 1..)]
     pub keep: Vec<String>,
-    /// Up to this turn, by its number; else all but the newest ten messages.
+    /// Summarize up to this turn number. The default leaves out the newest ten messages.
     #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u32).range(1..))]
     pub up_to: Option<u32>,
-    /// A summary of the whole session, which goes in mode heavy beside the turns.
+    /// Summarize the whole session; in mode heavy, requests contain this summary in addition to the turns.
     #[arg(long)]
     pub whole_session: bool,
-    /// Use it (undoable). The turns stay where they are.
+    /// Accept the draft (undoable). The turns stay in the conversation.
     #[arg(long, conflicts_with = "dry_run")]
     pub accept: bool,
-    /// Change nothing (the way when nothing is said).
+    /// Only print the draft (the default).
     #[arg(long)]
     pub dry_run: bool,
 }
 
 /// `capsules`.
 #[derive(Subcommand, Clone, Debug)]
-pub enum CapsulesCommand {
-    /// All levels, newest first; ● goes with the next call.
+pub enum SummariesCommand {
+    /// List summaries, newest first; ● marks the summary in the next request.
     #[command(after_help = example("capsules list"))]
     List,
-    /// The text of one.
+    /// Print a summary.
     #[command(after_help = example("capsules show"))]
     Show {
-        /// A prefix of its id; the one that goes when left out.
+        /// A prefix of the summary's id. The default is the summary in the next request.
         id: Option<String>,
     },
-    /// Take the newest level back: the summary before it goes again, or the turns.
+    /// Undo the newest summary; requests use the previous summary again, or the turns.
     #[command(after_help = example("capsules undo"))]
     Undo {
-        /// Of the session's summary.
+        /// Undo the summary of the whole session.
         #[arg(long)]
         whole_session: bool,
     },
@@ -56,29 +56,29 @@ pub enum CapsulesCommand {
 /// `plans`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Plans {
-    /// The calls of the session, newest last.
+    /// List the calls of the session, newest last.
     #[command(after_help = example("plans list"))]
     List,
-    /// A stored plan.
+    /// Print a stored plan.
     #[command(after_help = example("plans show 019a7c42"))]
     Show {
-        /// A unique prefix of a plan's or a run's id.
+        /// A unique prefix of a plan id or run id.
         id: String,
     },
-    /// What differs between two calls, and by whose act: rows that entered, left, moved, were shortened.
+    /// Compare the plans of two calls: items added, removed, moved, or shortened, with the cause of each change.
     #[command(after_help = example("plans diff 019a7c42"))]
     Diff {
-        /// A unique prefix of a plan's or a run's id.
+        /// A unique prefix of a plan id or run id.
         a: String,
-        /// The other; when left out, A is compared with the call before it on its branch.
+        /// The other plan or run. The default is the previous call on the branch.
         b: Option<String>,
     },
-    /// An item over the calls of the branch: in which it went, how, why, and who changed it when.
+    /// Show an item's history: the calls that sent it, in which form and why, and who changed it.
     #[command(after_help = example("plans why 12"))]
     Why {
-        /// Which turn.
+        /// The turn.
         item: String,
-        /// Just the message, not its whole turn.
+        /// Only the message, not its whole turn.
         #[arg(long)]
         message: bool,
     },
@@ -87,33 +87,33 @@ pub enum Plans {
 /// `context`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum ContextCommand {
-    /// Set the branch's window in turns; 0 is the full history.
+    /// Set the window of the branch in turns; 0 is the full history.
     #[command(after_help = example("context window 3"))]
     Window {
-        /// How many.
+        /// The number of turns.
         turns: u32,
     },
-    /// Show the exact context that would be sent.
+    /// Show the exact context of the next request.
     #[command(after_help = example("context show"))]
     Show {
-        /// The message; may be left out.
+        /// The message (optional).
         text: Vec<String>,
     },
-    /// Rebuild the state from the state blocks in the window.
+    /// Rebuild the state block from the messages in the window.
     #[command(after_help = example("context rebuild"))]
     Rebuild,
 }
 
-/// The most that each branch of a race may take; what had come when a limit was reached is kept.
+/// Limits for each branch of a race. Text that arrived before a limit was reached is kept.
 #[derive(ClapArgs, Clone, Copy, Debug)]
 pub struct RaceLimits {
-    /// Tokens of its answer; 0 lifts a limit of the settings.
+    /// Maximum tokens of each answer; 0 removes the limit of the settings.
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u32>,
-    /// Dollars, where prices are known.
+    /// Maximum cost of each branch in dollars, if prices are known.
     #[arg(long, value_name = "DOLLARS", value_parser = cost)]
     pub max_cost: Option<u64>,
-    /// Seconds.
+    /// Maximum seconds for each branch.
     #[arg(long, value_name = "N")]
     pub max_seconds: Option<u32>,
 }
@@ -125,21 +125,21 @@ impl From<RaceLimits> for Limits {
 }
 
 fn cost(text: &str) -> Result<u64, String> {
-    micro(text).ok_or_else(|| "must be dollars, such as 0.01".into())
+    micro(text).ok_or_else(|| "must be an amount in dollars, such as 0.01".into())
 }
 
 /// `replay`.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct Replay {
-    /// The call: a unique prefix of its id.
+    /// The call: a unique prefix of its run id.
     pub run: String,
-    /// Send nothing: render it again and compare it with what was sent.
+    /// Send nothing: render the request again and compare the result with the bytes that were sent.
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the body that is rendered, byte for byte.
+    /// Print the rendered body, byte for byte.
     #[arg(long, requires = "dry_run")]
     pub request: bool,
-    /// Without this item of the call: an id from `plans show RUN --json`, or a message's.
+    /// Leave out this item: an id from `plans show RUN --json`, or a message id.
     #[arg(long, value_name = "ITEM", conflicts_with = "dry_run")]
     pub without: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The commands below `session`, `branch`, `message`, `memory`, `task` and `state`.
-//! Not for: doing what they say (`cli`, `tui`).
+//! The subcommands of `session`, `branch`, `message`, `memory`, `task`, and `state`.
+//! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
 use super::system::WithBackups;
@@ -9,57 +9,58 @@ use clap::{Args as ClapArgs, Subcommand};
 /// `session`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum SessionCommand {
-    /// All sessions, newest first.
+    /// List all sessions, newest first.
     #[command(after_help = example("session list"))]
     List,
-    /// A new session, which becomes the last used.
+    /// Start a new session and switch to it.
     #[command(after_help = example("session new Login bug"))]
     New {
-        /// Its title.
+        /// The session's title.
         title: Vec<String>,
     },
-    /// Go to a session: it becomes the last used.
+    /// Switch to a session.
     #[command(after_help = example("session switch \"Login bug\""))]
     Switch {
-        /// Which.
+        /// The session: id, unique prefix, or name.
         #[arg(id = "which", value_name = "SESSION")]
         session: String,
     },
     /// Rename a session.
     #[command(after_help = example("session rename \"Login bug\""))]
     Rename {
-        /// The session, which may be left out, and its new title.
+        /// The session (optional; the default is the session used last) and its new title.
         #[arg(required = true, num_args = 1..=2, value_names = ["SESSION", "TITLE"])]
         names: Vec<String>,
     },
-    /// Have the model give a session a title, from its first turn.
+    /// Have the model write a session's title from its first turn.
     #[command(after_help = example("session retitle"))]
     Retitle {
-        /// Which; the last used where it is left out.
+        /// The session. The default is the session used last.
         #[arg(id = "which", value_name = "SESSION")]
         session: Option<String>,
     },
-    /// Delete a session with all its messages for good. This cannot be undone.
+    /// Delete a session with all its messages. This cannot be undone.
     #[command(after_help = example("session delete \"Login bug\" --yes"))]
     Delete {
-        /// Which.
+        /// The session: id, unique prefix, or name.
         #[arg(id = "which", value_name = "SESSION")]
         session: String,
-        /// Do not ask.
+        /// Skip the question.
         #[arg(short, long)]
         yes: bool,
-        /// What to do with backups that hold it: `rewrite` removes it there too; else a terminal asks, and they are kept.
+        /// What to do with backups that contain the deleted messages. The default asks on a terminal and keeps the
+        /// backups otherwise.
         #[arg(long, value_enum, value_name = "WHAT")]
         backups: Option<WithBackups>,
     },
-    /// Messages of all sessions by words and filters, the newest first, and sessions with the words in their title.
+    /// Search messages of all sessions by words and filters, newest first, and sessions by title.
     #[command(after_help = example("session search refresh token role:user"))]
     Search {
-        /// The words; `role:`, `session:`, `branch:`, `model:`, `tool:`, `after:2026-01-01` and `before:` among them are
-        /// filters.
+        /// The words, and filters: `role:`, `session:`, `branch:`, `model:`, `tool:`, `after:2026-01-01`, and
+        /// `before:`.
         #[arg(required = true)]
         words: Vec<String>,
-        /// At most so many messages.
+        /// The maximum number of messages.
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=500))]
         limit: u16,
     },
@@ -68,83 +69,84 @@ pub enum SessionCommand {
 /// `branch`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum BranchCommand {
-    /// The branches of the session.
+    /// List the branches of the session.
     #[command(after_help = example("branch list"))]
     List,
-    /// A new branch that starts where this one stands, and becomes the last used.
+    /// Fork a new branch from the end of this branch and switch to it.
     #[command(after_help = example("branch fork retry --at 3"))]
     Fork {
-        /// Its name.
+        /// The new branch's name.
         name: Option<String>,
-        /// Start after this message's turn instead.
+        /// Fork after this message's turn instead.
         #[arg(long, value_name = "MESSAGE")]
         at: Option<String>,
-        /// Stay on the old branch.
+        /// Stay on the current branch.
         #[arg(long)]
         stay: bool,
     },
-    /// Go to a branch: it becomes the last used.
+    /// Switch to a branch.
     #[command(after_help = example("branch switch main"))]
     Switch {
-        /// Which.
+        /// The branch: id, unique prefix, or name.
         #[arg(id = "which", value_name = "BRANCH")]
         branch: String,
     },
     /// Rename a branch.
     #[command(after_help = example("branch rename retry"))]
     Rename {
-        /// The branch, which may be left out, and its new name.
+        /// The branch (optional; the default is the branch used last) and its new name.
         #[arg(required = true, num_args = 1..=2, value_names = ["BRANCH", "NAME"])]
         names: Vec<String>,
     },
-    /// Two branches side by side from where they part: what each says, used and cost, and their last calls.
+    /// Compare two branches from where they diverge: messages, usage, cost, and the plans of their last calls.
     #[command(after_help = example("branch compare main"))]
     Compare {
-        /// One.
+        /// The first branch.
         a: String,
-        /// The other; the last used when left out.
+        /// The second branch. The default is the branch used last.
         b: Option<String>,
     },
-    /// Bring turns or pinned texts onto another branch, with where they came from.
+    /// Pick turns or pinned texts onto another branch, with links to their source.
     #[command(after_help = example("branch pick 3..5 --onto main"))]
     Pick {
-        /// Which turns of this branch (-b names another); FIRST..LAST is all from one to the other, as one text.
+        /// Turns of this branch (or the branch of -b); FIRST..LAST is a range, picked as one text.
         #[arg(required = true, value_name = "ITEM")]
         items: Vec<String>,
-        /// Onto which branch.
+        /// The target branch.
         #[arg(long, value_name = "BRANCH")]
         onto: String,
-        /// Just the messages, not their whole turns.
+        /// Only the messages, not their whole turns.
         #[arg(long)]
         message: bool,
-        /// As one text.
+        /// Pick all items as one text.
         #[arg(long)]
         together: bool,
     },
-    /// Bring what a branch came to back as a card, with links to its sources; it is stale once the branch grows.
+    /// Bring a branch's result back as a card that links to its sources; the card becomes stale when the branch grows.
     #[command(after_help = example("branch return retry"))]
     Return {
-        /// Which branch; the last used when left out.
+        /// The branch with the result. The default is the branch used last.
         #[arg(id = "which", value_name = "BRANCH")]
         branch: Option<String>,
-        /// Onto which; the one that it was forked from when left out.
+        /// The target branch. The default is the branch that it was forked from.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
     },
-    /// Keep one branch of a race: it takes the name of the branch that was raced, the others are put away (undoable).
+    /// Keep one branch of a race: it takes the name of the original branch, and the other branches are archived
+    /// (undoable).
     #[command(after_help = example("branch keep race-1"))]
     Keep {
-        /// Which.
+        /// The branch: id, unique prefix, or name.
         #[arg(id = "which", value_name = "BRANCH")]
         branch: String,
     },
-    /// Put a branch away; nothing of it is lost.
+    /// Archive a branch; its messages are kept.
     #[command(after_help = example("branch archive retry"))]
     Archive {
-        /// Which; the last used when left out.
+        /// The branch. The default is the branch used last.
         #[arg(id = "which", value_name = "BRANCH")]
         branch: Option<String>,
-        /// Take it back.
+        /// Restore the archived branch.
         #[arg(long)]
         back: bool,
     },
@@ -153,73 +155,74 @@ pub enum BranchCommand {
 /// `message`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum MessageCommand {
-    /// The messages of the branch.
+    /// List the messages of the branch.
     #[command(after_help = example("message list"))]
     List {
-        /// Of the whole session.
+        /// List the messages of the whole session.
         #[arg(long)]
         all: bool,
     },
-    /// One message.
+    /// Print a message.
     #[command(after_help = example("message show 3"))]
     Show {
-        /// Which.
+        /// The message.
         message: String,
     },
-    /// Read the last messages whole.
+    /// Print the last messages in full.
     #[command(after_help = example("message read 6"))]
     Read {
-        /// How many.
+        /// The number of messages.
         #[arg(default_value_t = 4)]
         count: usize,
     },
-    /// Give a message a name, by which it is found again; without one, take it off (undoable).
+    /// Label a message, to find it later; without a label, remove the label (undoable).
     #[command(after_help = example("message label 3 the fix"))]
     Label {
-        /// Which.
+        /// The message.
         message: String,
-        /// The name, at most 40 characters.
+        /// The label, at most 40 characters.
         name: Vec<String>,
     },
-    /// Make a message a favourite (undoable).
+    /// Star a message (undoable).
     #[command(after_help = example("message favourite 3"))]
     Favourite {
-        /// Which.
+        /// The message.
         message: String,
-        /// Take the star off.
+        /// Remove the star.
         #[arg(long)]
         off: bool,
     },
-    /// The messages of the session that have a name or a star.
+    /// List labeled and starred messages of the session.
     #[command(after_help = example("message labels --favourites"))]
     Labels {
-        /// Only those with these words; `label:NAME` and `fav` too.
+        /// Only messages with these words; `label:NAME` and `fav` are filters.
         words: Vec<String>,
-        /// Only favourites.
+        /// Only starred messages.
         #[arg(long)]
         favourites: bool,
     },
-    /// Delete a turn for good. This cannot be undone.
+    /// Delete a turn. This cannot be undone.
     #[command(after_help = example("message remove 12 --yes"))]
     Remove {
-        /// Which.
+        /// The turn.
         item: String,
-        /// Do not ask.
+        /// Skip the question.
         #[arg(short, long)]
         yes: bool,
-        /// What to do with backups that hold it: `rewrite` removes it there too; else a terminal asks, and they are kept.
+        /// What to do with backups that contain the deleted messages. The default asks on a terminal and keeps the
+        /// backups otherwise.
         #[arg(long, value_enum, value_name = "WHAT")]
         backups: Option<WithBackups>,
     },
 }
 
-/// Where memories hold.
+/// The scope of memories.
 #[derive(ClapArgs, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Within {
-    /// In all sessions.
+    /// All sessions.
     #[arg(long)]
     pub all: bool,
-    /// In this session.
+    /// This session.
     #[arg(long, conflicts_with = "all")]
     pub here: bool,
 }
@@ -227,91 +230,91 @@ pub struct Within {
 /// `memory`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum MemoryCommand {
-    /// The memories that hold in the session, oldest first.
+    /// List the memories that apply to the session, oldest first.
     #[command(after_help = example("memory list"))]
     List {
-        /// Only those that hold there.
+        /// Only memories with this scope.
         #[command(flatten)]
         within: Within,
     },
-    /// Keep something, confirmed from the start. A preference holds in all sessions, anything else in this one, unless said.
+    /// Add a confirmed memory. The default scope of a preference is all sessions, of any other kind this session.
     #[command(after_help = example("memory add fact The port is 8080."))]
     Add {
-        /// fact, preference, outcome or event.
+        /// The kind: fact, preference, outcome, or event.
         #[arg(value_parser = memory_kind)]
         kind: MemoryKind,
-        /// What is to be known, at most 300 characters; `-` reads standard input.
+        /// The text, at most 300 characters; `-` reads standard input.
         #[arg(required = true)]
         text: Vec<String>,
-        /// Where it holds.
+        /// The memory's scope.
         #[command(flatten)]
         within: Within,
     },
-    /// Say it in other words, or let it hold elsewhere.
+    /// Edit a memory's text or scope.
     #[command(after_help = example("memory edit 1f2e3d4c The port is 8081."))]
     Edit {
-        /// Which: its id, or the short one that the list shows.
+        /// The memory: its id, or the short id from the list.
         id: String,
-        /// The new words; `-` reads standard input.
+        /// The new text; `-` reads standard input.
         text: Vec<String>,
-        /// Where it holds.
+        /// The memory's scope.
         #[command(flatten)]
         within: Within,
     },
-    /// Say that it is right; only then is it ever sent.
+    /// Confirm a suggested memory; only confirmed memories are sent.
     #[command(after_help = example("memory confirm 1f2e3d4c --all"))]
     Confirm {
-        /// Which.
+        /// The memory.
         id: String,
-        /// Where it holds; as it was suggested when nothing is said.
+        /// The memory's scope. The default is the suggested scope.
         #[command(flatten)]
         within: Within,
     },
-    /// Turn it down: it is kept only so that it is not suggested again.
+    /// Dismiss a suggested memory; it is kept only to prevent the same suggestion.
     #[command(after_help = example("memory dismiss 1f2e3d4c"))]
     Dismiss {
-        /// Which.
+        /// The memory.
         id: String,
     },
-    /// Delete it.
+    /// Delete a memory.
     #[command(after_help = example("memory delete 1f2e3d4c"))]
     Delete {
-        /// Which.
+        /// The memory.
         id: String,
     },
-    /// Those that fit some words, best first.
+    /// Search memories, best match first.
     #[command(after_help = example("memory search port"))]
     Search {
         /// The words.
         #[arg(required = true)]
         words: Vec<String>,
-        /// Only those that hold there.
+        /// Only memories with this scope.
         #[command(flatten)]
         within: Within,
     },
 }
 
 fn memory_kind(text: &str) -> Result<MemoryKind, String> {
-    MemoryKind::from_name(text).ok_or_else(|| "must be fact, preference, outcome or event".into())
+    MemoryKind::from_name(text).ok_or_else(|| "must be fact, preference, outcome, or event".into())
 }
 
 /// `task`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum TaskCommand {
-    /// Begin a task on the branch; one that is running ends.
+    /// Start a task on the branch; a running task ends.
     #[command(after_help = example("task start fix the login"))]
     Start {
-        /// Its name.
+        /// The task's name.
         #[arg(required = true)]
         name: Vec<String>,
     },
-    /// End the task that is running.
+    /// End the running task.
     #[command(after_help = example("task done the tests pass"))]
     Done {
-        /// What came of it; it is remembered in the session.
+        /// The outcome, which becomes a memory of the session.
         outcome: Vec<String>,
     },
-    /// The tasks of the branch, oldest first.
+    /// List the tasks of the branch, oldest first.
     #[command(after_help = example("task list"))]
     List,
 }
@@ -319,16 +322,16 @@ pub enum TaskCommand {
 /// `state`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum StateCommand {
-    /// The state that counts on the branch, and one that came with an import and waits for your yes.
+    /// Print the branch's state block, and an imported state block that is not adopted yet.
     #[command(after_help = example("state show"))]
     Show,
-    /// Take the state that came with an import: from now on it counts here.
+    /// Adopt the imported state block on this branch.
     #[command(after_help = example("state adopt"))]
     Adopt,
-    /// Replace it; without a text your editor opens.
+    /// Replace the state block; without a text, your editor opens.
     #[command(after_help = example("state edit Goal: fix the login"))]
     Edit {
-        /// The new state; `-` reads standard input.
+        /// The new state block; `-` reads standard input.
         text: Vec<String>,
     },
 }

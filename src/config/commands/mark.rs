@@ -1,63 +1,63 @@
-//! The commands that put marks on items and take them off.
+//! The commands that mark items and remove marks.
 //! Not for: the engine's requests (`engine::api`), or what a mark means (`domain::conversation::mark`).
 
 use super::example;
 use clap::{Args as ClapArgs, Subcommand};
 
-/// A command that puts marks on items or takes them off.
+/// A command that marks items or removes their marks.
 #[derive(Subcommand, Clone, Debug)]
 pub enum MarkCommand {
-    /// Pin items: they stay in every call until taken off.
+    /// Pin items: every request includes them until you unpin them.
     #[command(after_help = example("pin 3"))]
     Pin {
-        /// Which turns.
+        /// The turns.
         #[arg(required_unless_present = "note", value_name = "ITEM")]
         items: Vec<String>,
-        /// Lease them for so many turns instead.
+        /// Lease the items for this number of turns instead.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         turns: Option<u32>,
-        /// Just the message, not its whole turn.
+        /// Only the message, not its whole turn.
         #[arg(long)]
         message: bool,
-        /// Pin a note of your own.
+        /// Pin a note with this text.
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Lease items: pins that end by themselves after some turns.
+    /// Lease items: pin them for a limited number of turns.
     #[command(after_help = example("lease 3 --turns 5"))]
     Lease {
-        /// Which.
+        /// The items.
         #[command(flatten)]
         items: Items,
-        /// For so many turns; as many as the policy says when left out.
+        /// The number of turns. The default is set by the policy.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         turns: Option<u32>,
     },
-    /// Take any mark off items.
+    /// Remove marks from items.
     #[command(after_help = example("unpin 3"))]
     Unpin(Items),
-    /// Leave items out of every call until taken back.
+    /// Exclude items from every request until you include or unpin them.
     #[command(after_help = example("exclude 3 --once"))]
     Exclude {
-        /// Which.
+        /// The items.
         #[command(flatten)]
         items: Items,
-        /// For the next call only.
+        /// Exclude them from the next request only.
         #[arg(long)]
         once: bool,
     },
-    /// Take items into the next call, whatever else was said of them.
+    /// Include items in the next request, regardless of other marks.
     #[command(after_help = example("include 3"))]
     Include(Items),
 }
 
-/// Items on which a mark is put or taken off.
+/// The items to mark or unmark.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct Items {
-    /// Which turns.
+    /// The turns.
     #[arg(required = true, value_name = "ITEM")]
     pub items: Vec<String>,
-    /// Just the message, not its whole turn.
+    /// Only the message, not its whole turn.
     #[arg(long)]
     pub message: bool,
 }

@@ -1,8 +1,8 @@
-//! The one table of commands: what `pleach NAME …` on the command line, `/NAME …` in the full-screen program and `/NAME …`
-//! in `--plain` mean. Each command is declared once, with its arguments, its sentence and its example.
-//! An argument has an id of its own where its name is that of a flag of all commands (`branch`, `session`, `profile`, `model`):
-//! clap would take the one for the other.
-//! Not for: doing what the commands say (`cli`, `tui`), or what a key can do (`keys::actions`).
+//! The table of commands, shared by `pleach NAME …` on the command line, `/NAME …` in the full-screen program, and
+//! `/NAME …` in `--plain`. Each command is declared once, with its arguments, description, and example. An argument
+//! that is named like a flag of all commands (`branch`, `session`, `profile`, `model`) needs a different id, because
+//! clap would confuse the two.
+//! Not for: running the commands (`cli`, `tui`), or the actions of keys (`keys::actions`).
 
 pub mod args;
 pub mod calls;
@@ -16,21 +16,21 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-/// What a command printed that was carried out inside the program.
+/// The output of a command that ran inside the full-screen program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Printed {
-    /// Its exit code.
+    /// The exit code.
     pub code: u8,
-    /// What went to standard output.
+    /// The text for standard output.
     pub out: String,
-    /// What went to standard error.
+    /// The text for standard error.
     pub err: String,
 }
 
-/// The example of a command, as its help shows it.
+/// The example in a command's help.
 fn example(line: &str) -> String {
     format!("{EXAMPLE}{line}")
 }
 
-/// What stands before an example.
+/// The prefix of an example.
 const EXAMPLE: &str = "Example: pleach ";

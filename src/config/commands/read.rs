@@ -1,6 +1,6 @@
-//! Reads commands: the words of a command line, and a line typed after a slash, by one grammar. What is refused is refused
-//! with the usage and the example of the command that was meant.
-//! Not for: doing what was typed (`cli`, `tui`).
+//! Parses commands: command lines and lines that start with a slash, with one grammar. Errors contain the usage and the
+//! example of the intended command.
+//! Not for: running commands (`cli`, `tui`).
 
 use super::args::{Args, Global};
 use super::command::Command;
@@ -12,36 +12,36 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use std::ffi::OsString;
 
-/// What a line after a slash means.
+/// A parsed slash line.
 #[derive(Clone, Debug)]
 pub enum Typed {
     /// A command.
     Command(Box<Args>),
-    /// What a key can do, by its name.
+    /// An action, by its name.
     Action(Action),
     /// The help of a command.
     Help(String),
 }
 
-/// Reads the words of a command line, the program's own name first.
+/// Parses the words of a command line; the first word is the program's name.
 ///
 /// # Errors
-/// clap's own report, which may be the help that was asked for.
+/// clap's report, which can be the requested help.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let mut words = words.into_iter();
     let program = words.next().unwrap_or_else(|| "pleach".into());
     Args::try_parse_from(std::iter::once(program).chain(expand(&words.collect::<Vec<_>>())))
 }
 
-/// Reads a line that begins with a slash.
+/// Parses a line that starts with a slash.
 ///
 /// # Errors
-/// A sentence that says what is wrong, with the usage and the example.
+/// A sentence about the error, with the usage and the example.
 pub fn read(line: &str) -> Result<Typed, String> {
     let typed = split(line.strip_prefix('/').unwrap_or(line));
     let alone = |name: &str| ALONE.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
     let typed = match typed.as_slice() {
-        [] => return Err("Type a command after the slash; /help lists the commands.".to_owned()),
+        [] => return Err("Type a command after the slash. /help lists all commands.".to_owned()),
         [name] => alone(name).unwrap_or(typed),
         _ => typed,
     };
@@ -63,8 +63,8 @@ pub fn read(line: &str) -> Result<Typed, String> {
     }
 }
 
-/// The words of a line, as in a shell: quotes at the beginning of a word hold several together. An apostrophe inside a word
-/// is part of it.
+/// Splits a line into words, as a shell does: quotes at the start of a word join several words. An apostrophe inside a
+/// word is part of the word.
 #[must_use]
 pub fn split(line: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -81,7 +81,7 @@ pub fn split(line: &str) -> Vec<String> {
     found
 }
 
-/// What stands before a quote that ends a word, and what follows the quote.
+/// The text before a quote that ends a word, and the text after the quote.
 fn held(text: &str, quote: char) -> Option<(&str, &str)> {
     text.match_indices(quote).find_map(|(at, _)| {
         let after = &text[at + 1..];
@@ -89,7 +89,7 @@ fn held(text: &str, quote: char) -> Option<(&str, &str)> {
     })
 }
 
-/// Puts what short names and short forms mean in their place.
+/// Expands short names and short forms.
 fn expand(words: &[OsString]) -> Vec<OsString> {
     let start = start(words);
     let named = |alias: &&Alias| {
@@ -111,7 +111,7 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     before
 }
 
-/// Where the command stands: behind the flags that every command takes.
+/// The position of the command: after the flags that every command accepts.
 fn start(words: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) {
@@ -127,7 +127,7 @@ fn takes_value(flag: &str) -> bool {
     })
 }
 
-/// All words up to the first flag as one.
+/// Joins all words up to the first flag.
 fn join(words: Vec<OsString>) -> Vec<OsString> {
     let flag = words.iter().position(|word| word.to_string_lossy().starts_with("--")).unwrap_or(words.len());
     if flag < 2 {
@@ -137,7 +137,7 @@ fn join(words: Vec<OsString>) -> Vec<OsString> {
     std::iter::once(one).chain(words[flag..].iter().cloned()).collect()
 }
 
-/// `[KIND:] TEXT` behind `memory add`.
+/// Reads `[KIND:] TEXT` after `memory add`.
 fn remembered(words: &mut Vec<OsString>) {
     let kind = words
         .get(2)
@@ -149,8 +149,8 @@ fn remembered(words: &mut Vec<OsString>) {
     }
 }
 
-/// The short forms of three commands: `compress [TURN] [model] [session]`, `capsule PATH by model`, and `race` with settings
-/// and limits before its text, as `mode:off` and `tokens:400`.
+/// Expands the short forms of three commands: `compress [TURN] [model] [session]`, `capsule PATH by model`, and `race`
+/// with settings and limits before its text, such as `mode:off` and `tokens:400`.
 fn short_forms(words: &mut Vec<OsString>) {
     let name = words.first().and_then(|word| word.to_str()).unwrap_or_default().to_owned();
     match name.as_str() {
@@ -165,7 +165,7 @@ fn short_forms(words: &mut Vec<OsString>) {
             words.push("--by-model".into());
         }
         "race" => replace(words, |word| {
-            // A message in quotes is one word of the command line, and no setting, whatever it begins with.
+            // A quoted message is one word of the command line, and never a setting.
             let (setting, value) = word.split_once([':', '=']).filter(|_| !word.contains(char::is_whitespace))?;
             let limit = match setting {
                 "tokens" => Some("--max-tokens"),
@@ -183,7 +183,7 @@ fn short_forms(words: &mut Vec<OsString>) {
     }
 }
 
-/// Replaces words behind the first, up to one that stays as it is.
+/// Replaces the words after the first, up to the first word that has no replacement.
 fn replace(words: &mut Vec<OsString>, means: impl Fn(&str) -> Option<Vec<OsString>>) {
     let mut at = 1;
     while let Some(new) = words.get(at).and_then(|word| means(word.to_str()?)) {
@@ -193,7 +193,7 @@ fn replace(words: &mut Vec<OsString>, means: impl Fn(&str) -> Option<Vec<OsStrin
     }
 }
 
-/// Refuses what has no meaning where the program runs already.
+/// Rejects flags and commands that have no effect inside a running program.
 fn inside(args: &Args) -> Result<(), String> {
     let Global {
         store,
@@ -221,36 +221,36 @@ fn inside(args: &Args) -> Result<(), String> {
                 | Command::Models
         )
     );
-    let only = |what: &str, instead: &str| Err(format!("{what} is only for the command line of a shell{instead}."));
+    let only = |what: &str, instead: &str| Err(format!("{what} works only on a shell's command line{instead}."));
     if store.is_some() || *demo || args.plain {
-        return only("A flag that chooses what the program starts with", "");
+        return only("A startup flag", "");
     }
     if session.is_some() {
-        return only("--session", "; /session switch NAME goes to a session");
+        return only("--session", "; use /session switch NAME");
     }
     if branch.is_some() {
-        return only("--branch", "; /branch switch NAME goes to a branch");
+        return only("--branch", "; use /branch switch NAME");
     }
     if !allow.is_empty() {
-        return only("--allow", "; /rules allow TOOL lets a tool act without asking");
+        return only("--allow", "; use /rules allow TOOL");
     }
     let call = budget.is_some() || model.is_some() || profile.is_some();
     if mode.is_some() || policy.is_some() || layout.is_some() || (call && !once) {
         return only(
             "A setting for one call",
-            "; /mode, /policy, /layout, /budget, /model and /profile set the branch's",
+            "; use /mode, /policy, /layout, /budget, /model, or /profile to change the branch's setting",
         );
     }
     if matches!(command, Some(Command::Completions { .. } | Command::Man)) {
         return only("This command", "");
     }
     if matches!(command, Some(Command::Doctor { repair: true, .. })) {
-        return only("--repair", ", while no pleach has the store open");
+        return only("--repair", ", while no pleach process has the store open");
     }
     Ok(())
 }
 
-/// What is wrong, and how it goes.
+/// The error, with the correct usage.
 fn refusal(typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
     let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let name = typed.first().map(String::as_str).unwrap_or_default();
@@ -263,15 +263,14 @@ fn refusal(typed: &[String], words: &[OsString], error: Option<&clap::Error>) ->
     let members: Vec<&Row> = table::rows().iter().filter(|row| row.name.starts_with(&group)).collect();
     let Some(first) = members.first() else {
         return format!(
-            "There is no command /{name}; /help lists the commands. A message that begins with a slash is written with two: \
-             //{name}."
+            "Unknown command /{name}. /help lists all commands. To send text that starts with /, type //{name}."
         );
     };
     let usages: Vec<String> = members.iter().map(|row| row.usage()).collect();
-    format!("There is no command /{line}. Usage: {}. Example: /{}", usages.join(", "), first.example)
+    format!("Unknown command /{line}. Usage: {}. Example: /{}", usages.join(", "), first.example)
 }
 
-/// clap's reason, without its usage and its tips.
+/// clap's error message, without usage and tips.
 fn reason(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();

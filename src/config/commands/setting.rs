@@ -1,6 +1,6 @@
-//! The commands that show or change a setting of a branch, and the change as a value: on every way in, the same words make
-//! the same change.
-//! Not for: settings of the program (`config::settings`).
+//! The commands that show or change a branch setting, and the change as a value, so that the command line, slash
+//! commands, and plain mode make the same change.
+//! Not for: program settings (`config::settings`).
 
 use super::args::mode;
 use super::example;
@@ -12,74 +12,74 @@ use crate::domain::planning::mode::Mode;
 use crate::domain::planning::policy::Layout;
 use clap::Subcommand;
 
-/// The word that takes a setting of a branch off again.
+/// The word that removes a branch setting.
 const NONE: &str = "none";
 
-/// A command that shows a setting of the branch, or changes it.
+/// A command that shows or changes a setting of the branch.
 #[derive(Subcommand, Clone, Debug)]
 pub enum SettingCommand {
-    /// Show the branch's context mode, or change it.
+    /// Show or change the context mode of the branch.
     #[command(after_help = example("mode heavy"))]
     Mode {
-        /// off, light or heavy.
+        /// off, light, or heavy.
         #[arg(value_name = "off|light|heavy", value_parser = mode)]
         to: Option<Mode>,
     },
-    /// Show the model that the branch asks, or ask another one; `none` goes back to the settings.
+    /// Show or change the model of the branch; `none` restores the setting.
     #[command(after_help = example("model gpt-4.1-mini"))]
     Model {
         /// The model's name.
         name: Option<String>,
     },
-    /// Show the profile that the branch asks, or ask another one with its own model; `none` goes back to the settings.
+    /// Show or change the profile of the branch, with the profile's model; `none` restores the setting.
     #[command(after_help = example("profile openai"))]
     Profile {
         /// The profile's name.
         name: Option<String>,
     },
-    /// Show the rules by which the context of the branch is made, or choose others; `none` goes back to the settings.
+    /// Show or change the context policy of the branch; `none` restores the setting.
     #[command(after_help = example("policy window"))]
     Policy {
         /// The policy's name.
         name: Option<String>,
     },
-    /// Show the cap on the whole prompt of the branch, in tokens, or change it; 0 takes it off.
+    /// Show or change the prompt budget of the branch, in tokens; 0 removes the limit.
     #[command(after_help = example("budget 8000"))]
     Budget {
-        /// Tokens.
+        /// The limit on the whole prompt in tokens.
         #[arg(value_parser = tokens)]
         tokens: Option<u32>,
     },
-    /// Show the order of the prompt's sections on the branch, or choose it: classic or `cache_friendly`; wide, narrow and zen
-    /// arrange the full-screen program.
+    /// Show or change the section order of the branch's prompt: classic or `cache_friendly`; wide, narrow, and zen
+    /// change the screen layout.
     #[command(after_help = example("layout cache_friendly"))]
     Layout {
         /// The layout's name.
         name: Option<String>,
     },
-    /// Show how the model is to be on the branch, or say it; `none` takes it off.
+    /// Show or change the personality of the model on the branch; `none` removes the personality.
     #[command(after_help = example("personality Answer in short sentences."))]
     Personality {
-        /// The words.
+        /// The personality in your words.
         text: Vec<String>,
     },
-    /// Show whether summaries are made by themselves on the branch and used unasked, or choose it.
+    /// Show or change automatic summaries on the branch.
     #[command(after_help = example("compaction ask"))]
     Compaction {
-        /// off, ask, self, or policy for the policy's own way.
+        /// off, ask (draft and wait for you), self (use at once), or policy (as the policy says).
         #[arg(value_name = "off|ask|self|policy", value_parser = compaction)]
         to: Option<CompactionChoice>,
     },
-    /// Show which files, folders and symbols looking at code keeps to on the branch, or change it.
+    /// Show or change the code focus of the branch: files, folders, and symbols.
     #[command(after_help = example("focus src/auth.rs"))]
     Focus {
-        /// Paths and names; `none` takes them off.
+        /// Paths and symbol names; `none` clears the focus.
         names: Vec<String>,
     },
-    /// Show the lane of the branch's next message, or change it.
+    /// Show or change the lane of the branch's next message.
     #[command(after_help = example("lane login bug"))]
     Lane {
-        /// A topic's name; `root` goes back.
+        /// The topic's name; `root` returns to the root lane.
         name: Vec<String>,
     },
 }
@@ -94,42 +94,42 @@ fn compaction(text: &str) -> Result<CompactionChoice, String> {
         "off" => Ok(CompactionChoice::Off),
         "ask" => Ok(CompactionChoice::Ask),
         "self" => Ok(CompactionChoice::Own),
-        _ => Err("must be off, ask, self or policy".into()),
+        _ => Err("must be off, ask, self, or policy".into()),
     }
 }
 
-/// A change of a setting of a branch.
+/// A change to a branch setting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Setting {
     /// The context mode.
     Mode(Mode),
-    /// The model that is asked; that of the profile or the settings when none.
+    /// The model; none uses the model of the profile or the settings.
     Model(Option<String>),
-    /// The profile that is asked; that of the settings when none.
+    /// The profile; none uses the profile of the settings.
     Profile(Option<String>),
-    /// The policy; that of the settings when none.
+    /// The policy; none uses the policy of the settings.
     Policy(Option<String>),
-    /// The cap on the whole prompt in tokens; 0 is none.
+    /// The limit on the whole prompt in tokens; 0 is no limit.
     Budget(u32),
-    /// The window in turns; 0 is all.
+    /// The window in turns; 0 is the full history.
     Window(u32),
-    /// The order of the sections; that of the settings when none.
+    /// The section order; none uses the order of the settings.
     Layout(Option<Layout>),
-    /// How the model is to be.
+    /// The personality of the model.
     Personality(Option<String>),
-    /// Whether summaries are made by themselves.
+    /// Whether summaries are automatic.
     Compaction(CompactionChoice),
     /// The lane of the next messages.
     Lane(Lane),
-    /// The files, folders and symbols to which looking at code keeps.
+    /// The code focus: files, folders, and symbols.
     Focus(Vec<String>),
 }
 
 impl SettingCommand {
-    /// The change that the command makes; none where it shows the setting.
+    /// The change that the command makes; none if the command shows the setting.
     ///
     /// # Errors
-    /// A sentence about a value that the setting cannot have.
+    /// A sentence about an invalid value.
     pub fn change(&self) -> Result<Option<Setting>, String> {
         let named = |name: &str| Some(name.to_owned()).filter(|name| name != NONE);
         let words = |words: &[String]| Some(words.join(" ")).filter(|words| !words.is_empty());
@@ -143,7 +143,7 @@ impl SettingCommand {
             Self::Layout { name: Some(name) } if name == NONE => Some(Setting::Layout(None)),
             Self::Layout { name: Some(name) } => {
                 let known = Layout::from_name(name).ok_or(
-                    "The layouts are classic and cache_friendly; wide, narrow and zen arrange the full-screen program.",
+                    "The layouts are classic and cache_friendly; wide, narrow, and zen change the screen layout.",
                 )?;
                 Some(Setting::Layout(Some(known)))
             }
@@ -162,7 +162,7 @@ impl SettingCommand {
 }
 
 impl Setting {
-    /// Makes the change.
+    /// Applies the change.
     pub fn apply(&self, overrides: &mut Overrides) {
         match self {
             Self::Mode(mode) => overrides.mode = Some(*mode),
@@ -179,32 +179,38 @@ impl Setting {
         }
     }
 
-    /// What the change came to on the branch of this name.
+    /// A sentence about the changed setting of the branch with this name.
     #[must_use]
     pub fn sentence(&self, branch: &str) -> String {
-        let back = |what: &str| format!("The {what} of {branch} is that of the settings again.");
+        let back = |what: &str| format!("Branch {branch} now uses the {what} from the settings.");
         match self {
-            Self::Mode(mode) => format!("{branch} is in mode {}.", mode.title()),
-            Self::Model(Some(name)) | Self::Profile(Some(name)) => format!("{branch} asks {name}."),
+            Self::Mode(mode) => format!("Branch {branch} is now in mode {}.", mode.title()),
+            Self::Model(Some(name)) | Self::Profile(Some(name)) => format!("Branch {branch} now uses {name}."),
             Self::Model(None) => back("model"),
             Self::Profile(None) => back("profile"),
-            Self::Policy(Some(name)) => format!("{branch} uses the policy {name}."),
+            Self::Policy(Some(name)) => format!("Branch {branch} now uses policy {name}."),
             Self::Policy(None) => back("policy"),
             Self::Budget(0) => back("budget"),
-            Self::Budget(cap) => format!("The whole prompt of {branch} is capped at {cap} tokens."),
-            Self::Window(0) => format!("The window of {branch} is the full history."),
-            Self::Window(turns) => format!("The window of {branch} is {turns} turns."),
-            Self::Layout(Some(layout)) => format!("The sections of {branch} go in the layout {}.", layout.name()),
+            Self::Budget(cap) => format!("The prompt budget of branch {branch} is now {cap} tokens."),
+            Self::Window(0) => format!("The window of branch {branch} is now the full history."),
+            Self::Window(turns) => format!("The window of branch {branch} is now {turns} turns."),
+            Self::Layout(Some(layout)) => format!("Branch {branch} now uses layout {}.", layout.name()),
             Self::Layout(None) => back("layout"),
-            Self::Personality(Some(_)) => format!("{branch} has a personality of its own."),
+            Self::Personality(Some(_)) => format!("Branch {branch} now has its own personality."),
             Self::Personality(None) => back("personality"),
-            Self::Compaction(CompactionChoice::Policy) => format!("Summaries on {branch} are made as its policy says."),
-            Self::Compaction(CompactionChoice::Off) => format!("No summary is made by itself on {branch}."),
-            Self::Compaction(CompactionChoice::Ask) => format!("Summaries on {branch} wait for your decision."),
-            Self::Compaction(CompactionChoice::Own) => format!("Summaries on {branch} are used unasked."),
-            Self::Lane(lane) => format!("The next messages of {branch} go into the lane {}.", lane.title()),
-            Self::Focus(names) if names.is_empty() => format!("Looking at code keeps to nothing on {branch}."),
-            Self::Focus(names) => format!("Looking at code keeps to {} on {branch}.", names.join(", ")),
+            Self::Compaction(CompactionChoice::Policy) => {
+                format!("Automatic summaries on branch {branch} now follow the policy.")
+            }
+            Self::Compaction(CompactionChoice::Off) => format!("Automatic summaries are now off on branch {branch}."),
+            Self::Compaction(CompactionChoice::Ask) => {
+                format!("Automatic summaries on branch {branch} now wait for your approval.")
+            }
+            Self::Compaction(CompactionChoice::Own) => {
+                format!("Automatic summaries on branch {branch} are now used at once.")
+            }
+            Self::Lane(lane) => format!("The next messages of branch {branch} go into lane {}.", lane.title()),
+            Self::Focus(names) if names.is_empty() => format!("Branch {branch} now has no code focus."),
+            Self::Focus(names) => format!("The code focus of branch {branch} is now {}.", names.join(", ")),
         }
     }
 }

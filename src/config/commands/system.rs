@@ -1,26 +1,26 @@
-//! The commands below `config`, `mcp`, `rules`, `project` and `traces`, and what `doctor` and removals take.
-//! Not for: doing what they say (`cli`, `tui`).
+//! The subcommands of `config`, `mcp`, `rules`, `project`, and `traces`, and arguments of `doctor` and removals.
+//! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
 use crate::domain::call::model::Quirk;
 use crate::domain::tool::consent::{Rule, RuleScope, Verdict};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-/// What is to be done with backups that hold what was removed.
+/// What to do with backups that contain deleted data.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WithBackups {
-    /// They stay as they are.
+    /// Keep the backups unchanged.
     Keep,
-    /// It is removed from them too. One from before a change of the store's schema cannot be written anew: it is deleted.
+    /// Remove the data from the backups too; backups with an older schema are deleted.
     Rewrite,
-    /// They are deleted.
+    /// Delete the backups.
     Delete,
 }
 
-/// What `doctor` forgets.
+/// The quirks that `doctor` forgets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forget {
-    /// Everything that was learned from refusals.
+    /// All learned quirks.
     All,
     /// One quirk.
     One(Quirk),
@@ -38,28 +38,28 @@ impl Forget {
 /// `config`.
 #[derive(Subcommand, Clone, Debug, PartialEq, Eq)]
 pub enum ConfigCommand {
-    /// Where the files are.
+    /// Print the paths of the files.
     #[command(after_help = example("config path"))]
     Path,
-    /// The settings that hold, as TOML.
+    /// Print the effective settings as TOML.
     #[command(after_help = example("config show"))]
     Show,
-    /// Check the files.
+    /// Check the settings files.
     #[command(after_help = example("config check"))]
     Check,
-    /// The themes there are; with a name, that theme as TOML, to be changed and kept in the themes folder.
+    /// List the themes; with a name, print the theme as TOML, as a start for your own file in the themes folder.
     #[command(after_help = example("config theme dark"))]
     Theme {
-        /// Which.
+        /// The theme.
         name: Option<String>,
     },
-    /// Start with this profile (and model) from now on; written into your file, its comments kept.
+    /// Set the default profile (and model) in your settings file; its comments are kept.
     #[command(after_help = example("config default openai gpt-4.1-mini"))]
     Default {
         /// The profile's name.
         #[arg(id = "which", value_name = "PROFILE")]
         profile: String,
-        /// The model; the profile's own when left out.
+        /// The model. The default is the profile's model.
         #[arg(id = "its_model", value_name = "MODEL")]
         model: Option<String>,
     },
@@ -68,39 +68,39 @@ pub enum ConfigCommand {
 /// `mcp`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum McpCommand {
-    /// Tools and servers with their state and cost (also without any word).
+    /// List tools and servers with their state and cost (the default).
     #[command(after_help = example("mcp list"))]
     List,
-    /// Start a server and list what it offers.
+    /// Start a server and list its tools.
     #[command(after_help = example("mcp test files"))]
     Test {
-        /// Which.
+        /// The server.
         server: String,
     },
-    /// Switch a tool on, on the branch: its key as the list shows it, as `server/tool`, or `server/*`.
+    /// Enable tools on the branch.
     #[command(after_help = example("mcp on files/read"))]
     On {
-        /// Which.
+        /// The tools' keys from the list: `server/tool`, or `server/*`.
         keys: Vec<String>,
     },
-    /// Switch a tool off, on the branch.
+    /// Disable tools on the branch.
     #[command(after_help = example("mcp off files/*"))]
     Off {
-        /// Which.
+        /// The tools' keys from the list: `server/tool`, or `server/*`.
         keys: Vec<String>,
     },
-    /// Take a server's tools as they are described now.
+    /// Approve the current descriptions of a server's tools.
     #[command(after_help = example("mcp approve files"))]
     Approve {
-        /// Whose.
+        /// The server.
         server: String,
         /// Only this tool.
         tool: Option<String>,
     },
-    /// Show what the folder's own .mcp.json names, and use it once told so.
+    /// Show the servers in the folder's .mcp.json and approve the file.
     #[command(after_help = example("mcp use"))]
     Use {
-        /// Use it without asking: you have read it.
+        /// Approve without a question, after you read the file.
         #[arg(long)]
         yes: bool,
     },
@@ -109,22 +109,22 @@ pub enum McpCommand {
 /// `rules`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum RulesCommand {
-    /// The rules that hold, with where each stands (also without any word).
+    /// List the rules with their scopes (the default).
     #[command(after_help = example("rules list"))]
     List,
-    /// Do it without asking.
+    /// Add a rule that approves calls.
     #[command(after_help = example("rules allow run \"cargo test*\""))]
     Allow(RuleArgs),
-    /// Ask about it.
+    /// Add a rule that asks about calls.
     #[command(after_help = example("rules ask run"))]
     Ask(RuleArgs),
-    /// Refuse it without asking.
+    /// Add a rule that denies calls.
     #[command(after_help = example("rules deny write"))]
     Deny(RuleArgs),
-    /// Take a rule off.
+    /// Remove a rule.
     #[command(after_help = example("rules remove allow run"))]
     Remove {
-        /// Its verdict: allow, ask or deny.
+        /// The rule's verdict: allow, ask, or deny.
         #[arg(value_parser = verdict)]
         verdict: Verdict,
         /// The rule.
@@ -136,17 +136,17 @@ pub enum RulesCommand {
 /// A rule without its verdict.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct RuleArgs {
-    /// The tool; * is any run of characters.
+    /// The tool; * matches any characters.
     pub tool: String,
-    /// What it may act on, a path or a command line; anything where it is left out.
+    /// A pattern for the path or command line. The default matches every call.
     pub on: Option<String>,
-    /// In this folder and every session, instead of in this session.
+    /// Apply the rule to this folder in every session, not only to this session.
     #[arg(long)]
     pub folder: bool,
 }
 
 impl RuleArgs {
-    /// Where the rule holds.
+    /// The rule's scope.
     #[must_use]
     pub fn scope(&self) -> RuleScope {
         if self.folder { RuleScope::Folder } else { RuleScope::Session }
@@ -164,35 +164,35 @@ fn verdict(text: &str) -> Result<Verdict, String> {
         "allow" => Ok(Verdict::Allow),
         "ask" => Ok(Verdict::Ask),
         "deny" => Ok(Verdict::Deny),
-        other => Err(format!("{other:?} is none of allow, ask and deny")),
+        other => Err(format!("{other:?} is not allow, ask, or deny")),
     }
 }
 
 /// `project`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum ProjectCommand {
-    /// All rules and skills, with how each stands.
+    /// List all rules and skills with their status (the default).
     #[command(after_help = example("project list"))]
     List,
-    /// Print the text of one, as it stands in its file.
+    /// Print the text of a rules file or skill.
     #[command(after_help = example("project show AGENTS.md"))]
     Show {
-        /// Its path as it is listed, or a skill's name.
+        /// The path from the list, or a skill's name.
         path: String,
     },
-    /// Leave one out of the branch's calls until taken back; `skills` is the list of skills.
+    /// Exclude a rules file on the branch until you include it again; `skills` is the list of skills.
     #[command(after_help = example("project exclude AGENTS.md"))]
     Exclude {
-        /// Its path as it is listed.
+        /// The path from the list.
         path: String,
-        /// For the next call only.
+        /// Exclude it from the next request only.
         #[arg(long)]
         once: bool,
     },
-    /// Take it back in; what the settings switch off goes with the next call.
+    /// Include an excluded rules file again; a file that the settings exclude is included in the next request.
     #[command(after_help = example("project include AGENTS.md"))]
     Include {
-        /// Its path as it is listed.
+        /// The path from the list.
         path: String,
     },
 }
@@ -201,39 +201,39 @@ pub enum ProjectCommand {
 #[derive(ClapArgs, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Traces {
-    /// One call.
+    /// The subcommand. The default lists tool calls.
     #[command(subcommand)]
     pub command: Option<TracesCommand>,
-    /// Only those that failed.
+    /// Only failed calls.
     #[arg(long)]
     pub failed: bool,
     /// Only calls of this tool.
     #[arg(long, value_name = "TOOL")]
     pub tool: Option<String>,
-    /// Only what fits: words, tool:, state: (failed, refused, unfixed …), file:.
+    /// Only calls that match: words, tool:, state: (failed, refused, unfixed …), file:.
     #[arg(long, value_name = "WORDS")]
     pub filter: Option<String>,
-    /// Failures by tool and kind of error, the most frequent first.
+    /// Group failures by tool and kind of error, most frequent first.
     #[arg(long)]
     pub grouped: bool,
-    /// Of the whole session instead of this branch.
+    /// List the calls of the whole session, not only of this branch.
     #[arg(long)]
     pub whole_session: bool,
 }
 
-/// What is done with one call.
+/// A command about one tool call.
 #[derive(Subcommand, Clone, Debug)]
 pub enum TracesCommand {
-    /// All of it: arguments, result, what is kept beyond that, files as a difference.
+    /// Print a call in full: arguments, result, stored output, and changes to files.
     #[command(after_help = example("traces show 4f1c"))]
     Show {
-        /// Its id, or the beginning of it.
+        /// The call's id, or a prefix of the id.
         id: String,
     },
-    /// Run it again, beside the conversation; prints what differs from the result of then. What may act asks first.
+    /// Rerun a call outside the conversation and print how the result differs. Calls with side effects ask first.
     #[command(after_help = example("traces again 4f1c"))]
     Again {
-        /// Its id, or the beginning of it.
+        /// The call's id, or a prefix of the id.
         id: String,
     },
 }

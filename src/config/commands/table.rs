@@ -1,24 +1,24 @@
-//! The rows of the table of commands, made from the commands themselves: name, arguments, sentence and example of each.
-//! Beside them stand the short names that lead to a command, and the actions of the full-screen program, which are named in
-//! the same way.
-//! Not for: reading what was typed (`read`).
+//! The rows of the command table, built from the commands: name, arguments, description, and example. The table also
+//! contains the short names of commands, and the actions of the full-screen program.
+//! Not for: parsing commands (`read`).
 
 use super::EXAMPLE;
 use super::args::Args;
 use crate::config::keys::actions::Action;
+use crate::domain::base::plain_text::first_clause;
 use clap::{Arg, Command};
 use std::sync::LazyLock;
 
 /// A row of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// Its name, without a slash: `context window`.
+    /// The name, without a slash: `context window`.
     pub name: String,
-    /// Its arguments: `TURNS`, `[MESSAGE]`, `ITEM… [--once]`.
+    /// The arguments: `TURNS`, `[MESSAGE]`, `ITEM… [--once]`.
     pub words: String,
-    /// What it does, in one sentence.
+    /// The description, in one sentence.
     pub sentence: String,
-    /// A line that means it: `context window 3`; empty for an action, whose name is all there is to type.
+    /// An example line: `context window 3`; empty for an action, which takes no arguments.
     pub example: String,
 }
 
@@ -28,16 +28,22 @@ impl Row {
     pub fn usage(&self) -> String {
         format!("/{} {}", self.name, self.words).trim_end().to_owned()
     }
+
+    /// What it does, in a few words.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        first_clause(&self.sentence)
+    }
 }
 
 /// A short name of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alias {
-    /// What is typed.
+    /// The short name.
     pub name: &'static str,
-    /// What that means.
+    /// The command that the short name stands for.
     pub means: &'static str,
-    /// All words behind it, up to the first flag, are one argument: a title, a note.
+    /// Whether all words up to the first flag are one argument, such as a title or a note.
     pub joins: bool,
 }
 
@@ -82,7 +88,7 @@ pub const ALIASES: &[Alias] = &[
     alias("exit", "quit"),
 ];
 
-/// What a name means inside the program when nothing is typed behind it, where the name alone is no command.
+/// The command for a name without arguments inside the program, if the name alone is not a command.
 pub const ALONE: &[(&str, &str)] = &[
     ("branch", "branch list"),
     ("session", "session list"),
@@ -100,7 +106,7 @@ pub const ALONE: &[(&str, &str)] = &[
     ("search", "find"),
 ];
 
-/// Rows that a newcomer may want stand first.
+/// Rows that new users need, listed first.
 const FIRST: &[&str] =
     &["mode", "model", "budget", "policy", "context window", "branch fork", "session new", "session search"];
 
@@ -126,13 +132,13 @@ pub fn rows() -> &'static [Row] {
     &ROWS
 }
 
-/// Every command, every short name and every action.
+/// Every command, short name, and action.
 #[must_use]
 pub fn all() -> &'static [Row] {
     &ALL
 }
 
-/// The row of the command that a line begins with: the one with the longest name.
+/// The row of the command that starts the line; the longest name wins.
 #[must_use]
 pub fn row_of(line: &str) -> Option<&'static Row> {
     longest(all(), line)
@@ -169,7 +175,7 @@ fn row(name: &str, command: &Command) -> Row {
     }
 }
 
-/// An argument as a usage shows it.
+/// An argument in the notation of a usage line.
 fn shape(arg: &Arg) -> String {
     let names: Vec<String> = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
     let many = arg.get_num_args().is_some_and(|count| count.max_values() > names.len().max(1));
@@ -202,7 +208,7 @@ fn short(alias: &Alias) -> Option<Row> {
     })
 }
 
-/// The words of a command whose flag was given already: the flag's value comes first.
+/// The arguments of a command whose flag is already set: the flag's value comes first.
 fn only_value(words: &str, flag: &str) -> String {
     let place = format!("[--{flag}");
     let Some((before, rest)) = words.split_once(&place) else { return words.to_owned() };

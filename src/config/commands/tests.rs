@@ -34,7 +34,7 @@ fn every_example_means_the_same_on_the_command_line_and_after_a_slash() {
         let meant = on_the_command_line(example);
         assert!(meant.starts_with("Some("), "{name}: {meant}");
         if OF_A_SHELL.contains(&name.as_str()) {
-            assert!(after_a_slash(example).contains("only for the command line"), "{example}");
+            assert!(after_a_slash(example).contains("works only on a shell's command line"), "{example}");
         } else {
             assert_eq!(after_a_slash(example), meant, "{example}");
         }
@@ -71,7 +71,7 @@ fn extra_and_unknown_words_are_refused_with_the_usage() {
     let group = after_a_slash("context windw 3");
     assert!(group.contains("/context window TURNS") && group.contains("/context show"), "{group}");
     let unknown = after_a_slash("fly me");
-    assert!(unknown.contains("There is no command /fly") && unknown.contains("//fly"), "{unknown}");
+    assert!(unknown.contains("Unknown command /fly") && unknown.contains("//fly"), "{unknown}");
     assert!(after_a_slash("").contains("/help"));
     assert!(on_the_command_line("context window 3 4").contains("unexpected argument '4'"));
 }
@@ -135,7 +135,10 @@ fn flags_of_the_start_are_refused_inside() {
         "doctor --repair",
     ] {
         let said = after_a_slash(line);
-        assert!(said.contains("only for the command line") && said.matches(". ").count() == 0, "{line}: {said}");
+        assert!(
+            said.contains("works only on a shell's command line") && said.matches(". ").count() == 0,
+            "{line}: {said}"
+        );
     }
     assert!(after_a_slash("retrieve port --budget 500").starts_with("Some("));
     assert!(after_a_slash("pins --json").starts_with("Some("));

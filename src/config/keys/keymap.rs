@@ -1,5 +1,5 @@
-//! Keys as data: chords, and the key table read from TOML (the built-in one, then the person's).
-//! Not for: what an action does (the workbench) or reading key events from a terminal.
+//! Keys as data: chords, and the key table, which is read from TOML (first the built-in table, then the user's).
+//! Not for: running an action (the workbench), or reading key events from a terminal.
 
 pub use super::actions::Action;
 pub use super::places::When;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// The key table that is built in.
+/// The built-in key table.
 pub const DEFAULT: &str = include_str!("../../../config/keymap.toml");
 
 /// A key without its modifiers.
@@ -75,7 +75,7 @@ pub struct Chord {
     pub ctrl: bool,
     /// Alt or Meta.
     pub alt: bool,
-    /// Shift; never set for characters, whose case says it.
+    /// Shift; never set for characters, whose case implies it.
     pub shift: bool,
 }
 
@@ -86,7 +86,7 @@ impl Chord {
         Self { key, ctrl: false, alt: false, shift: false }
     }
 
-    /// The character that typing this would put into a text.
+    /// The character that the key types into a text.
     #[must_use]
     pub fn typed(&self) -> Option<char> {
         match self.key {
@@ -123,7 +123,7 @@ impl FromStr for Chord {
                 break;
             }
         }
-        chord.key = key_from(rest).ok_or_else(|| format!("{text:?} is no key"))?;
+        chord.key = key_from(rest).ok_or_else(|| format!("{text:?} is not a key"))?;
         if chord.shift && chord.key == Key::Tab {
             chord.key = Key::BackTab;
         }
@@ -181,26 +181,26 @@ impl fmt::Display for Chord {
 /// One line of the key table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Binding {
-    /// The key, or several one after the other.
+    /// The key, or a sequence of keys.
     pub on: Strokes,
-    /// What it does.
+    /// The action.
     pub run: Action,
-    /// Where it counts.
+    /// The place where the binding is active.
     pub when: When,
 }
 
-/// What the keys pressed so far come to.
+/// The effect of the keys pressed so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// They are bound.
+    /// The keys are bound to an action.
     Run(Action),
-    /// Something bound begins with them.
+    /// A bound sequence starts with the keys.
     More,
-    /// They mean nothing.
+    /// The keys are not bound.
     Nothing,
 }
 
-/// The key table, with what was wrong in it.
+/// The key table, with the problems found in it.
 #[derive(Clone, Debug, Default)]
 pub struct Keymap {
     bindings: Vec<Binding>,
@@ -211,7 +211,7 @@ pub struct Keymap {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// The first key of several; another one here moves all that begin with the built-in one.
+    /// The first key of sequences. A different leader moves all sequences that start with the built-in leader.
     leader: Option<String>,
     #[serde(default)]
     bind: Vec<Entry>,
@@ -224,7 +224,7 @@ struct Entry {
     run: String,
     when: When,
     #[serde(default)]
-    #[allow(dead_code, reason = "a note for whoever reads the file; the action's own sentence is shown")]
+    #[allow(dead_code, reason = "a note for readers of the file; the screen shows the action's own description")]
     desc: String,
 }
 
@@ -235,8 +235,8 @@ impl Keymap {
         Self::load(None)
     }
 
-    /// The built-in table with the person's own over it. Never fails: what cannot be used is left out and said in
-    /// [`Keymap::problems`]. In the person's file `run = "none"` frees a key.
+    /// The built-in table with the user's table on top. Never fails: bindings that cannot be used are skipped and
+    /// reported in [`Keymap::problems`]. In the user's file, `run = "none"` frees a key.
     #[must_use]
     pub fn load(own: Option<&str>) -> Self {
         let mut map = Self::default();
@@ -247,7 +247,7 @@ impl Keymap {
         map
     }
 
-    /// Sentences about bindings that were left out or that hide one another.
+    /// Sentences about bindings that were skipped or that hide one another.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -259,7 +259,7 @@ impl Keymap {
         &self.bindings
     }
 
-    /// What a chord alone does, in the first of `places` that binds it.
+    /// The action of a single chord in the first of `places` that binds the chord.
     #[must_use]
     pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
         match self.step(&[on], places) {
@@ -268,7 +268,7 @@ impl Keymap {
         }
     }
 
-    /// What these keys, pressed one after the other, come to in the first of `places` that knows them.
+    /// The effect of a key sequence in the first of `places` that binds the sequence or a longer one.
     #[must_use]
     pub fn step(&self, typed: &[Chord], places: &[When]) -> Step {
         for place in places {
@@ -284,7 +284,7 @@ impl Keymap {
         Step::Nothing
     }
 
-    /// The bindings that go on after these keys: by their next key, in the order of the table, each key once.
+    /// The bindings that continue after these keys, by their next key, in the order of the table, each key once.
     #[must_use]
     pub fn going_on(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
         let mut found: Vec<(Chord, &Binding)> = Vec::new();
@@ -299,14 +299,14 @@ impl Keymap {
         found
     }
 
-    /// The key of an action, as people read it: one key before several, then the first.
+    /// The key of an action in display form: single keys before sequences, then the first binding.
     #[must_use]
     pub fn key_of(&self, action: Action) -> Option<String> {
         let bound = || self.bindings.iter().filter(|b| b.run == action);
         bound().find(|b| b.on.count() == 1).or_else(|| bound().next()).map(|b| b.on.to_string())
     }
 
-    /// The key of an action by its name, or the name itself where it has no key.
+    /// The key of an action by the action's name, or the name itself if the action has no key.
     #[must_use]
     pub fn key_named(&self, name: &str) -> String {
         Action::from_name(name).and_then(|action| self.key_of(action)).unwrap_or_else(|| name.to_owned())
@@ -316,7 +316,7 @@ impl Keymap {
         let file: File = match toml::from_str(text) {
             Ok(file) => file,
             Err(why) => {
-                self.problems.push(format!("{source} was not used: {}", why.to_string().trim_end()));
+                self.problems.push(format!("Ignored {source}: {}", why.to_string().trim_end()));
                 return;
             }
         };
@@ -334,13 +334,12 @@ impl Keymap {
         self.bindings.splice(0..0, fresh);
     }
 
-    /// Another first key for all that are several.
+    /// Changes the first key of all sequences.
     fn lead(&mut self, leader: &str, source: &str) {
         let new = match leader.parse::<Chord>() {
             Ok(new) if new.twin().is_none() && new.typed().is_none() => new,
             _ => {
-                self.problems
-                    .push(format!("{source}: the leader {leader:?} is no key that can lead; it was left out."));
+                self.problems.push(format!("{source}: {leader:?} cannot be the leader key. The setting was ignored."));
                 return;
             }
         };
@@ -352,9 +351,9 @@ impl Keymap {
     }
 
     fn entry(&mut self, entry: &Entry, source: &str, over: bool) -> Result<Option<Binding>, String> {
-        let on: Strokes = entry.on.parse().map_err(|why| format!("{source}: {why}; the line was left out."))?;
+        let on: Strokes = entry.on.parse().map_err(|why| format!("{source}: {why}. The binding was skipped."))?;
         if let Some(twin) = on.chords().find_map(|chord| chord.twin()) {
-            return Err(format!("{source}: {on} cannot be bound, terminals send it as {twin}."));
+            return Err(format!("{source}: {on} cannot be bound, because terminals send {twin} for it."));
         }
         if over {
             self.bindings.retain(|b| !(b.on.hides(on) && b.when == entry.when));
@@ -362,7 +361,7 @@ impl Keymap {
         if entry.run == "none" {
             return Ok(None);
         }
-        let unknown = || format!("{source}: there is no action {:?}; {on} was left out.", entry.run);
+        let unknown = || format!("{source}: unknown action {:?}. The binding of {on} was skipped.", entry.run);
         let run = Action::from_name(&entry.run).ok_or_else(unknown)?;
         Ok(Some(Binding { on, run, when: entry.when }))
     }
@@ -377,10 +376,10 @@ impl Keymap {
             let does = |b: &Binding| format!("{} ({})", b.run.name(), b.when.title());
             let (one, two) = (does(other), does(&binding));
             self.problems.push(if other.on == binding.on {
-                format!("{source}: {} is both {one} and {two}; the second was left out.", binding.on)
+                format!("{source}: {} is bound to both {one} and {two}. The second binding was skipped.", binding.on)
             } else {
                 format!(
-                    "{source}: {}, {two}, and {}, {one}, begin alike; the first was left out.",
+                    "{source}: {}, {two}, and {}, {one}, start with the same keys. The first binding was skipped.",
                     binding.on, other.on
                 )
             });
@@ -414,7 +413,7 @@ mod tests {
         ));
         assert_eq!(map.problems().len(), 3, "{:?}", map.problems());
         assert!(map.problems()[0].contains("Enter"));
-        assert!(map.problems()[1].contains("both pin"));
+        assert!(map.problems()[1].contains("bound to both pin"));
         assert!(map.problems()[2].contains("fly"));
     }
 
@@ -423,7 +422,11 @@ mod tests {
         let bind = |on: &str, run: &str| format!("[[bind]]\non = \"{on}\"\nrun = \"{run}\"\nwhen = \"panel\"\n");
         let map = Keymap::load(Some(&(bind("f12 a", "pin") + &bind("f12", "help") + &bind("ctrl-x", "copy"))));
         assert_eq!(map.problems().len(), 2, "{:?}", map.problems());
-        assert!(map.problems()[0].contains("F12") && map.problems()[0].contains("begin alike"), "{:?}", map.problems());
+        assert!(
+            map.problems()[0].contains("F12") && map.problems()[0].contains("start with the same keys"),
+            "{:?}",
+            map.problems()
+        );
         assert!(map.problems()[1].contains("Ctrl+X"), "a place does not hide the leader everywhere");
     }
 

@@ -1,9 +1,9 @@
-//! The places of the screen where a binding of the key table counts.
-//! Not for: the key table (`keymap`), or which place has the focus (the screen knows).
+//! The places on the screen where a key binding is active.
+//! Not for: the key table (`keymap`), or which place has the focus (the screen).
 
 use serde::Deserialize;
 
-/// Where the focus must be for a binding to count.
+/// Where the focus must be for a binding to be active.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
@@ -21,34 +21,34 @@ pub enum When {
     Tools,
     /// In the context overlay.
     Overlay,
-    /// In a list that is filtered by typing.
+    /// In a list that typing filters.
     Picker,
     /// In a text editor other than the composer.
     Editor,
-    /// On the draft of a summary, and in the list of summaries.
+    /// In the draft of a summary, and in the list of summaries.
     Drafts,
-    /// Among calls side by side: what if, replays, races.
+    /// In side-by-side comparisons: what if, replays, races.
     Trials,
-    /// In the list of calls, and in what differs between two of them.
+    /// In the call history, and in the difference between two calls.
     Calls,
-    /// On two branches side by side.
+    /// In the comparison of two branches.
     Compare,
-    /// In the whole tree of the session.
+    /// In the session tree.
     Tree,
-    /// In the charts of what calls came to.
+    /// In the usage charts.
     Stats,
-    /// Among state, summaries, memories and policies with their versions.
+    /// In the editors of state, summaries, memories, and policies.
     Workshop,
-    /// On the exact bytes of a request.
+    /// In the exact request.
     Request,
-    /// On a call to a tool that waits for a word.
+    /// In the approval of a tool call.
     Consent,
-    /// Among tools and their servers.
+    /// In the list of tools and MCP servers.
     Toolbox,
 }
 
 impl When {
-    /// Its name in the key table.
+    /// The title of the place in the help.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -57,24 +57,24 @@ impl When {
             Self::Panel => "panels and lists",
             Self::Conversation => "conversation",
             Self::Branches => "branches",
-            Self::Tools => "tools",
-            Self::Overlay => "context overlay",
+            Self::Tools => "tool calls",
+            Self::Overlay => "next request",
             Self::Picker => "pickers",
-            Self::Editor => "editors",
+            Self::Editor => "text editors",
             Self::Drafts => "summaries",
             Self::Trials => "what if, replays, races",
-            Self::Calls => "calls",
-            Self::Compare => "two branches",
+            Self::Calls => "call history",
+            Self::Compare => "branch comparison",
             Self::Tree => "tree",
-            Self::Stats => "what calls came to",
-            Self::Workshop => "state, summaries, memories, policies",
+            Self::Stats => "usage",
+            Self::Workshop => "editors of state, summaries, memories, policies",
             Self::Request => "exact request",
-            Self::Consent => "a tool that asks",
-            Self::Toolbox => "tools and servers",
+            Self::Consent => "approval",
+            Self::Toolbox => "tools and MCP servers",
         }
     }
 
-    /// All of them, in the order of the help.
+    /// All places, in the order of the help.
     pub const ALL: [Self; 19] = [
         Self::Always,
         Self::Composer,

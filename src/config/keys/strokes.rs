@@ -1,14 +1,14 @@
-//! One key, or several one after the other, as the key table writes them: `ctrl-x t`.
-//! Not for: what they do (`keymap`).
+//! A key, or a sequence of keys, as the key table writes them: `ctrl-x t`.
+//! Not for: the actions that keys run (`keymap`).
 
 use super::keymap::Chord;
 use std::fmt;
 use std::str::FromStr;
 
-/// Most keys one after the other.
+/// The maximum number of keys in a sequence.
 const MOST: usize = 3;
 
-/// One key, or several one after the other.
+/// A key, or a sequence of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Strokes {
     first: Chord,
@@ -27,37 +27,37 @@ impl Strokes {
         std::iter::once(self.first).chain(self.rest.into_iter().flatten())
     }
 
-    /// How many keys.
+    /// The number of keys.
     #[must_use]
     pub fn count(self) -> usize {
         self.chords().count()
     }
 
-    /// Whether these keys, pressed so far, are all of it.
+    /// Whether `typed` is the complete sequence.
     #[must_use]
     pub fn is(self, typed: &[Chord]) -> bool {
         self.chords().eq(typed.iter().copied())
     }
 
-    /// Whether it begins with these keys, and more follow.
+    /// Whether the sequence starts with `typed` and continues.
     #[must_use]
     pub fn goes_on_after(self, typed: &[Chord]) -> bool {
         self.count() > typed.len() && self.chords().take(typed.len()).eq(typed.iter().copied())
     }
 
-    /// The key after so many.
+    /// The key after `count` keys.
     #[must_use]
     pub fn after(self, count: usize) -> Option<Chord> {
         self.chords().nth(count)
     }
 
-    /// Whether one is the other, or its beginning: both cannot be meant in one place.
+    /// Whether one sequence equals the other or starts it: both cannot be bound in one place.
     #[must_use]
     pub fn hides(self, other: Self) -> bool {
         self.chords().zip(other.chords()).all(|(a, b)| a == b)
     }
 
-    /// The same with another first key, where it is several.
+    /// Replaces the first key `old` of a sequence with `new`.
     pub(crate) fn led_by(&mut self, old: Chord, new: Chord) {
         if self.count() > 1 && self.first == old {
             self.first = new;
@@ -70,10 +70,10 @@ impl FromStr for Strokes {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut words = text.split_whitespace();
-        let first = words.next().ok_or_else(|| format!("{text:?} is no key"))?.parse()?;
+        let first = words.next().ok_or_else(|| format!("{text:?} is not a key"))?.parse()?;
         let mut strokes = Self::one(first);
         for (at, word) in words.enumerate() {
-            let place = strokes.rest.get_mut(at).ok_or_else(|| format!("{text:?} is more than {MOST} keys"))?;
+            let place = strokes.rest.get_mut(at).ok_or_else(|| format!("{text:?} has more than {MOST} keys"))?;
             *place = Some(word.parse()?);
         }
         Ok(strokes)

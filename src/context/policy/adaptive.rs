@@ -28,7 +28,7 @@ impl Complexity {
 
 /// A target with what it was made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Size {
+pub struct WindowTarget {
     /// Tokens of the whole request.
     pub target: u32,
     /// The target of the turn before.
@@ -78,15 +78,16 @@ pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
 /// The target for the next call, replayed turn by turn from the base: the same path gives the same size, on every branch
 /// and after every undo.
 #[must_use]
-pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> Size {
+pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> WindowTarget {
     let heard = &turns[turns.len().saturating_sub(REPLAYED)..];
     let none = Complexity { found: 0, most: 1 };
-    let mut size = Size { target: spec.base, before: spec.base, complexity: none, task: Task::General, limited: false };
+    let mut size =
+        WindowTarget { target: spec.base, before: spec.base, complexity: none, task: Task::General, limited: false };
     for (at, turn) in heard.iter().enumerate() {
         let newest = heard[..=at].iter().rev().flat_map(|turn| turn.messages.iter().rev());
         let complexity = complexity(newest.filter(|facts| facts.role != Role::System), spec);
         let (target, limited) = step(size.target, wanted(complexity, turn.task, spec), spec);
-        size = Size { target, before: size.target, complexity, task: turn.task, limited };
+        size = WindowTarget { target, before: size.target, complexity, task: turn.task, limited };
     }
     size
 }
@@ -156,7 +157,7 @@ mod tests {
         let spec = Adaptive::default();
         let busy = [Flag::Error, Flag::Code];
         let turns: Vec<TurnFacts> = (0..60).map(|n| turn(Task::Debugging, if n < 40 { &busy } else { &[] })).collect();
-        let sizes: Vec<Size> =
+        let sizes: Vec<WindowTarget> =
             (0..=turns.len()).map(|n| replay(&turns[..n].iter().collect::<Vec<_>>(), &spec)).collect();
         assert_eq!((sizes[0].target, sizes[1].target, sizes[1].limited), (8_000, 10_000, true));
         assert_eq!((sizes[12].target, sizes[40].target), (32_000, 32_000));

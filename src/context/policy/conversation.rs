@@ -11,30 +11,30 @@ const NOT: &[&str] = &["no", "not", "without", "zero", "0", "never", "none", "no
 const SOLVED: &[&str] = &["fixed", "solved", "resolved", "works", "passes", "solution", "fix"];
 
 /// What a task is told by: words that say it alone, and words that need another.
-struct Signs {
+struct TaskSignals {
     task: Task,
     strong: &'static [&'static str],
     weak: &'static [&'static str],
 }
 
 /// In order of precedence where two are told equally: a fault in code is debugging (the prototype asked for code first).
-const SIGNS: &[Signs] = &[
-    Signs {
+const SIGNS: &[TaskSignals] = &[
+    TaskSignals {
         task: Task::Debugging,
         strong: &["bug", "debug", "debugging", "traceback", "stacktrace", "segfault", "crash", "crashes", "panics"],
         weak: &["fix", "broken", "fails", "failing", "wrong", "why"],
     },
-    Signs {
+    TaskSignals {
         task: Task::Coding,
         strong: &["code", "function", "refactor", "compile", "implement", "struct", "method", "def"],
         weak: &["class", "import", "return", "write", "test", "type", "module"],
     },
-    Signs {
+    TaskSignals {
         task: Task::ComplexAnalysis,
         strong: &["tradeoff", "tradeoffs", "trade-off", "trade-offs"],
         weak: &["analyze", "analyse", "compare", "evaluate", "design", "strategy", "pros", "cons", "implications"],
     },
-    Signs {
+    TaskSignals {
         task: Task::Research,
         strong: &["research", "study"],
         weak: &["find", "search", "learn", "explain", "sources"],

@@ -42,7 +42,7 @@ pub enum Cause {
 
 /// A summary that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Due {
+pub struct DueSummary {
     /// Why.
     pub cause: Cause,
     /// It covers the unsummarised turns before this index; this one is the first that stays as it is.
@@ -54,7 +54,7 @@ pub struct Due {
 /// next; the cut is at a turn border, so that nothing is lost or told twice between the summary and what follows.
 /// None where the newest `keep` messages are all there is.
 #[must_use]
-pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<Due> {
+pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSummary> {
     let messages = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
     let tokens = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
     let hours = since / 3_600;
@@ -68,12 +68,12 @@ pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<Due> {
         return None;
     };
     let upto = recent(unsummarised, spec.keep);
-    (upto > 0).then_some(Due { cause, upto })
+    (upto > 0).then_some(DueSummary { cause, upto })
 }
 
 /// What an answer must look like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
+pub enum AnswerSlot {
     /// Yes or no.
     YesNo,
     /// A number, maybe with a unit.
@@ -84,7 +84,7 @@ pub enum Slot {
     Text,
 }
 
-impl Slot {
+impl AnswerSlot {
     const ALL: [Self; 4] = [Self::YesNo, Self::Number, Self::Path, Self::Text];
 
     /// Its word in a state block.
@@ -136,9 +136,9 @@ fn path(word: &str) -> bool {
 
 /// A question that waits for an answer of a type.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pending {
+pub struct PendingQuestion {
     /// What the answer must look like.
-    pub slot: Slot,
+    pub slot: AnswerSlot,
     /// The question, as the model put it.
     pub question: String,
 }
@@ -146,9 +146,9 @@ pub struct Pending {
 /// Seconds after which a pending question has expired.
 pub const EXPIRES: u64 = 24 * 3_600;
 
-/// The pending question of a state block: its last line `Pending: <type> <question>`, the key and the type in any case.
+/// The pending question of a state block: its last line `PendingQuestion: <type> <question>`, the key and the type in any case.
 #[must_use]
-pub fn pending(state: &str) -> Option<Pending> {
+pub fn pending(state: &str) -> Option<PendingQuestion> {
     let mut found = None;
     for line in state.lines() {
         let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '*'));
@@ -158,8 +158,9 @@ pub fn pending(state: &str) -> Option<Pending> {
         }
         let rest = rest.trim_start_matches(['*', ' ']).trim();
         let (word, question) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let slot = Slot::ALL.into_iter().find(|slot| word.trim_end_matches(':').eq_ignore_ascii_case(slot.name()));
-        found = slot.map(|slot| Pending { slot, question: question.trim().to_owned() });
+        let slot =
+            AnswerSlot::ALL.into_iter().find(|slot| word.trim_end_matches(':').eq_ignore_ascii_case(slot.name()));
+        found = slot.map(|slot| PendingQuestion { slot, question: question.trim().to_owned() });
     }
     found.filter(|pending| !pending.question.is_empty())
 }
@@ -183,7 +184,7 @@ pub enum Focus<K> {
 #[must_use]
 pub fn focus<K>(
     reply: Option<K>,
-    pending: Option<(&Pending, u64)>,
+    pending: Option<(&PendingQuestion, u64)>,
     latest: Option<K>,
     message: &str,
 ) -> (Focus<K>, bool) {
@@ -210,11 +211,11 @@ mod tests {
     fn a_summary_is_due_by_messages_tokens_or_hours() {
         let spec = Lanes::default();
         assert_eq!(due(&turns(15, 10), 0, &spec), None, "30 messages are not more than 30");
-        assert_eq!(due(&turns(16, 10), 0, &spec), Some(Due { cause: Cause::Messages(32), upto: 11 }));
+        assert_eq!(due(&turns(16, 10), 0, &spec), Some(DueSummary { cause: Cause::Messages(32), upto: 11 }));
         assert_eq!(due(&turns(10, 250), 0, &spec), None);
-        assert_eq!(due(&turns(10, 251), 0, &spec), Some(Due { cause: Cause::Tokens(2_510), upto: 5 }));
+        assert_eq!(due(&turns(10, 251), 0, &spec), Some(DueSummary { cause: Cause::Tokens(2_510), upto: 5 }));
         assert_eq!(due(&turns(10, 1), 24 * 3_600, &spec), None);
-        assert_eq!(due(&turns(10, 1), 24 * 3_600 + 1, &spec), Some(Due { cause: Cause::Hours(24), upto: 5 }));
+        assert_eq!(due(&turns(10, 1), 24 * 3_600 + 1, &spec), Some(DueSummary { cause: Cause::Hours(24), upto: 5 }));
         assert_eq!(due(&turns(10, 1), u64::MAX, &Lanes { hours: 0, ..spec }), None);
         assert_eq!(due(&turns(5, 900), 0, &spec), None, "the last ten stay, however long");
     }
@@ -254,29 +255,29 @@ mod tests {
     #[test]
     fn slots_know_their_answers() {
         let yes = [
-            (Slot::YesNo, "Yes."),
-            (Slot::YesNo, "no, thanks"),
-            (Slot::YesNo, "ok do it"),
-            (Slot::Number, "42"),
-            (Slot::Number, "about 3.5 GB"),
-            (Slot::Number, "12%"),
-            (Slot::Number, "1,000"),
-            (Slot::Path, "src/main.rs"),
-            (Slot::Path, "`Cargo.toml`"),
-            (Slot::Path, "C:\\temp"),
-            (Slot::Text, "the blue one with the long handle"),
+            (AnswerSlot::YesNo, "Yes."),
+            (AnswerSlot::YesNo, "no, thanks"),
+            (AnswerSlot::YesNo, "ok do it"),
+            (AnswerSlot::Number, "42"),
+            (AnswerSlot::Number, "about 3.5 GB"),
+            (AnswerSlot::Number, "12%"),
+            (AnswerSlot::Number, "1,000"),
+            (AnswerSlot::Path, "src/main.rs"),
+            (AnswerSlot::Path, "`Cargo.toml`"),
+            (AnswerSlot::Path, "C:\\temp"),
+            (AnswerSlot::Text, "the blue one with the long handle"),
         ];
         let no = [
-            (Slot::YesNo, "Not now: please write a function that sorts"),
-            (Slot::YesNo, "yes?"),
-            (Slot::YesNo, ""),
-            (Slot::Number, "Translate chapter 7 into French for me"),
-            (Slot::Number, "v2beta"),
-            (Slot::Path, "see src/main.rs please"),
-            (Slot::Path, "https://a.b/c"),
-            (Slot::Path, "3.5"),
-            (Slot::Path, "hello."),
-            (Slot::Text, "what do you mean?"),
+            (AnswerSlot::YesNo, "Not now: please write a function that sorts"),
+            (AnswerSlot::YesNo, "yes?"),
+            (AnswerSlot::YesNo, ""),
+            (AnswerSlot::Number, "Translate chapter 7 into French for me"),
+            (AnswerSlot::Number, "v2beta"),
+            (AnswerSlot::Path, "see src/main.rs please"),
+            (AnswerSlot::Path, "https://a.b/c"),
+            (AnswerSlot::Path, "3.5"),
+            (AnswerSlot::Path, "hello."),
+            (AnswerSlot::Text, "what do you mean?"),
         ];
         for (slot, text) in yes {
             assert!(slot.matches(text), "{slot:?} {text}");
@@ -289,8 +290,8 @@ mod tests {
     #[test]
     fn a_state_block_opens_a_slot() {
         let found = pending("Goal: ship\n- **Pending:** yes_no Shall I push it?\nNext: wait").unwrap();
-        assert_eq!((found.slot, found.question.as_str()), (Slot::YesNo, "Shall I push it?"));
-        assert_eq!(pending("pending: Number How many?").unwrap().slot, Slot::Number);
+        assert_eq!((found.slot, found.question.as_str()), (AnswerSlot::YesNo, "Shall I push it?"));
+        assert_eq!(pending("pending: Number How many?").unwrap().slot, AnswerSlot::Number);
         assert_eq!(pending("Pending: none"), None);
         assert_eq!(pending("Pending: path"), None, "a slot without a question asks nothing");
         assert_eq!(pending("Pending: text Name?\nPending: none"), None, "the last line counts");
@@ -300,7 +301,7 @@ mod tests {
     /// In the prototype the newest answer came before the pending question, which was so never reached.
     #[test]
     fn a_pending_question_comes_before_the_newest_answer() {
-        let question = Pending { slot: Slot::YesNo, question: "Push?".into() };
+        let question = PendingQuestion { slot: AnswerSlot::YesNo, question: "Push?".into() };
         let waiting = |age| Some((&question, age));
         assert_eq!(focus(None, waiting(60), Some(7), "yes"), (Focus::Pending, false));
         assert_eq!(

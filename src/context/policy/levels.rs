@@ -50,7 +50,7 @@ pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
 
 /// A closed turn that no summary stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Unsummed {
+pub struct UnsummarizedTurn {
     /// Its tokens, whole.
     pub tokens: u32,
     /// Seconds since it was said, by the conversation's own time.
@@ -59,7 +59,7 @@ pub struct Unsummed {
 
 /// A summary that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Due {
+pub struct DueSummary {
     /// Tokens that all levels hold together.
     pub used: u64,
     /// It covers the turns before this index; this one is the first that stays as it is.
@@ -72,7 +72,13 @@ pub struct Due {
 /// the next; none that is younger than its level's age, and never the newest. Which low scores leave first is
 /// decided in the plan: a summary covers turns in a row.
 #[must_use]
-pub fn due(turns: &[Unsummed], fixed: u32, total: u32, refill_percent: u32, spec: &Levels) -> Option<Due> {
+pub fn due(
+    turns: &[UnsummarizedTurn],
+    fixed: u32,
+    total: u32,
+    refill_percent: u32,
+    spec: &Levels,
+) -> Option<DueSummary> {
     let used = turns.iter().fold(u64::from(fixed), |sum, turn| sum + u64::from(turn.tokens));
     if !triggered(used, total.into(), spec.trigger_percent) {
         return None;
@@ -88,7 +94,7 @@ pub fn due(turns: &[Unsummed], fixed: u32, total: u32, refill_percent: u32, spec
         left -= u64::from(turn.tokens);
         upto += 1;
     }
-    (upto > 0).then_some(Due { used, upto })
+    (upto > 0).then_some(DueSummary { used, upto })
 }
 
 /// The budgets of levels 1 to 3 for a total that may be smaller than the policy's: each its share.
@@ -117,7 +123,7 @@ pub enum Stage {
 
 /// Something that could leave a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Leaver {
+pub struct EvictionCandidate {
     /// How.
     pub stage: Stage,
     /// Which of the caller's things; older ones have smaller numbers.
@@ -134,7 +140,7 @@ pub struct Leaver {
 
 /// What left, and what that freed. `freed` may be too little: then nothing more may leave, and the caller must say so.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Emptied {
+pub struct Eviction {
     /// In the order in which they left.
     pub left: Vec<(Stage, usize)>,
     /// Tokens.
@@ -144,9 +150,9 @@ pub struct Emptied {
 /// Empties levels until `over` tokens are freed or nothing is left that is old enough: stage by stage, the lowest score
 /// first, then the lowest own priority, then the oldest. Every candidate is looked at once, so it always ends.
 #[must_use]
-pub fn empty(mut leavers: Vec<Leaver>, over: u32, spec: &Levels) -> Emptied {
+pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> Eviction {
     leavers.sort_by_key(|one| (one.stage, one.score, one.priority, one.index));
-    let mut emptied = Emptied::default();
+    let mut emptied = Eviction::default();
     for one in leavers {
         if emptied.freed >= over {
             break;
@@ -184,7 +190,7 @@ pub struct LevelTurn {
 
 /// Tokens that stand before any closed turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Fixed {
+pub struct FixedTokens {
     /// Level 1.
     pub permanent: u32,
     /// Level 2.
@@ -195,7 +201,7 @@ pub struct Fixed {
 
 /// Why a turn left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Left {
+pub enum EvictionReason {
     /// The working level's own budget is full.
     Full {
         /// That budget.
@@ -209,7 +215,7 @@ pub enum Left {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// For each turn its form, or why it left.
-    pub turns: Vec<Result<Form, Left>>,
+    pub turns: Vec<Result<Form, EvictionReason>>,
     /// Tokens used of levels 1 to 4.
     pub used: [u32; 4],
     /// Their budgets; the fourth is what the others leave of the total.
@@ -218,45 +224,50 @@ pub struct Decision {
     pub cannot: Option<u32>,
 }
 
-/// Decides by levels which turns go, and how. `total` is what there is for all levels; `turns` are oldest first. The newest
-/// turn leaves only when age and trigger say so.
+/// Decides by levels which turns go, and how. `total` is what there is for all levels; `turns` are oldest first. What the
+/// permanent and the session level do not spend, the working level may. The newest turn leaves only when age and trigger
+/// say so.
 #[must_use]
-pub fn decide(turns: &[LevelTurn], fixed: Fixed, total: u32, spec: &Levels) -> Decision {
+pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels) -> Decision {
     let mut state = State { turns, forms: vec![Ok(Form::Full); turns.len()] };
-    let [permanent, session, working] = budgets(total, spec);
+    let own = budgets(total, spec);
+    let unspent = own[0].saturating_sub(fixed.permanent).saturating_add(own[1].saturating_sub(fixed.session));
+    let working = own[2].saturating_add(unspent);
     if spec.eager {
         state.shorten_old(least_age(Stage::Degrade, spec));
     }
     let any_age = Levels { default_seconds: 0, working_seconds: 0, session_seconds: 0, ..*spec };
     let over = state.working(fixed).saturating_sub(working);
-    state.empty(&[Stage::Degrade, Stage::Summarise], over, &any_age, true, Left::Full { budget: working });
+    state.empty(&[Stage::Degrade, Stage::Summarise], over, &any_age, true, EvictionReason::Full { budget: working });
     let below = fixed.permanent.saturating_add(fixed.session);
     let volatile = total.saturating_sub(below.saturating_add(state.working(fixed)));
     let over = state.volatile().saturating_sub(volatile);
-    state.empty(&[Stage::Volatile], over, spec, false, Left::Triggered);
+    state.empty(&[Stage::Volatile], over, spec, false, EvictionReason::Triggered);
     let used = below.saturating_add(state.working(fixed)).saturating_add(state.volatile());
     let mut cannot = None;
+    let goal = u64::from(total) * u64::from(spec.trigger_percent) / 100;
+    let goal = u32::try_from(goal).unwrap_or(u32::MAX);
     if triggered(used.into(), total.into(), spec.trigger_percent) {
-        let goal = u64::from(total) * u64::from(spec.trigger_percent) / 100;
-        let over = used.saturating_sub(u32::try_from(goal).unwrap_or(u32::MAX));
+        let over = used.saturating_sub(goal);
         let stages = [Stage::Volatile, Stage::Degrade, Stage::Summarise];
-        let freed = state.empty(&stages, over, spec, false, Left::Triggered);
+        let freed = state.empty(&stages, over, spec, false, EvictionReason::Triggered);
         cannot = Some(over.saturating_sub(freed)).filter(|left| *left > 0);
     }
+    state.give_back(working.saturating_sub(fixed.working), goal.saturating_sub(below.saturating_add(fixed.working)));
     let levels = [fixed.permanent, fixed.session, state.working(fixed)];
     let rest = total.saturating_sub(levels.iter().fold(0_u32, |sum, used| sum.saturating_add(*used)));
     let used = [levels[0], levels[1], levels[2], state.volatile()];
-    Decision { used, budgets: [permanent, session, working, rest], cannot, turns: state.forms }
+    Decision { used, budgets: [own[0], own[1], own[2], rest], cannot, turns: state.forms }
 }
 
 struct State<'a> {
     turns: &'a [LevelTurn],
-    forms: Vec<Result<Form, Left>>,
+    forms: Vec<Result<Form, EvictionReason>>,
 }
 
 impl State<'_> {
     /// Tokens of words.
-    fn working(&self, fixed: Fixed) -> u32 {
+    fn working(&self, fixed: FixedTokens) -> u32 {
         let words =
             self.each(|costs, form| if form == Form::Elided { costs.elided } else { costs.cut.min(costs.full) });
         fixed.working.saturating_add(words)
@@ -282,7 +293,7 @@ impl State<'_> {
     }
 
     /// Stage after stage, each seeing what the one before has left.
-    fn empty(&mut self, stages: &[Stage], over: u32, spec: &Levels, own: bool, why: Left) -> u32 {
+    fn empty(&mut self, stages: &[Stage], over: u32, spec: &Levels, own: bool, why: EvictionReason) -> u32 {
         let mut freed = 0_u32;
         for stage in stages {
             let leavers = (0..self.turns.len()).filter_map(|at| self.leaver(*stage, at, own)).collect();
@@ -299,8 +310,33 @@ impl State<'_> {
         freed
     }
 
+    /// What left and fits all the same comes back, the highest score first: into `working` tokens of words and `all` tokens of
+    /// turns.
+    fn give_back(&mut self, working: u32, all: u32) {
+        let none = FixedTokens::default();
+        let mut words = working.saturating_sub(self.working(none));
+        let mut left = all.saturating_sub(self.working(none).saturating_add(self.volatile()));
+        let mut gone: Vec<usize> = (0..self.turns.len()).filter(|at| self.forms[*at].is_err()).collect();
+        gone.sort_by_key(|at| std::cmp::Reverse((self.turns[*at].score, self.turns[*at].priority, *at)));
+        for at in gone {
+            let Costs { full, cut, elided } = self.turns[at].costs;
+            let forms = [
+                (Form::Full, full, cut.min(full)),
+                (Form::Cut(CLOSED_RESULT), cut, cut),
+                (Form::Elided, elided, elided),
+            ];
+            let fits = forms.into_iter().find(|(_, cost, said)| *cost <= left && *said <= words);
+            if let Some((form, cost, said)) = fits {
+                self.forms[at] = Ok(form);
+                (left, words) = (left - cost, words - said);
+            } else if elided <= words {
+                self.forms[at] = Err(EvictionReason::Triggered);
+            }
+        }
+    }
+
     /// What a turn would free; with `own`, of the working level alone, and the newest turn stays.
-    fn leaver(&self, stage: Stage, at: usize, own: bool) -> Option<Leaver> {
+    fn leaver(&self, stage: Stage, at: usize, own: bool) -> Option<EvictionCandidate> {
         let turn = &self.turns[at];
         let form = self.forms[at].ok()?;
         let costs = &turn.costs;
@@ -319,7 +355,7 @@ impl State<'_> {
             Stage::Session => None,
         };
         let frees = cost.saturating_sub(then?);
-        Some(Leaver { stage, index: at, frees, score: turn.score, priority: turn.priority, age: turn.age })
+        Some(EvictionCandidate { stage, index: at, frees, score: turn.score, priority: turn.priority, age: turn.age })
     }
 }
 
@@ -330,6 +366,11 @@ mod tests {
 
     fn spec() -> Levels {
         Levels::default()
+    }
+
+    /// The permanent and the session level are full.
+    fn full() -> FixedTokens {
+        FixedTokens { permanent: 2_000, session: 4_000, working: 0 }
     }
 
     fn facts(age: u64, mentions: (u32, u32), similarity: i32) -> TurnFacts {
@@ -368,18 +409,22 @@ mod tests {
         assert!(triggered(u64::from(u32::MAX), 1, 100));
     }
 
-    fn unsummed(tokens: u32, age: u64) -> Unsummed {
-        Unsummed { tokens, age }
+    fn unsummed(tokens: u32, age: u64) -> UnsummarizedTurn {
+        UnsummarizedTurn { tokens, age }
     }
 
     #[test]
     fn the_oldest_turns_are_summed_up_when_levels_are_full() {
         let turns = [unsummed(2_000, 900), unsummed(2_000, 600), unsummed(2_000, 300), unsummed(2_000, 0)];
         assert_eq!(due(&turns, 4_800, 16_000, 70, &spec()), None, "12,800 are not more than 80 %");
-        assert_eq!(due(&turns, 4_801, 16_000, 70, &spec()), Some(Due { used: 12_801, upto: 1 }), "10,801 are left");
+        assert_eq!(
+            due(&turns, 4_801, 16_000, 70, &spec()),
+            Some(DueSummary { used: 12_801, upto: 1 }),
+            "10,801 are left"
+        );
         assert_eq!(due(&turns, 5_201, 16_000, 70, &spec()).map(|due| due.upto), Some(2), "11,201 are more than 70 %");
         assert_eq!(due(&turns, 9_000, 16_000, 70, &spec()).map(|due| due.upto), Some(3), "the newest stays");
-        let young = turns.map(|turn| Unsummed { age: 299, ..turn });
+        let young = turns.map(|turn| UnsummarizedTurn { age: 299, ..turn });
         assert_eq!(due(&young, 9_000, 16_000, 70, &spec()), None, "too young, however full");
         assert_eq!(due(&turns[3..], 16_000, 16_000, 70, &spec()), None, "nothing but the newest");
         assert_eq!(due(&turns, 4_801, 16_000, 95, &spec()).map(|due| due.upto), Some(1), "at least below the trigger");
@@ -394,9 +439,9 @@ mod tests {
             fixed in 0_u32..9_000,
             refill in 10_u32..=100,
         ) {
-            let mut turns: Vec<Unsummed> = sizes.into_iter().map(|(tokens, age)| unsummed(tokens, age)).collect();
+            let mut turns: Vec<UnsummarizedTurn> = sizes.into_iter().map(|(tokens, age)| unsummed(tokens, age)).collect();
             turns.sort_by_key(|turn| std::cmp::Reverse(turn.age));
-            let used = |turns: &[Unsummed]| u64::from(fixed) + turns.iter().map(|t| u64::from(t.tokens)).sum::<u64>();
+            let used = |turns: &[UnsummarizedTurn]| u64::from(fixed) + turns.iter().map(|t| u64::from(t.tokens)).sum::<u64>();
             let goal = refill.min(80);
             match due(&turns, fixed, 16_000, refill, &spec()) {
                 None => {
@@ -435,7 +480,7 @@ mod tests {
     /// The levels of the prototype add up to 14,000 of 16,000; the rest is not a fixed 2,000.
     #[test]
     fn the_volatile_level_gets_what_the_others_leave() {
-        let fixed = Fixed { permanent: 1_850, session: 3_200, working: 500 };
+        let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500 };
         let decision = decide(&[turn(6_000, 4_000, 1, 0)], fixed, 16_000, &spec());
         assert_eq!(decision.budgets, [2_000, 4_000, 8_000, 4_450]);
         let fits = decide(&[turn(6_000, 700, 1, 0)], fixed, 16_000, &spec());
@@ -446,12 +491,15 @@ mod tests {
     #[test]
     fn the_working_level_keeps_its_budget_by_priority() {
         let turns = [turn(3_000, 0, 60, 100), turn(3_000, 0, 50, 20), turn(3_000, 0, 1, 300)];
-        let decision = decide(&turns, Fixed::default(), 16_000, &spec());
+        let full = full();
+        let decision = decide(&turns, full, 16_000, &spec());
         assert_eq!(out(&decision), [1]);
-        assert_eq!(decision.turns[1], Err(Left::Full { budget: 8_000 }));
+        assert_eq!(decision.turns[1], Err(EvictionReason::Full { budget: 8_000 }));
         let young = turns.map(|turn| LevelTurn { age: 0, ..turn });
-        assert_eq!(out(&decide(&young, Fixed::default(), 16_000, &spec())), [1], "a level's own budget has no age");
-        let one = decide(&[turn(9_000, 0, 60, 0)], Fixed::default(), 16_000, &spec());
+        assert_eq!(out(&decide(&young, full, 16_000, &spec())), [1], "a level's own budget has no age");
+        let less = FixedTokens { permanent: 1_500, session: 2_000, working: 0 };
+        assert_eq!(out(&decide(&turns, less, 16_000, &spec())), [] as [usize; 0], "what other levels leave is its own");
+        let one = decide(&[turn(9_000, 0, 60, 0)], FixedTokens::default(), 16_000, &spec());
         assert_eq!(out(&one), [] as [usize; 0], "the newest stays");
     }
 
@@ -459,10 +507,10 @@ mod tests {
     fn equal_scores_leave_by_their_own_priority_then_by_age() {
         let mut turns = [turn(3_000, 0, 60, 100); 4];
         turns[2].priority = 10;
-        assert_eq!(out(&decide(&turns, Fixed::default(), 16_000, &spec())), [0, 2]);
+        assert_eq!(out(&decide(&turns, full(), 16_000, &spec())), [0, 2]);
         let left = empty(
             [(0, 50), (1, 10), (2, 50)]
-                .map(|(index, priority)| Leaver {
+                .map(|(index, priority)| EvictionCandidate {
                     stage: Stage::Summarise,
                     index,
                     frees: 1,
@@ -479,14 +527,14 @@ mod tests {
 
     #[test]
     fn volatile_bodies_go_first_and_words_after_them() {
-        let fixed = Fixed { permanent: 2_000, session: 4_000, working: 500 };
+        let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 500 };
         let turns = [turn(2_000, 1_000, 60, 0), turn(2_000, 2_000, 40, 500), turn(2_000, 1_000, 1, 900)];
         let decision = decide(&turns, fixed, 16_000, &spec());
         assert_eq!(decision.turns, [Ok(Form::Cut(300)); 3], "down to 80 %, however young");
         assert_eq!(decision.used, [2_000, 4_000, 6_500, 0]);
         let less = Levels { trigger_percent: 70, ..spec() };
         let decision = decide(&turns, fixed, 16_000, &less);
-        assert_eq!(decision.turns, [Err(Left::Triggered), Ok(Form::Cut(300)), Ok(Form::Cut(300))]);
+        assert_eq!(decision.turns, [Err(EvictionReason::Triggered), Ok(Form::Cut(300)), Ok(Form::Cut(300))]);
     }
 
     #[test]
@@ -494,7 +542,7 @@ mod tests {
         let costs = Costs { full: 5_000, cut: 4_000, elided: 1_000 };
         let old = LevelTurn { costs, age: 900, score: 0, priority: 50 };
         let turns = [old, LevelTurn { score: 5, ..old }, LevelTurn { age: 10, score: 9, ..old }];
-        let decision = decide(&turns, Fixed::default(), 16_000, &spec());
+        let decision = decide(&turns, full(), 16_000, &spec());
         assert_eq!(decision.turns[..2], [Ok(Form::Elided), Ok(Form::Elided)]);
         assert!(decision.cannot.is_none());
     }
@@ -503,7 +551,7 @@ mod tests {
     #[test]
     fn what_cannot_leave_is_reported() {
         let turns = [turn(2_500, 0, 1, 0), turn(2_500, 0, 2, 0), turn(2_500, 0, 0, 0)];
-        let fixed = Fixed { permanent: 2_000, session: 4_000, working: 400 };
+        let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 400 };
         let decision = decide(&turns, fixed, 16_000, &spec());
         assert_eq!((decision.cannot, out(&decision)), (Some(1_100), Vec::new()), "13,900 used, 12,800 wanted");
         let old = turns.map(|turn| LevelTurn { age: 300, ..turn });
@@ -515,17 +563,17 @@ mod tests {
     fn age_alone_changes_nothing_unless_eager() {
         let costs = Costs { full: 500, cut: 300, elided: 100 };
         let old = [LevelTurn { costs, age: 1 << 40, score: 0, priority: 50 }];
-        assert_eq!(decide(&old, Fixed::default(), 16_000, &spec()).turns, [Ok(Form::Full)]);
+        assert_eq!(decide(&old, FixedTokens::default(), 16_000, &spec()).turns, [Ok(Form::Full)]);
         let eager = Levels { eager: true, ..spec() };
-        assert_eq!(decide(&old, Fixed::default(), 16_000, &eager).turns, [Ok(Form::Elided)]);
+        assert_eq!(decide(&old, FixedTokens::default(), 16_000, &eager).turns, [Ok(Form::Elided)]);
         let unnamed = Levels { working_seconds: 0, eager: true, ..spec() };
-        let at = |age: u64| decide(&[LevelTurn { age, ..old[0] }], Fixed::default(), 16_000, &unnamed).turns[0];
+        let at = |age: u64| decide(&[LevelTurn { age, ..old[0] }], FixedTokens::default(), 16_000, &unnamed).turns[0];
         assert_eq!((at(599), at(600)), (Ok(Form::Full), Ok(Form::Elided)), "a level without an age takes the default");
     }
 
     #[test]
     fn the_session_level_is_the_last_to_leave() {
-        let leaver = |stage, index, age| Leaver { stage, index, frees: 10, score: 0, priority: 50, age };
+        let leaver = |stage, index, age| EvictionCandidate { stage, index, frees: 10, score: 0, priority: 50, age };
         let all = vec![
             leaver(Stage::Session, 0, 1_799),
             leaver(Stage::Session, 1, 1_800),
@@ -543,7 +591,7 @@ mod tests {
         #[test]
         fn sums_are_exact(turns in prop::collection::vec((0_u32..4_000, 0_u32..4_000, 0_u64..60, -50_i32..900), 0..30), total in 0_u32..20_000) {
             let turns: Vec<LevelTurn> = turns.into_iter().map(|(words, body, age, score)| turn(words, body, age, score)).collect();
-            let fixed = Fixed { permanent: 100, session: 50, working: 30 };
+            let fixed = FixedTokens { permanent: 100, session: 50, working: 30 };
             let decision = decide(&turns, fixed, total, &spec());
             let held: u32 = turns.iter().zip(&decision.turns).map(|(turn, form)| match form {
                 Ok(Form::Full) => turn.costs.full,
@@ -553,6 +601,11 @@ mod tests {
             let used: u32 = decision.used.iter().sum();
             prop_assert_eq!(used, held + 180);
             let goal = total * 80 / 100;
+            for (turn, _) in turns.iter().zip(&decision.turns).filter(|(_, form)| form.is_err()) {
+                let words = decision.used[..3].iter().sum::<u32>() + turn.costs.cut;
+                let all = budgets(total, &spec()).iter().sum::<u32>();
+                prop_assert!(used + turn.costs.elided > goal || words > all, "{turn:?} would fit: {decision:?}");
+            }
             prop_assert_eq!(decision.cannot, Some(used.saturating_sub(goal)).filter(|over| *over > 0 && triggered(used.into(), total.into(), 80)));
         }
     }

@@ -92,7 +92,7 @@ pub struct Candidate {
 
 /// The room of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
+pub struct WindowRoom {
     /// Tokens.
     pub tokens: u32,
     /// Messages.
@@ -105,7 +105,7 @@ pub struct Room {
 
 /// A turn that is in the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Taken {
+pub struct ChosenTurn {
     /// In which form.
     pub form: Form,
     /// Its relevance brought it, not its age.
@@ -116,15 +116,15 @@ pub struct Taken {
 /// then the newest while they fit into the recent part; then the others by score, the newer of equals first. What does
 /// not fit is skipped, and what is smaller still comes.
 #[must_use]
-pub fn fill(turns: &[Candidate], room: Room) -> Vec<Option<Taken>> {
+pub fn fill(turns: &[Candidate], room: WindowRoom) -> Vec<Option<ChosenTurn>> {
     let mut taken = vec![None; turns.len()];
     let (mut tokens, mut messages) = (0_u32, 0_u32);
-    let mut take = |at: usize, most: u32, relevant: bool, taken: &mut Vec<Option<Taken>>| -> bool {
+    let mut take = |at: usize, most: u32, relevant: bool, taken: &mut Vec<Option<ChosenTurn>>| -> bool {
         let turn = &turns[at];
         let form = fitting(&turn.costs, most.saturating_sub(tokens), room.shorten);
         let fits = form.is_some() && messages.saturating_add(turn.messages) <= room.messages;
         if let Some((form, cost)) = form.filter(|_| fits) {
-            taken[at] = Some(Taken { form, relevant });
+            taken[at] = Some(ChosenTurn { form, relevant });
             tokens += cost;
             messages += turn.messages;
         }
@@ -220,11 +220,11 @@ mod tests {
         Candidate { costs: Costs { full: tokens, cut: tokens, elided: tokens }, messages: 2, score }
     }
 
-    fn room(tokens: u32) -> Room {
-        Room { tokens, messages: 100, recent: tokens / 2, shorten: false }
+    fn room(tokens: u32) -> WindowRoom {
+        WindowRoom { tokens, messages: 100, recent: tokens / 2, shorten: false }
     }
 
-    fn kept(turns: &[Candidate], room: Room) -> Vec<usize> {
+    fn kept(turns: &[Candidate], room: WindowRoom) -> Vec<usize> {
         fill(turns, room).iter().enumerate().filter(|(_, form)| form.is_some()).map(|(at, _)| at).collect()
     }
 
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(kept(&[plain(300, 0), huge, plain(300, 0)], room(8_000)), [0, 2]);
         assert_eq!(kept(&[plain(300, 0), plain(300, 0), huge], room(8_000)), [0, 1]);
         let tools = Candidate { costs: Costs { full: 9_000, cut: 500, elided: 90 }, ..huge };
-        let short = Room { shorten: true, ..room(8_000) };
+        let short = WindowRoom { shorten: true, ..room(8_000) };
         let forms: Vec<Option<Form>> = fill(&[plain(300, 0), tools], short).iter().map(|t| t.map(|t| t.form)).collect();
         assert_eq!(forms, [Some(Form::Full), Some(Form::Cut(300))]);
     }
@@ -261,11 +261,11 @@ mod tests {
     fn beyond_the_recent_half_relevance_decides() {
         let turns = [plain(100, 900), plain(100, 100), plain(100, 800), plain(100, 0), plain(100, 0), plain(100, 0)];
         assert_eq!(kept(&turns, room(600)), [0, 1, 2, 3, 4, 5]);
-        let few = Room { recent: 200, ..room(400) };
+        let few = WindowRoom { recent: 200, ..room(400) };
         assert_eq!(kept(&turns, few), [0, 2, 4, 5]);
         let relevant: Vec<bool> = fill(&turns, few).iter().flatten().map(|taken| taken.relevant).collect();
         assert_eq!(relevant, [true, true, false, false]);
-        assert_eq!(kept(&turns, Room { messages: 6, recent: 200, ..room(600) }), [0, 4, 5]);
+        assert_eq!(kept(&turns, WindowRoom { messages: 6, recent: 200, ..room(600) }), [0, 4, 5]);
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 //! Few rules of high precision: a list that floods is not read. Of code in fences only addresses, paths, errors and the
 //! names that it declares are taken; single figures, ordinals and everyday words are not.
 
-use super::text::Ground;
+use super::text::SentencePlace;
 use crate::domain::summary::draft::AnchorKind;
 use AnchorKind as K;
 use regex::Regex;
@@ -97,9 +97,9 @@ static DECLARES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// What a sentence holds, in order.
-pub(crate) fn find(text: &str, ground: Ground) -> Vec<Anchor> {
+pub(crate) fn find(text: &str, ground: SentencePlace) -> Vec<Anchor> {
     let mut taken: Vec<(Range<usize>, Anchor)> = Vec::new();
-    if ground == Ground::Shell {
+    if ground == SentencePlace::Shell {
         let line = text.trim_start_matches("$ ").trim();
         let at = text.len() - line.len();
         if line.len() > 3 && line.len() <= 200 && !line.starts_with('#') {
@@ -107,7 +107,7 @@ pub(crate) fn find(text: &str, ground: Ground) -> Vec<Anchor> {
         }
         return taken.into_iter().map(|(_, anchor)| anchor).collect();
     }
-    for rule in RULES.iter().filter(|rule| rule.code || ground == Ground::Prose) {
+    for rule in RULES.iter().filter(|rule| rule.code || ground == SentencePlace::Prose) {
         let Some(regex) = &rule.regex else { continue };
         for found in regex.captures_iter(text) {
             let Some(hit) = found.get(1).or_else(|| found.get(0)) else { continue };
@@ -119,7 +119,7 @@ pub(crate) fn find(text: &str, ground: Ground) -> Vec<Anchor> {
             }
         }
     }
-    if ground == Ground::Code
+    if ground == SentencePlace::Code
         && let Some(regex) = DECLARES.as_ref()
     {
         for found in regex.captures_iter(text).filter_map(|found| found.get(1)) {
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(K, String)> {
-        find(text, Ground::Prose).into_iter().map(|a| (a.kind, a.text)).collect()
+        find(text, SentencePlace::Prose).into_iter().map(|a| (a.kind, a.text)).collect()
     }
 
     #[test]
@@ -309,9 +309,9 @@ mod tests {
     #[test]
     fn code_gives_only_what_it_declares() {
         let names: Vec<String> =
-            find("fn take_lock(path: &Path) {", Ground::Code).into_iter().map(|a| a.text).collect();
+            find("fn take_lock(path: &Path) {", SentencePlace::Code).into_iter().map(|a| a.text).collect();
         assert_eq!(names, ["take_lock"]);
-        assert!(find("let some_value = other_value.call();", Ground::Code).is_empty());
-        assert_eq!(find("$ cargo run -- ask", Ground::Shell)[0].text, "cargo run -- ask");
+        assert!(find("let some_value = other_value.call();", SentencePlace::Code).is_empty());
+        assert_eq!(find("$ cargo run -- ask", SentencePlace::Shell)[0].text, "cargo run -- ask");
     }
 }

@@ -9,7 +9,7 @@
 //! submodular functions"). Sentences that say nearly the same as a chosen one are passed over. Same sources, same text.
 
 use super::anchors;
-use super::text::{Ground, content_words, one_line, says, sentences, spaced};
+use super::text::{SentencePlace, content_words, one_line, says, sentences, spaced};
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::draft::{AnchorKind, SourceTurn};
 use std::cmp::Reverse;
@@ -88,7 +88,7 @@ struct Unit<'a> {
     turn: u32,
     role: Role,
     text: &'a str,
-    ground: Ground,
+    ground: SentencePlace,
     part: Part,
     words: BTreeSet<usize>,
     /// Numbers of the things in it that must not be lost.
@@ -178,8 +178,8 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
         for message in &turn.messages {
             for sentence in sentences(&message.text) {
                 let words = content_words(sentence.text).count();
-                let tells = sentence.ground == Ground::Shell || message.role == Role::Tool;
-                if sentence.ground == Ground::Code && message.role != Role::Tool || words < SHORTEST && !tells {
+                let tells = sentence.ground == SentencePlace::Shell || message.role == Role::Tool;
+                if sentence.ground == SentencePlace::Code && message.role != Role::Tool || words < SHORTEST && !tells {
                     continue;
                 }
                 let (part, cued) = part_of(sentence.text, message.role, sentence.ground);
@@ -200,11 +200,11 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
 }
 
 /// The part under which a sentence stands, and whether a cue said so.
-fn part_of(text: &str, role: Role, ground: Ground) -> (Part, bool) {
+fn part_of(text: &str, role: Role, ground: SentencePlace) -> (Part, bool) {
     if role == Role::Tool {
         return (Part::Outcomes, true);
     }
-    if ground == Ground::Shell {
+    if ground == SentencePlace::Shell {
         return (Part::Facts, true);
     }
     if text.ends_with('?') && role == Role::User {

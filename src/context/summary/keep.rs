@@ -1,9 +1,9 @@
 //! Puts dropped items into a summary word for word, and the two parts together.
 //! Not for: finding out what was dropped (`survive`).
 
-use super::survive::Wanted;
+use super::survive::RequiredFacts;
 use crate::domain::summary::accepted::Kept;
-use crate::domain::summary::draft::{AnchorKind, Dropped, kept_line};
+use crate::domain::summary::draft::{AnchorKind, MissingFact, kept_line};
 use std::collections::HashSet;
 
 /// The heading of the part that is kept word for word.
@@ -22,7 +22,7 @@ pub fn joined(body: &str, kept: &[Kept]) -> String {
 
 /// A dropped item's sentence, to be kept.
 #[must_use]
-pub fn keep(item: &Dropped) -> Kept {
+pub fn keep(item: &MissingFact) -> Kept {
     Kept {
         text: item.sentence.clone(),
         node: item.node,
@@ -47,7 +47,7 @@ pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
 /// Keeps as many dropped items as fit in `room` tokens: first sentences, up to three fifths of the room; then bare names
 /// (paths, commands, addresses, errors, names from code), which say where to look; then sentences again.
 #[must_use]
-pub fn fill(wanted: &Wanted, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+pub fn fill(wanted: &RequiredFacts, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
     let mut kept = Vec::new();
     let used = |kept: &[Kept]| kept.iter().map(|kept| line_cost(kept, count)).sum::<u32>();
     let so_far = |kept: &[Kept]| joined(text, kept);
@@ -65,7 +65,7 @@ fn line_cost(kept: &Kept, count: &dyn Fn(&str) -> u32) -> u32 {
 }
 
 /// One line a kind that names dropped items, the weightiest first.
-fn names(gone: &[Dropped], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
     let kinds = [AnchorKind::Path, AnchorKind::Command, AnchorKind::Url, AnchorKind::ErrorCode, AnchorKind::Identifier];
     let mut left = room;
     let mut lines: Vec<(AnchorKind, Kept)> = Vec::new();
@@ -95,7 +95,7 @@ fn names(gone: &[Dropped], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> 
 }
 
 /// Sentences, those first that bring back most weight a token (the greedy rule for covering with a budget).
-fn sentences(mut gone: Vec<Dropped>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+fn sentences(mut gone: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
     let mut seen = HashSet::new();
     let mut lines: Vec<(Kept, Vec<usize>, u32)> = Vec::new();
     for (index, item) in gone.iter().enumerate() {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn kept_words_stand_word_for_word_and_once() {
         let sources = [turn(3, &[said(Role::User, "The port must be 8443 and the path /srv/app.sock here.")])];
-        let wanted = Wanted::of(&sources);
+        let wanted = RequiredFacts::of(&sources);
         let kept = fill(&wanted, "nothing", 1_000, &approximate);
         assert_eq!(kept.len(), 1, "one sentence holds both");
         let text = joined("Body.", &kept);
@@ -154,7 +154,7 @@ mod tests {
         let places = ["oak", "elm", "ash", "fir", "yew", "bay", "fig", "box", "gum", "sal"];
         let text =
             places.map(|name| format!("The worker writes what it has found of the long night into out/{name}.txt."));
-        let wanted = Wanted::of(&[turn(3, &[said(Role::User, &text.join(" "))])]);
+        let wanted = RequiredFacts::of(&[turn(3, &[said(Role::User, &text.join(" "))])]);
         let kept = fill(&wanted, "nothing", 130, &approximate);
         let whole = kept.iter().filter(|kept| !kept.text.starts_with("also named")).count();
         assert!((2..=4).contains(&whole), "{kept:?}");

@@ -4,7 +4,7 @@
 //!
 //! * [`crate::context::summary::sources::choose`] says which turns.
 //! * [`crate::context::summary::extract::extract`] writes a summary of their own sentences; [`parts`] cuts sources for a model and joins what it says.
-//! * [`crate::context::summary::survive::Wanted`] knows what must not be lost, and finds what a text does not say.
+//! * [`crate::context::summary::survive::RequiredFacts`] knows what must not be lost, and finds what a text does not say.
 //! * [`keep`] puts such items back word for word.
 
 mod anchors;
@@ -21,19 +21,19 @@ use crate::domain::summary::accepted::ratio_milli;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CondenseError {
     /// The path is too short.
-    #[error("nothing is old enough: the newest {kept} messages always stay as they are")]
+    #[error("nothing is old enough: the newest {kept} messages are always kept word for word")]
     NothingOld {
         /// How many stay.
         kept: u32,
     },
     /// The present summary reaches as far.
-    #[error("the present summary covers everything up to turn {turn} already")]
+    #[error("the current summary already covers everything up to turn {turn}")]
     NothingNew {
         /// Its last turn.
         turn: u32,
     },
     /// Every turn there is pinned or taken out.
-    #[error("every turn there is pinned, taken out or empty, and such turns are never summed up")]
+    #[error("every turn there is pinned, excluded or empty, and such turns are never summarized")]
     AllStay,
     /// The path has no such closed turn.
     #[error("there is no closed turn {number}; the last one is {last}")]

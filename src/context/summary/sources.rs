@@ -2,18 +2,18 @@
 //! Not for: reading them (`engine`) or when to do so (policies).
 
 use super::CondenseError;
-use crate::domain::summary::draft::{SourceTurn, Stays};
+use crate::domain::summary::draft::{KeepReason, SourceTurn};
 
 /// Messages at the end of a path that stay raw, rounded up to whole turns.
 pub const KEEP_NEWEST: u32 = 10;
 
 /// Which turns are summed up.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct SourceChoice {
     /// Places of the turns that are read.
     pub covered: Vec<usize>,
     /// Numbers of turns in between that stay as they are, and why.
-    pub stays: Vec<(u32, Stays)>,
+    pub stays: Vec<(u32, KeepReason)>,
     /// Number of the first turn of the range.
     pub from: u32,
     /// Number of the last; the next turn is the first raw one.
@@ -25,7 +25,7 @@ pub struct Choice {
 ///
 /// # Errors
 /// Says why there is nothing to sum up.
-pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<Choice, CondenseError> {
+pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<SourceChoice, CondenseError> {
     let asked = |turn: &&SourceTurn| turn.number > 0;
     let end = match up_to {
         Some(number) => {
@@ -48,7 +48,7 @@ pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) ->
         return Err(CondenseError::NothingNew { turn: already });
     }
     let inside = || range[..=last].iter().enumerate().filter(|(_, turn)| turn.number > 0);
-    Ok(Choice {
+    Ok(SourceChoice {
         covered: inside().filter(|(_, turn)| turn.stays.is_none()).map(|(at, _)| at).collect(),
         stays: inside().filter_map(|(_, turn)| turn.stays.map(|why| (turn.number, why))).collect(),
         from: inside().map(|(_, turn)| turn.number).min().unwrap_or(to),
@@ -74,7 +74,7 @@ mod tests {
     use crate::domain::conversation::message::Role;
     use proptest::prelude::*;
 
-    fn path(stays: &[Option<Stays>]) -> Vec<SourceTurn> {
+    fn path(stays: &[Option<KeepReason>]) -> Vec<SourceTurn> {
         let both = [said(Role::User, "a"), said(Role::Assistant, "b")];
         (1_u32..).zip(stays).map(|(number, stays)| SourceTurn { stays: *stays, ..turn(number, &both) }).collect()
     }
@@ -86,13 +86,13 @@ mod tests {
         assert_eq!(choose(&path(&[None; 5]), None, None), Err(CondenseError::NothingOld { kept: 10 }));
         assert_eq!(choose(&path(&[None; 12]), None, Some(7)), Err(CondenseError::NothingNew { turn: 7 }));
         assert_eq!(choose(&path(&[None; 3]), Some(4), None), Err(CondenseError::NoSuchTurn { number: 4, last: 3 }));
-        assert_eq!(choose(&path(&[Some(Stays::Pinned); 3]), Some(3), None), Err(CondenseError::AllStay));
+        assert_eq!(choose(&path(&[Some(KeepReason::Pinned); 3]), Some(3), None), Err(CondenseError::AllStay));
     }
 
     proptest! {
         #[test]
         fn pins_and_exclusions_are_never_read(
-            marks in prop::collection::vec(prop::option::weighted(0.3, prop::sample::select(vec![Stays::Pinned, Stays::Excluded])), 0..40),
+            marks in prop::collection::vec(prop::option::weighted(0.3, prop::sample::select(vec![KeepReason::Pinned, KeepReason::Excluded])), 0..40),
             up_to in prop::option::of(1_u32..45),
         ) {
             let turns = path(&marks);

@@ -2,18 +2,18 @@
 //! Not for: finding items in a sentence (`anchors`) or putting them back (`keep`).
 
 use super::anchors;
-use super::text::{Ground, content_words, one_line, says, sentences, spaced};
+use super::text::{SentencePlace, content_words, one_line, says, sentences, spaced};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
-use crate::domain::summary::draft::{AnchorKind, Dropped, SourceTurn};
+use crate::domain::summary::draft::{AnchorKind, MissingFact, SourceTurn};
 use std::collections::{BTreeMap, HashSet};
 
 /// Characters of a sentence that are shown and kept; a longer one is cut around what it holds.
 const LONGEST: usize = 400;
 
 /// What a summary must say, from its sources: in the order of first mention.
-pub struct Wanted {
-    items: Vec<Dropped>,
+pub struct RequiredFacts {
+    items: Vec<MissingFact>,
 }
 
 /// How many items of each kind there were, and how many a text still says.
@@ -42,17 +42,28 @@ impl Survival {
     }
 }
 
-impl Wanted {
+/// Whether a question names a path, a number, an identifier, quoted words or the like that `text` does not say.
+#[must_use]
+pub fn lacks(question: &str, text: &str) -> bool {
+    let said = TextFacts::new(text);
+    let named = sentences(question).into_iter().flat_map(|sentence| {
+        let anchors = anchors::find(sentence.text, sentence.ground).into_iter();
+        anchors.map(|anchor| (anchor.kind, anchor.text)).collect::<Vec<_>>()
+    });
+    named.into_iter().any(|(kind, name)| !said.holds(kind, &name))
+}
+
+impl RequiredFacts {
     /// Looks for them.
     #[must_use]
     pub fn of(sources: &[SourceTurn]) -> Self {
         let mut places: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();
-        let mut items: Vec<Dropped> = Vec::new();
+        let mut items: Vec<MissingFact> = Vec::new();
         for turn in sources {
             for message in &turn.messages {
                 for sentence in sentences(&message.text) {
                     for anchor in anchors::find(sentence.text, sentence.ground) {
-                        let item = Dropped {
+                        let item = MissingFact {
                             kind: anchor.kind,
                             sentence: around(sentence.text, &anchor.text),
                             text: anchor.text,
@@ -90,9 +101,9 @@ impl Wanted {
 
     /// Those that `text` does not say, the weightiest first; equal ones as they were said.
     #[must_use]
-    pub fn dropped(&self, text: &str) -> Vec<Dropped> {
-        let said = Said::new(text);
-        let mut gone: Vec<Dropped> = self.items.iter().filter(|item| !said.says(item)).cloned().collect();
+    pub fn dropped(&self, text: &str) -> Vec<MissingFact> {
+        let said = TextFacts::new(text);
+        let mut gone: Vec<MissingFact> = self.items.iter().filter(|item| !said.says(item)).cloned().collect();
         gone.sort_by_key(|item| std::cmp::Reverse(item.weight));
         gone
     }
@@ -100,7 +111,7 @@ impl Wanted {
     /// How many of each kind `text` says.
     #[must_use]
     pub fn survival(&self, text: &str) -> Survival {
-        let said = Said::new(text);
+        let said = TextFacts::new(text);
         let kinds = AnchorKind::ALL.into_iter().filter_map(|kind| {
             let of = self.items.iter().filter(|item| item.kind == kind);
             let (all, kept) = of.fold((0, 0), |(all, kept), item| (all + 1, kept + u32::from(said.says(item))));
@@ -111,12 +122,12 @@ impl Wanted {
 }
 
 /// Said again: the newest sentence stands for it, a person's word for both.
-fn add(items: &mut Vec<Dropped>, places: &mut BTreeMap<(AnchorKind, String), usize>, item: Dropped) {
+fn add(items: &mut Vec<MissingFact>, places: &mut BTreeMap<(AnchorKind, String), usize>, item: MissingFact) {
     let name = (item.kind, normal(item.kind, &item.text));
     if let Some(at) = places.get(&name) {
         let old = &mut items[*at];
         let role = if old.role == Role::User { Role::User } else { item.role };
-        *old = Dropped { times: old.times + 1, text: std::mem::take(&mut old.text), role, ..item };
+        *old = MissingFact { times: old.times + 1, text: std::mem::take(&mut old.text), role, ..item };
     } else {
         places.insert(name, items.len());
         items.push(item);
@@ -124,7 +135,7 @@ fn add(items: &mut Vec<Dropped>, places: &mut BTreeMap<(AnchorKind, String), usi
 }
 
 /// A person's words, what is said often, and what cannot be guessed again weigh more.
-fn weight(item: &Dropped) -> u32 {
+fn weight(item: &MissingFact) -> u32 {
     let kind = match item.kind {
         AnchorKind::Question => 5,
         AnchorKind::Command | AnchorKind::ErrorCode | AnchorKind::Url => 3,
@@ -171,19 +182,19 @@ fn cued(sentence: &str) -> bool {
 }
 
 /// What a text says, looked at once.
-struct Said {
+struct TextFacts {
     plain: String,
     lower: String,
     numbers: HashSet<String>,
     bullets: Vec<HashSet<String>>,
 }
 
-impl Said {
+impl TextFacts {
     fn new(text: &str) -> Self {
         let found = sentences(text);
         let numbers = found
             .iter()
-            .flat_map(|s| anchors::find(s.text, Ground::Prose))
+            .flat_map(|s| anchors::find(s.text, SentencePlace::Prose))
             .filter(|anchor| anchor.kind == AnchorKind::Number)
             .map(|anchor| normal(AnchorKind::Number, &anchor.text))
             .collect();
@@ -192,15 +203,17 @@ impl Said {
         Self { lower: plain.to_lowercase(), plain, numbers, bullets }
     }
 
-    fn says(&self, item: &Dropped) -> bool {
-        match item.kind {
-            AnchorKind::Number => {
-                self.numbers.contains(&normal(item.kind, &item.text)) || bounded(&self.plain, &item.text)
-            }
-            AnchorKind::Quote | AnchorKind::ErrorCode => bounded(&self.lower, &one_line(&item.text).to_lowercase()),
-            AnchorKind::Question => self.asks(&item.text),
+    fn says(&self, item: &MissingFact) -> bool {
+        self.holds(item.kind, &item.text)
+    }
+
+    fn holds(&self, kind: AnchorKind, text: &str) -> bool {
+        match kind {
+            AnchorKind::Number => self.numbers.contains(&normal(kind, text)) || bounded(&self.plain, text),
+            AnchorKind::Quote | AnchorKind::ErrorCode => bounded(&self.lower, &one_line(text).to_lowercase()),
+            AnchorKind::Question => self.asks(text),
             AnchorKind::Path | AnchorKind::Command | AnchorKind::Identifier | AnchorKind::Url => {
-                bounded(&self.plain, &one_line(&item.text))
+                bounded(&self.plain, &one_line(text))
             }
         }
     }
@@ -244,7 +257,7 @@ fn around(sentence: &str, what: &str) -> String {
 }
 
 /// Questions of a person that the same turn leaves open, and questions of the model that the next message passes over.
-fn open_questions(sources: &[SourceTurn]) -> Vec<Dropped> {
+fn open_questions(sources: &[SourceTurn]) -> Vec<MissingFact> {
     let mut found = Vec::new();
     for (index, turn) in sources.iter().enumerate() {
         let answers: Vec<_> = turn.messages.iter().filter(|m| m.role == Role::Assistant).collect();
@@ -267,13 +280,13 @@ fn open_questions(sources: &[SourceTurn]) -> Vec<Dropped> {
     found
 }
 
-fn question(turn: u32, node: Hash, role: Role, text: String) -> Dropped {
+fn question(turn: u32, node: Hash, role: Role, text: String) -> MissingFact {
     let kind = AnchorKind::Question;
-    Dropped { kind, sentence: text.clone(), text, node, turn, role, times: 1, weight: 0 }
+    MissingFact { kind, sentence: text.clone(), text, node, turn, role, times: 1, weight: 0 }
 }
 
 fn questions(text: &str) -> impl Iterator<Item = String> + '_ {
-    let of = sentences(text).into_iter().filter(|s| s.ground == Ground::Prose);
+    let of = sentences(text).into_iter().filter(|s| s.ground == SentencePlace::Prose);
     of.filter(|s| (s.text.ends_with('?') && content_words(s.text).count() >= 3) || is_left_open(s.text))
         .map(|s| s.text.to_owned())
 }
@@ -330,7 +343,7 @@ mod tests {
             ),
             turn(2, &[said(Role::User, "See src/main.rs."), said(Role::Assistant, "It took 42 ms in src/main.rs.")]),
         ];
-        let wanted = Wanted::of(&sources);
+        let wanted = RequiredFacts::of(&sources);
         let gone = wanted.dropped("- uses port 8443 and src/main.rs");
         let texts: Vec<&str> = gone.iter().map(|item| item.text.as_str()).collect();
         assert_eq!(texts, ["cargo test --lib", "42 ms"]);
@@ -356,7 +369,7 @@ mod tests {
     #[test]
     fn presence_is_by_whole_words_and_numbers_by_value() {
         let sources = [turn(1, &[said(Role::User, "Take 1,500 ms for retry_at, not max_retry_at; file a/b_c.rs.")])];
-        let wanted = Wanted::of(&sources);
+        let wanted = RequiredFacts::of(&sources);
         let says = |text: &str, item: &str| !wanted.dropped(text).iter().any(|d| d.text == item);
         assert!(says("it waits 1500ms", "1,500 ms") && !says("it waits 15000 ms", "1,500 ms"));
         assert!(says("max_retry_at and retry_at", "retry_at") && !says("max_retry_at", "retry_at"));
@@ -378,8 +391,8 @@ mod tests {
                 ],
             ),
         ];
-        let questions: Vec<String> = Wanted::of(&sources).dropped("").into_iter().map(|d| d.text).collect();
+        let questions: Vec<String> = RequiredFacts::of(&sources).dropped("").into_iter().map(|d| d.text).collect();
         assert_eq!(questions, ["How large will the index grow?"]);
-        assert!(Wanted::of(&sources).dropped("- Open: how large the index will grow").is_empty());
+        assert!(RequiredFacts::of(&sources).dropped("- Open: how large the index will grow").is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Where a sentence stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ground {
+pub(crate) enum SentencePlace {
     /// Running text, a list item, a heading.
     Prose,
     /// A line of commands: in a fence for a shell, or after a prompt sign.
@@ -18,7 +18,7 @@ pub(crate) enum Ground {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Sentence<'a> {
     pub(crate) text: &'a str,
-    pub(crate) ground: Ground,
+    pub(crate) ground: SentencePlace,
 }
 
 const SHELLS: &[&str] = &["sh", "bash", "shell", "console", "zsh", "fish", "shell-session", "terminal"];
@@ -26,7 +26,7 @@ const SHELLS: &[&str] = &["sh", "bash", "shell", "console", "zsh", "fish", "shel
 /// A message's sentences in order. Fence marks and empty lines are none.
 pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
-    let mut fence: Option<(&str, Ground)> = None;
+    let mut fence: Option<(&str, SentencePlace)> = None;
     for line in text.lines() {
         let bare = line.trim();
         let mark = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
@@ -35,11 +35,11 @@ pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
             (Some(mark), None) => {
                 let language = bare.trim_start_matches(['`', '~']).split_whitespace().next().unwrap_or_default();
                 let shell = SHELLS.contains(&language.to_ascii_lowercase().as_str());
-                fence = Some((mark, if shell { Ground::Shell } else { Ground::Code }));
+                fence = Some((mark, if shell { SentencePlace::Shell } else { SentencePlace::Code }));
             }
             (_, Some((_, ground))) if !bare.is_empty() => found.push(Sentence { text: bare, ground }),
             (_, Some(_)) => {}
-            (None, None) if bare.starts_with("$ ") => found.push(Sentence { text: bare, ground: Ground::Shell }),
+            (None, None) if bare.starts_with("$ ") => found.push(Sentence { text: bare, ground: SentencePlace::Shell }),
             (None, None) => prose(bare, &mut found),
         }
     }
@@ -52,7 +52,7 @@ fn prose<'a>(line: &'a str, found: &mut Vec<Sentence<'a>>) {
     for range in cuts(line) {
         let text = line[range].trim();
         if text.chars().any(char::is_alphanumeric) {
-            found.push(Sentence { text, ground: Ground::Prose });
+            found.push(Sentence { text, ground: SentencePlace::Prose });
         }
     }
 }
@@ -174,8 +174,17 @@ mod tests {
     #[test]
     fn fences_are_lines() {
         let text = "Run\n```sh\ncargo test\n\ncargo run\n```\n```rust\nfn main() {}\n```\n$ ls -l";
-        let grounds: Vec<Ground> = sentences(text).iter().map(|s| s.ground).collect();
-        assert_eq!(grounds, [Ground::Prose, Ground::Shell, Ground::Shell, Ground::Code, Ground::Shell]);
+        let grounds: Vec<SentencePlace> = sentences(text).iter().map(|s| s.ground).collect();
+        assert_eq!(
+            grounds,
+            [
+                SentencePlace::Prose,
+                SentencePlace::Shell,
+                SentencePlace::Shell,
+                SentencePlace::Code,
+                SentencePlace::Shell
+            ]
+        );
     }
 
     #[test]

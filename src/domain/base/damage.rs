@@ -57,15 +57,15 @@ impl Holding {
         let words = match (self.fate, self.removed, &self.fault) {
             (_, _, Some(why)) => why.clone(),
             (BackupFate::Deleted, ..) if self.older => {
-                "was deleted: it was made before a change of the store's schema, \
-                and only an older version of pleach could have written it without what was removed"
+                "was deleted: it was made before a change of the store's format, and only an older version of \
+                    pleach could have rewritten it without the deleted text"
                     .into()
             }
             (BackupFate::Deleted, ..) => "was deleted".into(),
-            (BackupFate::Rewritten, ..) => "was written anew without what was removed from the store".into(),
+            (BackupFate::Rewritten, ..) => "was written again without the deleted text".into(),
             (BackupFate::Kept, 0, None) => return about,
-            (BackupFate::Kept, 1, None) => "holds one item that was removed from the store".into(),
-            (BackupFate::Kept, many, None) => format!("holds {many} items that were removed from the store"),
+            (BackupFate::Kept, 1, None) => "contains one item that was deleted from the store".into(),
+            (BackupFate::Kept, many, None) => format!("contains {many} items that were deleted from the store"),
         };
         format!("{about}  {words}")
     }
@@ -92,18 +92,18 @@ pub fn holding_sentence(all: &[Holding]) -> Option<String> {
     let mut said = Vec::new();
     match still.len() {
         0 => {}
-        1 => said.push(format!("One backup still holds what was removed: {}.", still[0])),
-        many => said.push(format!("{many} backups still hold what was removed: {}.", still.join(", "))),
+        1 => said.push(format!("One backup still contains deleted text: {}.", still[0])),
+        many => said.push(format!("{many} backups still contain deleted text: {}.", still.join(", "))),
     }
     if !unread.is_empty() {
-        said.push(format!("What was removed may also stand in what cannot be read: {}.", unread.join(", ")));
+        said.push(format!("Deleted text may also be in files that can't be read: {}.", unread.join(", ")));
     }
     if said.is_empty() {
         return None;
     }
     let older = all.iter().any(|copy| copy.older && copy.removed > 0);
-    let but = if older { " (and deletes those from before a change of the store's schema)" } else { "" };
-    said.push(format!("pleach backups --rewrite removes it there too{but}; pleach backups --delete deletes them."));
+    let but = if older { " (and deletes those from before a change of the store's format)" } else { "" };
+    said.push(format!("pleach backups --rewrite removes it from them{but}; pleach backups --delete deletes them."));
     Some(said.join(" "))
 }
 
@@ -122,14 +122,14 @@ impl Damage {
     /// What happened.
     #[must_use]
     pub fn what(&self) -> String {
-        format!("The store at {} cannot be read: {}.", self.path, self.why.trim_end_matches('.'))
+        format!("The store at {} is damaged: {}.", self.path, self.why.trim_end_matches('.'))
     }
 
     /// What there is to start from.
     #[must_use]
     pub fn backups_sentence(&self) -> String {
         match self.backups.as_slice() {
-            [] => "There is no backup of it.".into(),
+            [] => "It has no backup.".into(),
             [only] => format!("There is one backup, of {}: {}.", only.about(), only.path),
             [newest, ..] => {
                 format!("There are {} backups, the newest of {}: {}.", self.backups.len(), newest.about(), newest.path)
@@ -149,7 +149,7 @@ pub enum StartWith {
 
 /// What was done about a damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mended {
+pub struct RepairResult {
     /// Where the damaged file is now; empty where there was none.
     pub moved: String,
     /// The copy that took its place.
@@ -158,7 +158,7 @@ pub struct Mended {
     pub salvaged: Option<(String, u64)>,
 }
 
-impl Mended {
+impl RepairResult {
     /// What to tell.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
@@ -172,7 +172,8 @@ impl Mended {
         });
         if let Some((file, count)) = &self.salvaged {
             said.push(format!(
-                "{count} messages of the damaged store could still be read; they are in {file}, and `pleach import` takes them in."
+                "{count} messages of the damaged store could be read; they are in {file}, and `pleach import` \
+                    imports them."
             ));
         }
         said
@@ -197,11 +198,9 @@ mod tests {
             fault: fault.map(String::from),
         };
         assert_eq!(holding_sentence(&[copy(0, None)]), None);
-        let said = holding_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it cannot be read"))]).unwrap();
-        assert!(
-            said.starts_with("One backup still holds what was removed: /s/b-2026-02-01. What was removed may also")
-        );
-        assert!(said.contains("--rewrite removes it there too;") && said.contains("--delete"), "{said}");
+        let said = holding_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it can't be read"))]).unwrap();
+        assert!(said.starts_with("One backup still contains deleted text: /s/b-2026-02-01. Deleted text may also"));
+        assert!(said.contains("--rewrite removes it from them;") && said.contains("--delete"), "{said}");
         let older = Holding { older: true, ..copy(1, None) };
         assert!(holding_sentence(&[older]).unwrap().contains("deletes those from before a change"));
     }
@@ -209,8 +208,8 @@ mod tests {
     #[test]
     fn it_names_the_newest_backup_or_says_that_there_is_none() {
         let mut damage = Damage { path: "/s/p.db".into(), why: "malformed.".into(), backups: Vec::new() };
-        assert_eq!(damage.what(), "The store at /s/p.db cannot be read: malformed.");
-        assert_eq!(damage.backups_sentence(), "There is no backup of it.");
+        assert_eq!(damage.what(), "The store at /s/p.db is damaged: malformed.");
+        assert_eq!(damage.backups_sentence(), "It has no backup.");
         damage.backups.push(backup("2026-02-01 10:00 UTC", 2_049));
         assert_eq!(
             damage.backups_sentence(),
@@ -222,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_was_done_is_told_whole() {
-        let mut mended = Mended { moved: "/s/p.db.corrupt-x".into(), from: None, salvaged: None };
+        let mut mended = RepairResult { moved: "/s/p.db.corrupt-x".into(), from: None, salvaged: None };
         assert_eq!(mended.sentences().len(), 2);
         mended.from = Some(backup("2026-02-01 10:00 UTC", 1));
         mended.salvaged = Some(("/s/x.jsonl".into(), 7));

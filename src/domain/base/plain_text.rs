@@ -71,6 +71,17 @@ fn link(rest: &str) -> Option<(&str, &str)> {
     Some((words, after.split_once(')')?.1))
 }
 
+/// A sentence up to its first stop: `Fork here; an unsent message goes along.` gives `Fork here`.
+#[must_use]
+pub fn first_clause(sentence: &str) -> &str {
+    let stop = |(at, c): (usize, char)| {
+        let last = sentence[at + c.len_utf8()..].chars().next().is_none_or(char::is_whitespace);
+        (c == '(' || (matches!(c, ':' | ';' | ',' | '.') && last)).then_some(at)
+    };
+    let end = sentence.char_indices().find_map(stop).unwrap_or(sentence.len());
+    sentence[..end].trim_end()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

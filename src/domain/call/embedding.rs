@@ -19,7 +19,7 @@ pub enum EmbedError {
     #[error("embedding was stopped")]
     Stopped,
     /// The model's files are missing, damaged or of a kind that cannot be read.
-    #[error("the embedding model in {place} cannot be used: {why}")]
+    #[error("the embedding model in {place} can't be used: {why}")]
     Model {
         /// The directory.
         place: String,
@@ -27,13 +27,13 @@ pub enum EmbedError {
         why: String,
     },
     /// The settings make no embedder.
-    #[error("the embedder cannot be set up: {0}")]
+    #[error("the embedder can't be set up: {0}")]
     Settings(String),
     /// The server refused, failed, or could not be reached.
     #[error("{}", .0.what)]
     Server(ProviderError),
     /// The server answered, but not with the vectors that were asked for.
-    #[error("the answer of the embedding server cannot be used: {0}")]
+    #[error("the answer of the embedding server can't be used: {0}")]
     Answer(String),
 }
 

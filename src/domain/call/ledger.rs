@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// Figures of one call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Spent {
+pub struct CallCost {
     /// The call.
     pub run: RunId,
     /// Its branch.
@@ -39,7 +39,7 @@ pub struct Spent {
     pub error_milli: Option<i64>,
 }
 
-impl Spent {
+impl CallCost {
     /// Figures of a call.
     #[must_use]
     pub fn of(card: &RunCard, turn: Option<u32>, title: String) -> Self {
@@ -138,7 +138,7 @@ pub struct Totals {
 
 impl Totals {
     /// Takes a call in.
-    pub fn add(&mut self, call: &Spent) {
+    pub fn add(&mut self, call: &CallCost) {
         self.calls += 1;
         self.est.add(Some(u64::from(call.est)));
         self.input.add(call.input.map(u64::from));
@@ -173,7 +173,7 @@ pub struct Ledger {
     /// Of all branches of its session.
     pub whole: bool,
     /// The newest, oldest first.
-    pub calls: Vec<Spent>,
+    pub calls: Vec<CallCost>,
     /// Older ones, that are in the totals only.
     pub older: u32,
     /// Of all of them.
@@ -201,9 +201,9 @@ pub fn signed_percent(milli: i64) -> String {
 mod tests {
     use super::*;
 
-    fn call(est: u32, input: Option<u32>, cached: Option<u32>, cost: Option<u64>) -> Spent {
+    fn call(est: u32, input: Option<u32>, cached: Option<u32>, cost: Option<u64>) -> CallCost {
         let error = input.map(|input| rounded((i64::from(input) - i64::from(est)) * 1_000, i64::from(est)));
-        Spent {
+        CallCost {
             run: RunId(uuid::Uuid::nil()),
             branch: BranchId(uuid::Uuid::nil()),
             turn: Some(1),

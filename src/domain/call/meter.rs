@@ -134,7 +134,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 /// A model's calibration, as lists of models show it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Learned {
+pub struct CalibrationEntry {
     /// The profile that was asked.
     pub profile: String,
     /// The model.
@@ -175,7 +175,8 @@ impl ShortRead {
     #[must_use]
     pub fn sentence(self) -> String {
         format!(
-            "The server read {} of about {} tokens: it may have cut the prompt (its window may be smaller than configured).",
+            "The server counted {} of about {} tokens: it may have cut the prompt (its context window may be \
+                smaller than configured).",
             grouped(self.read.into()),
             grouped(self.expected.into())
         )
@@ -184,7 +185,7 @@ impl ShortRead {
     /// What to do.
     #[must_use]
     pub fn todo(self) -> &'static str {
-        "Set its real window as context_window in the profile, or give the model a larger one there."
+        "Set the real window as context_window in the profile, or give the model a larger window on the server."
     }
 }
 
@@ -289,7 +290,7 @@ mod tests {
         assert_eq!(ShortRead::find(691, 326, None, 395), None, "it does not count tool schemas");
         assert!(ShortRead::find(9_691, 326, None, 4_096).is_some());
         let said = find(10_000, 4_096).unwrap().sentence();
-        assert!(said.starts_with("The server read 4,096 of about 10,000 tokens"), "{said}");
+        assert!(said.starts_with("The server counted 4,096 of about 10,000 tokens"), "{said}");
     }
 
     #[test]

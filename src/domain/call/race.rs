@@ -36,7 +36,7 @@ pub enum Limit {
 
 /// What a branch of a race took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Spent {
+pub struct RaceUsage {
     /// Tokens of the answer: as the server reported them once it has, estimated before.
     pub tokens: u32,
     /// Millionths of a dollar, where prices are known.
@@ -74,7 +74,7 @@ impl Limits {
 
     /// The first limit that is reached.
     #[must_use]
-    pub fn reached(self, spent: Spent) -> Option<Limit> {
+    pub fn reached(self, spent: RaceUsage) -> Option<Limit> {
         let limits = self.set();
         if limits.tokens.is_some_and(|most| spent.tokens >= most) {
             return Some(Limit::Tokens);
@@ -102,11 +102,11 @@ impl Limits {
     /// The word names a limit that has no such value.
     pub fn take(&mut self, word: &str) -> Result<bool, String> {
         let Some((name, value)) = word.split_once([':', '=']) else { return Ok(false) };
-        let bad = |wants: &str| format!("{name} cannot be {value:?}; it wants {wants}");
+        let bad = |wants: &str| format!("{name} can't be {value:?}; it takes {wants}");
         match name {
             "tokens" => self.tokens = Some(value.parse().map_err(|_| bad("a number of tokens"))?),
             "time" => self.seconds = Some(value.parse().map_err(|_| bad("a number of seconds"))?),
-            "cost" => self.cost_micro = Some(micro(value).ok_or_else(|| bad("dollars, as 0.01"))?),
+            "cost" => self.cost_micro = Some(micro(value).ok_or_else(|| bad("dollars, such as 0.01"))?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -202,7 +202,7 @@ pub struct BranchRun {
     /// Its calls, in order: one, and one more for each round of tools.
     pub runs: Vec<RunId>,
     /// What it took so far.
-    pub spent: Spent,
+    pub spent: RaceUsage,
     /// The limit that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Limit>,
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn the_first_limit_that_is_reached_counts() {
         let limits = Limits { tokens: Some(10), cost_micro: Some(5), seconds: Some(2) };
-        let spent = |tokens, cost_micro, ms| limits.reached(Spent { tokens, cost_micro, ms });
+        let spent = |tokens, cost_micro, ms| limits.reached(RaceUsage { tokens, cost_micro, ms });
         assert_eq!(spent(9, Some(4), 1_999), None);
         assert_eq!(spent(9, None, 1_999), None, "what has no price has no such limit");
         assert_eq!(spent(10, Some(9), 9_000), Some(Limit::Tokens));
@@ -244,7 +244,7 @@ mod tests {
         let most = ["10 tok", "$0.000005", "2 s"].map(|most| format!("Stopped at its limit of {most}."));
         assert_eq!(sentences, most, "each names its own limit only");
         let none = Limits { tokens: Some(0), ..Limits::default() };
-        assert!(none.is_empty() && none.reached(Spent { tokens: 9, ..Spent::default() }).is_none());
+        assert!(none.is_empty() && none.reached(RaceUsage { tokens: 9, ..RaceUsage::default() }).is_none());
         assert_eq!(none.over(limits).tokens, Some(0), "a limit of 0 lifts the one of the settings");
     }
 }

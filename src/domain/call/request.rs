@@ -34,7 +34,7 @@ pub struct Block {
 
 /// What is wrong with a text, and where, both counted from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
+pub struct BodyFault {
     /// The line.
     pub line: usize,
     /// The column, in characters; 1 where the whole line is meant.
@@ -43,7 +43,7 @@ pub struct Fault {
     pub what: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for BodyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}.", self.line, self.column, self.what)
     }
@@ -176,25 +176,25 @@ pub fn escaped_len(text: &str) -> usize {
 ///
 /// # Errors
 /// What is wrong first, with its line and column.
-pub fn check(body: &str) -> Result<(), Fault> {
+pub fn check(body: &str) -> Result<(), BodyFault> {
     let value: Value = serde_json::from_str(body).map_err(|error| {
         let whole = error.to_string();
         let what = whole.split(" at line ").next().unwrap_or_default().to_owned();
         let line = error.line().max(1);
-        Fault { line, column: column(body, line, error.column()), what: format!("it is no JSON: {what}") }
+        BodyFault { line, column: column(body, line, error.column()), what: format!("this is not JSON: {what}") }
     })?;
-    let wrong = |what: &str| Fault { line: 1, column: 1, what: what.to_owned() };
-    let Some(fields) = value.as_object() else { return Err(wrong("a request is one JSON object")) };
+    let wrong = |what: &str| BodyFault { line: 1, column: 1, what: what.to_owned() };
+    let Some(fields) = value.as_object() else { return Err(wrong("a request must be a JSON object")) };
     if fields.get("model").and_then(Value::as_str).is_none_or(str::is_empty) {
         return Err(wrong("the request names no model"));
     }
     let messages = fields.get("messages").and_then(Value::as_array).filter(|messages| !messages.is_empty());
-    let messages = messages.ok_or_else(|| wrong("the request holds no messages"))?;
+    let messages = messages.ok_or_else(|| wrong("the request has no messages"))?;
     let broken = messages.iter().position(|message| message.get("role").and_then(Value::as_str).is_none());
     let Some(at) = broken else { return Ok(()) };
     let start = places(body).messages.get(at).map_or(0, |range| range.start);
     let (line, column) = position(body, start);
-    Err(Fault { line, column, what: format!("message {} has no role", at + 1) })
+    Err(BodyFault { line, column, what: format!("message {} has no role", at + 1) })
 }
 
 /// A column in characters, from one in bytes.
@@ -278,7 +278,7 @@ fn parsed(body: &str) -> Vec<Value> {
 }
 
 /// A message of an edited text.
-struct Written {
+struct EditedMessage {
     line: usize,
     number: Option<usize>,
     role: String,
@@ -290,26 +290,26 @@ struct Written {
 ///
 /// # Errors
 /// A line that heads no message, a number that the body does not have or that comes twice, no message at all.
-pub fn written(body: &str, texts: &str) -> Result<String, Fault> {
+pub fn written(body: &str, texts: &str) -> Result<String, BodyFault> {
     let messages = read(texts)?;
     let found = places(body);
     let (Some(first), Some(last)) = (found.messages.first(), found.messages.last()) else {
-        return Err(Fault { line: 1, column: 1, what: "there is no request to edit".into() });
+        return Err(BodyFault { line: 1, column: 1, what: "there is no request to edit".into() });
     };
     let mut parts: Vec<String> = Vec::with_capacity(messages.len());
     let mut used = Vec::new();
     for message in &messages {
-        let wrong = |what: String| Fault { line: message.line, column: 1, what };
+        let wrong = |what: String| BodyFault { line: message.line, column: 1, what };
         let Some(number) = message.number else {
             parts.push(serde_json::json!({ "role": message.role, "content": message.text }).to_string());
             continue;
         };
         if used.contains(&number) {
-            return Err(wrong(format!("message {number} stands there twice")));
+            return Err(wrong(format!("message {number} appears twice")));
         }
         used.push(number);
         let range = number.checked_sub(1).and_then(|at| found.messages.get(at)).cloned();
-        let range = range.ok_or_else(|| wrong(format!("there is no message {number}; a new one has no number")))?;
+        let range = range.ok_or_else(|| wrong(format!("there is no message {number}; a new message has no number")))?;
         parts.push(changed(&body[range], message));
     }
     let mut out = body[..first.start].to_owned();
@@ -319,7 +319,7 @@ pub fn written(body: &str, texts: &str) -> Result<String, Fault> {
 }
 
 /// A message with other words, or its very bytes where they are the same.
-fn changed(json: &str, to: &Written) -> String {
+fn changed(json: &str, to: &EditedMessage) -> String {
     let Ok(mut message) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
     let same = said(&message) == to.text && message.get("role").and_then(Value::as_str) == Some(to.role.as_str());
     let Some(fields) = message.as_object_mut().filter(|_| !same) else { return json.to_owned() };
@@ -330,14 +330,14 @@ fn changed(json: &str, to: &Written) -> String {
     message.to_string()
 }
 
-fn read(texts: &str) -> Result<Vec<Written>, Fault> {
+fn read(texts: &str) -> Result<Vec<EditedMessage>, BodyFault> {
     let run = texts.bytes().take_while(|b| *b == b'=').count();
     if run < 3 {
-        let what = "the first line must head a message, as in === 1 system".to_owned();
-        return Err(Fault { line: 1, column: 1, what });
+        let what = "the first line must start a message, as in === 1 system".to_owned();
+        return Err(BodyFault { line: 1, column: 1, what });
     }
     let fence = &texts[..run];
-    let mut all: Vec<Written> = Vec::new();
+    let mut all: Vec<EditedMessage> = Vec::new();
     for (at, line) in texts.split('\n').enumerate() {
         let head = line.strip_prefix(fence).and_then(|rest| rest.strip_prefix(' '));
         if let Some(head) = head {
@@ -350,25 +350,29 @@ fn read(texts: &str) -> Result<Vec<Written>, Fault> {
         }
     }
     if all.is_empty() {
-        return Err(Fault { line: 1, column: 1, what: "no message is left".into() });
+        return Err(BodyFault { line: 1, column: 1, what: "no message is left".into() });
     }
     Ok(all)
 }
 
-fn heading(head: &str, line: usize) -> Result<Written, Fault> {
+fn heading(head: &str, line: usize) -> Result<EditedMessage, BodyFault> {
     let mut words = head.split_whitespace();
     let first = words.next().unwrap_or_default();
     let number = first.parse::<usize>().ok();
     let role = if number.is_some() { words.next().unwrap_or_default() } else { first };
     let known = ["system", "developer", "user", "assistant", "tool"];
     if !known.contains(&role) {
-        let what = format!("a message is headed by its role ({}), not by {role:?}", known.join(", "));
-        return Err(Fault { line, column: 1, what });
+        let what = format!("a message starts with its role ({}), not with {role:?}", known.join(", "));
+        return Err(BodyFault { line, column: 1, what });
     }
     if number.is_none() && role == "tool" {
-        return Err(Fault { line, column: 1, what: "a tool's result cannot be new; it answers a call".into() });
+        return Err(BodyFault {
+            line,
+            column: 1,
+            what: "a new tool result is not possible; a result answers a call".into(),
+        });
     }
-    Ok(Written { line, number, role: role.to_owned(), text: String::new() })
+    Ok(EditedMessage { line, number, role: role.to_owned(), text: String::new() })
 }
 
 #[cfg(test)]

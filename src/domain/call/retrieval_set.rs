@@ -30,13 +30,13 @@ impl SkipWhy {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::NotWanted => "this call goes without, as you said",
+            Self::NotWanted => "this call goes without them, as you chose",
             Self::Indexing => "their words are still being indexed",
             Self::NothingToFind => "no older message could be found",
-            Self::NoContent => "the message names nothing to look up",
-            Self::Unknown => "nothing it names was spoken of before",
-            Self::Common => "what it names is said everywhere here",
-            Self::Faint => "no older message says enough of what it names",
+            Self::NoContent => "the message names nothing to search for",
+            Self::Unknown => "nothing that the message names was mentioned before",
+            Self::Common => "what the message names is mentioned everywhere here",
+            Self::Faint => "no older message says enough about what the message names",
         }
     }
 }
@@ -61,11 +61,11 @@ pub enum PassWhy {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "gate", content = "why", rename_all = "snake_case")]
 pub enum Gate {
-    /// Looked up.
+    /// Searched.
     Pass(PassWhy),
-    /// Not looked up; what the previous message found stays.
+    /// Not searched; the previous message's results stayed. Only sets stored by earlier versions have it.
     Inherited(SkipWhy),
-    /// Not looked up, and nothing to inherit.
+    /// Not searched.
     Skipped(SkipWhy),
 }
 

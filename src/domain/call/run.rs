@@ -11,7 +11,7 @@ use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
 
 /// What has to be said of any comparison of a call with the same call made again.
-pub const CAUTION: &str = "The same request need not give the same answer: a difference may be chance.";
+pub const CAUTION: &str = "The same request can give different answers: a difference may be chance.";
 
 /// Diagnostics that one run keeps.
 pub const DIAGNOSTICS: usize = 16;
@@ -192,5 +192,54 @@ impl From<CallEnd> for RunStatus {
             CallEnd::Errored => Self::Errored,
             CallEnd::Cancelled => Self::Cancelled,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    fn card() -> RunCard {
+        RunCard {
+            id: RunId(Uuid::nil()),
+            session: SessionId(Uuid::nil()),
+            branch: BranchId(Uuid::nil()),
+            user: None,
+            answer: None,
+            round: 1,
+            plan: Hash::default(),
+            request_digest: Hash::default(),
+            profile: String::new(),
+            model: String::new(),
+            policy: String::new(),
+            mode: Mode::Light,
+            status: RunStatus::Open,
+            est_total: 0,
+            items: 0,
+            attached: 0,
+            usage: Usage::default(),
+            short_read: None,
+            edited: false,
+            cost_micro: None,
+            finish_reason: None,
+            ttft_ms: None,
+            total_ms: None,
+            attempts: 0,
+            error: None,
+            diagnostics: Vec::new(),
+            aside: false,
+            at: 0,
+        }
+    }
+
+    #[test]
+    fn the_first_diagnostics_are_kept_and_no_more() {
+        let mut card = card();
+        for number in 0..40 {
+            card.diagnose(Diagnostic { what: number.to_string(), raw: String::new() });
+        }
+        let kept: Vec<&str> = card.diagnostics.iter().map(|one| one.what.as_str()).collect();
+        assert_eq!(kept, (0..16).map(|number| number.to_string()).collect::<Vec<_>>());
     }
 }

@@ -154,6 +154,19 @@ pub fn safe_cut(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || (left.ends_with('\n') && right.starts_with(opens_safely))
 }
 
+/// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
+#[must_use]
+pub fn short(n: u64) -> String {
+    let (hundreds, thousands, hundredths) = ((n + 50) / 100, (n + 500) / 1_000, (n + 5_000) / 10_000);
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..9_950 if hundreds % 10 > 0 => format!("{}.{}k", hundreds / 10, hundreds % 10),
+        1_000..999_500 => format!("{thousands}k"),
+        _ if hundredths % 100 > 0 => format!("{}.{:02}M", hundredths / 100, hundredths % 100),
+        _ => format!("{}M", hundredths / 100),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The settings about code. All of it wants the folder's trust.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Orienting {
+pub struct CodeSettings {
     /// Code is read, named behind an `@`, and put into calls.
     pub enabled: bool,
     /// Tokens of the map; 0 for none.
@@ -20,7 +20,7 @@ pub struct Orienting {
     pub tools: bool,
 }
 
-impl Default for Orienting {
+impl Default for CodeSettings {
     fn default() -> Self {
         Self { enabled: true, map_tokens: 200, anchors: 6, share: 50, tools: true }
     }
@@ -41,7 +41,7 @@ pub struct CodeLimits {
     pub tokens: u32,
 }
 
-impl Orienting {
+impl CodeSettings {
     /// What goes in a mode: nothing in Off; the map, and for a focus thin cards, in Light; more of each in Heavy.
     #[must_use]
     pub fn limits(&self, mode: Mode) -> CodeLimits {
@@ -87,11 +87,11 @@ mod tests {
 
     #[test]
     fn each_mode_has_its_limits() {
-        let of = |mode| Orienting::default().limits(mode);
+        let of = |mode| CodeSettings::default().limits(mode);
         assert_eq!(of(Mode::Off), CodeLimits { map: 0, anchors: 0, items: 0, lines: 0, tokens: 0 });
         assert_eq!(of(Mode::Light), CodeLimits { map: 200, anchors: 0, items: 6, lines: 5, tokens: 120 });
         assert_eq!(of(Mode::Heavy), CodeLimits { map: 200, anchors: 6, items: 12, lines: 30, tokens: 600 });
-        let wide = Orienting { map_tokens: 900, anchors: 40, ..Orienting::default() };
+        let wide = CodeSettings { map_tokens: 900, anchors: 40, ..CodeSettings::default() };
         assert_eq!((wide.limits(Mode::Light).map, wide.limits(Mode::Heavy).map), (200, 900));
         assert_eq!(wide.limits(Mode::Heavy).anchors, 8);
     }

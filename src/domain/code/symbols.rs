@@ -150,7 +150,7 @@ impl Language {
 /// What became of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum ParseOutcome {
     /// Its symbols are known.
     Parsed,
     /// No grammar for it.
@@ -166,8 +166,14 @@ pub enum Fate {
 }
 
 /// Every fate, in the order of their stored numbers.
-pub const FATES: [Fate; 6] =
-    [Fate::Parsed, Fate::NoLanguage, Fate::TooLarge, Fate::Binary, Fate::Generated, Fate::Unreadable];
+pub const FATES: [ParseOutcome; 6] = [
+    ParseOutcome::Parsed,
+    ParseOutcome::NoLanguage,
+    ParseOutcome::TooLarge,
+    ParseOutcome::Binary,
+    ParseOutcome::Generated,
+    ParseOutcome::Unreadable,
+];
 
 /// What a score is made of; the sum is the score.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -276,7 +282,7 @@ impl CodeRef {
 
 /// A symbol by its name and place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct NamedSymbol {
     /// The file beneath the root, with `/`.
     pub path: String,
     /// What names it shortly and, in this workspace, for certain: its name, its type's before it, or its file's.
@@ -289,7 +295,7 @@ pub struct Named {
     pub lines: (u32, u32),
 }
 
-impl Named {
+impl NamedSymbol {
     /// `src/a.rs, lines 3 to 9 (Parser::parse)`: where a text comes from, for a heading.
     #[must_use]
     pub fn place(&self) -> String {
@@ -300,9 +306,9 @@ impl Named {
 
 /// A symbol with its whole source as it is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sourced {
+pub struct SymbolSource {
     /// Which.
-    pub named: Named,
+    pub named: NamedSymbol,
     /// Its lines, with what looks like a secret masked.
     pub text: String,
     /// How many things are masked.
@@ -311,7 +317,7 @@ pub struct Sourced {
 
 /// A symbol that was not sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Near {
+pub struct NearSymbol {
     /// The file.
     pub path: String,
     /// The symbol.
@@ -347,7 +353,7 @@ pub enum NearWhy {
 
 /// A symbol that much depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anchor {
+pub struct MapAnchor {
     /// The file beneath the root.
     pub path: String,
     /// Its line, from 1.
@@ -362,13 +368,13 @@ pub struct Anchor {
 
 /// The map.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scaffold {
+pub struct CodeMap {
     /// One line a folder, indented; what a folder holds stands behind its name.
     pub text: String,
     /// What it costs.
     pub tokens: u32,
     /// The most central symbols, the first the most.
-    pub anchors: Vec<Anchor>,
+    pub anchors: Vec<MapAnchor>,
 }
 
 /// What an index of a workspace holds.
@@ -389,7 +395,7 @@ pub struct IndexStatus {
     /// Files and symbols by language.
     pub languages: BTreeMap<String, (usize, usize)>,
     /// Files by what became of them.
-    pub fates: BTreeMap<Fate, usize>,
+    pub fates: BTreeMap<ParseOutcome, usize>,
     /// Files of which some did not parse.
     pub errors: usize,
     /// Whether there is more than the bounds allow.
@@ -410,7 +416,7 @@ pub struct CodeFound {
     /// What is sent: by file, best file first, then by line.
     pub items: Vec<Touchpoint>,
     /// The best that are not sent.
-    pub near: Vec<Near>,
+    pub near: Vec<NearSymbol>,
     /// How long the look took, in microseconds.
     pub elapsed_us: u64,
 }

@@ -39,7 +39,7 @@ pub fn atom(kind: ProjectKind, project: &str, path: &str) -> Atom {
 /// How an item stands to the next call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "stands", rename_all = "snake_case")]
-pub enum Stands {
+pub enum RuleState {
     /// It goes.
     Goes,
     /// It goes once a file near it is named in a message or touched by a tool; a skill once it is loaded.
@@ -62,7 +62,7 @@ pub enum Stands {
     },
 }
 
-impl Stands {
+impl RuleState {
     /// In a word or two.
     #[must_use]
     pub fn short(&self) -> &'static str {
@@ -71,7 +71,7 @@ impl Stands {
             Self::Waits => "waits",
             Self::Excluded { .. } => "excluded",
             Self::Off => "off",
-            Self::NoRoom => "no room",
+            Self::NoRoom => "too large for the budget",
             Self::Untrusted => "not trusted",
             Self::Unread { .. } => "not read",
         }
@@ -81,14 +81,14 @@ impl Stands {
     #[must_use]
     pub fn words(&self) -> String {
         let why = match self {
-            Self::Goes => "with the next call",
+            Self::Goes => "in the next request",
             Self::Waits => "until a file near it is named or touched",
             Self::Excluded { once: false } => "on this branch",
             Self::Excluded { once: true } => "from this call",
             Self::Off => "by the settings",
             Self::NoRoom => "for it in the budget",
-            Self::Untrusted => return "not trusted: nothing of this folder goes".into(),
-            Self::Unread { why } => return format!("not read: it {why}"),
+            Self::Untrusted => return "not trusted: no file of this folder is sent".into(),
+            Self::Unread { why } => return format!("not read: the file {why}"),
         };
         format!("{} {why}", self.short())
     }
@@ -116,7 +116,7 @@ pub struct ProjectItem {
     pub about: String,
     /// How it stands.
     #[serde(flatten)]
-    pub stands: Stands,
+    pub stands: RuleState,
     /// Tokens that it takes, or would take.
     pub tokens: u32,
     /// Bytes of the file.
@@ -222,11 +222,17 @@ mod tests {
 
     #[test]
     fn only_what_goes_is_said_to_go() {
-        let why = "is no text".to_owned();
-        let others = [Stands::Waits, Stands::Excluded { once: true }, Stands::Off, Stands::NoRoom, Stands::Untrusted];
-        let others = others.into_iter().chain([Stands::Unread { why }]);
+        let why = "is not text".to_owned();
+        let others = [
+            RuleState::Waits,
+            RuleState::Excluded { once: true },
+            RuleState::Off,
+            RuleState::NoRoom,
+            RuleState::Untrusted,
+        ];
+        let others = others.into_iter().chain([RuleState::Unread { why }]);
         assert!(
-            Stands::Goes.goes()
+            RuleState::Goes.goes()
                 && others.into_iter().all(|stands| !stands.goes() && !stands.words().starts_with("goes"))
         );
     }

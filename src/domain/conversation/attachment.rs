@@ -25,7 +25,7 @@ fn lines(place: &str) -> Option<(&str, (u32, u32))> {
 
 /// A text that stands behind a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Held<'a> {
+pub struct AttachedText<'a> {
     /// The file.
     pub path: &'a str,
     /// Its first and last line, from 1; none for the whole file.
@@ -36,7 +36,7 @@ pub struct Held<'a> {
 
 /// The texts behind a message, in order.
 #[must_use]
-pub fn held(message: &str) -> Vec<Held<'_>> {
+pub fn held(message: &str) -> Vec<AttachedText<'_>> {
     let mut found = Vec::new();
     let mut rest = message;
     while let Some(at) = rest.find("\n\nFile ") {
@@ -48,7 +48,7 @@ pub fn held(message: &str) -> Vec<Held<'_>> {
         let close = format!("\n{fence}");
         let Some(end) = body.find(&close) else { continue };
         let (path, lines) = lines(place).map_or((place, None), |(path, lines)| (path, Some(lines)));
-        found.push(Held { path, lines, text: &body[..end] });
+        found.push(AttachedText { path, lines, text: &body[..end] });
         rest = &body[end..];
     }
     found
@@ -63,7 +63,7 @@ mod tests {
         let message = "why?\n\nFile src/a.rs:\n````rs\nfn x() {} // ```\n````\n\nFile b/c d.py, lines 3 to 9 (A.go):\n```py\ndef go():\n  pass\n```";
         let found = held(message);
         assert_eq!(found.len(), 2);
-        assert_eq!(found[0], Held { path: "src/a.rs", lines: None, text: "fn x() {} // ```" });
+        assert_eq!(found[0], AttachedText { path: "src/a.rs", lines: None, text: "fn x() {} // ```" });
         assert_eq!((found[1].path, found[1].lines), ("b/c d.py", Some((3, 9))));
         assert_eq!(path("b/c d.py, lines 3 to 9 (A.go)"), "b/c d.py");
         for none in ["", "File x:\n```\n```", "a\n\nFile x:\nno fence", "a\n\nFile x:\n```\nopen"] {

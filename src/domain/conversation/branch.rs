@@ -105,7 +105,7 @@ impl Overrides {
         Some(match now.as_deref() {
             Some("") => format!("set the {name} of {branch}"),
             Some(now) => format!("set the {name} of {branch} to {now}"),
-            None => format!("took the {name} of {branch} off"),
+            None => format!("removed the {name} of {branch}"),
         })
     }
 }
@@ -198,7 +198,7 @@ mod tests {
         let none = Overrides::default();
         let focus = Overrides { focus: vec!["src/net".into(), "Parser".into()], ..none.clone() };
         assert_eq!(none.act(&focus, "main").as_deref(), Some("set the focus of main to src/net, Parser"));
-        assert_eq!(focus.act(&none, "main").as_deref(), Some("took the focus of main off"));
+        assert_eq!(focus.act(&none, "main").as_deref(), Some("removed the focus of main"));
         let both = Overrides { mode: Some(Mode::Heavy), ..focus.clone() };
         assert_eq!(focus.act(&both, "b").as_deref(), Some("set the mode of b to Heavy"));
         assert_eq!(none.act(&both, "b"), None, "two at once");

@@ -4,12 +4,12 @@
 use super::mark::Atom;
 use super::message::Role;
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::planning::diff::{Call, PlanDiff};
+use crate::domain::planning::diff::{CallRef, PlanDiff};
 use serde::Serialize;
 
 /// A message as it is compared.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Said {
+pub struct ComparedMessage {
     /// The message.
     pub node: NodeId,
     /// Who.
@@ -26,7 +26,7 @@ pub struct Turn {
     /// It, as plans and marks name it.
     pub atom: Atom,
     /// Its messages after the common ancestor.
-    pub messages: Vec<Said>,
+    pub messages: Vec<ComparedMessage>,
     /// It is no turn but a text that is pinned on this side only: its words, unsanitised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
@@ -56,7 +56,7 @@ pub struct Side {
     /// Models that were asked.
     pub models: Vec<String>,
     /// The branch's last call.
-    pub last: Option<Call>,
+    pub last: Option<CallRef>,
 }
 
 impl Side {

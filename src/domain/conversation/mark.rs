@@ -182,8 +182,8 @@ impl MarkKind {
             Self::Sticky => "sticky",
             Self::Leased { .. } => "leased",
             Self::Exclude => "excluded",
-            Self::ExcludeOnce => "excluded for this call",
-            Self::IncludeOnce => "included for this call",
+            Self::ExcludeOnce => "excluded from the next request",
+            Self::IncludeOnce => "included in the next request",
             Self::Ephemeral => "ephemeral",
         }
     }

@@ -59,12 +59,12 @@ pub struct Transcript {
     /// The id of the message at which the conversation stands.
     pub current: Option<String>,
     /// Its branches in the order in which they were made; none where the file does not name them.
-    pub branches: Vec<Pointer>,
+    pub branches: Vec<BranchPointer>,
 }
 
 /// A branch on its way in or out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Pointer {
+pub struct BranchPointer {
     /// Its name.
     pub name: String,
     /// The id of the message at which it stands.
@@ -77,7 +77,7 @@ pub struct Pointer {
 
 /// A record, and which one of those that came before it in its session is its parent.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Placed {
+pub struct PlacedRecord {
     /// The record.
     pub record: Record,
     /// Its parent's number, counted from 0.
@@ -101,7 +101,7 @@ pub enum Piece {
         /// Of which session.
         session: usize,
         /// They.
-        records: Vec<Placed>,
+        records: Vec<PlacedRecord>,
     },
     /// It is over.
     End {
@@ -110,7 +110,7 @@ pub enum Piece {
         /// The number of the record at which it stands.
         current: Option<u32>,
         /// Its branches, and the numbers of the records at which they stand.
-        branches: Vec<(Pointer, Option<u32>)>,
+        branches: Vec<(BranchPointer, Option<u32>)>,
     },
 }
 
@@ -171,7 +171,7 @@ impl Transcript {
         let (mut records, mut bytes) = (Vec::new(), 0);
         for (record, parent) in self.records.into_iter().zip(parents) {
             bytes = record.content.bytes().saturating_add(bytes);
-            records.push(Placed { record, parent });
+            records.push(PlacedRecord { record, parent });
             if bytes >= PORTION || records.len() >= PORTION_RECORDS {
                 pieces.push(Piece::Records { session, records: std::mem::take(&mut records) });
                 bytes = 0;
@@ -239,17 +239,17 @@ impl Reading {
         let report = Report { format: self.format, skipped: self.skipped };
         let pieces: Vec<Piece> =
             self.transcripts.into_iter().enumerate().flat_map(|(at, transcript)| transcript.pieces(at)).collect();
-        Incoming::new(Whole { pieces: pieces.into_iter(), report })
+        Incoming::new(LoadedFile { pieces: pieces.into_iter(), report })
     }
 }
 
 /// A file that was read already.
-struct Whole {
+struct LoadedFile {
     pieces: std::vec::IntoIter<Piece>,
     report: Report,
 }
 
-impl Pieces for Whole {
+impl Pieces for LoadedFile {
     fn next(&mut self) -> Result<Option<Piece>, Failure> {
         Ok(self.pieces.next())
     }

@@ -79,7 +79,7 @@ fn only(mut found: impl Iterator<Item = Slot>, text: &str) -> Result<Option<Slot
     let first = found.next();
     match found.count() {
         0 => Ok(first),
-        more => Err(Failure::user(format!("{text:?} names {} messages.", more + 1)).todo("Type more of the id.")),
+        more => Err(Failure::user(format!("{text:?} matches {} messages.", more + 1)).todo("Type more of the id.")),
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
         let refused = |text: &str| message(&tree, &path, text).unwrap_err().what;
         assert_eq!(refused("4"), "There is no turn 4 on this branch; the last one is 3.");
         assert_eq!(refused("0"), "There is no turn 0 on this branch; the last one is 3.");
-        assert!(refused("0000").contains("names 6 messages"));
+        assert!(refused("0000").contains("matches 6 messages"));
         assert!(refused("nobody").contains("no message") && refused("").contains("no message"));
         assert!(message(&tree, &[], "last").is_err());
     }

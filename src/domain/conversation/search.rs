@@ -27,7 +27,7 @@ pub const FILTERS: &[(&str, &str)] = &[
 
 /// What is looked for. All of it must hold.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Find {
+pub struct SearchFilter {
     /// Words, and phrases whose words stand beside one another.
     pub phrases: Vec<String>,
     /// The last word may be the beginning of one.
@@ -84,9 +84,9 @@ pub struct FoundMessages {
     pub problems: Vec<String>,
 }
 
-impl Find {
+impl SearchFilter {
     /// Reads what was typed. Days begin `offset` seconds east of Greenwich. A filter without anything behind its colon is
-    /// one that is still being typed; one that cannot be read is said in [`Find::problems`] and holds for nothing.
+    /// one that is still being typed; one that cannot be read is said in [`SearchFilter::problems`] and holds for nothing.
     #[must_use]
     pub fn read(line: &str, offset: i32) -> Self {
         let mut find = Self::default();
@@ -131,7 +131,7 @@ impl Find {
             "role" => match roles(value) {
                 found if found.is_empty() => {
                     self.problems
-                        .push(format!("There is no role {value}; there are user, assistant, tool and system."));
+                        .push(format!("There is no role {value}; roles are user, assistant, tool and system."));
                 }
                 found => self.roles.extend(found),
             },
@@ -145,7 +145,7 @@ impl Find {
                     let at = Some(day * DAY - i64::from(offset) * 1_000);
                     if name == "after" { self.after = at } else { self.before = at }
                 }
-                None => self.problems.push(format!("{name}: wants a day, as in {name}:2026-01-31.")),
+                None => self.problems.push(format!("{name}: needs a day, as in {name}:2026-01-31.")),
             },
         }
     }
@@ -239,23 +239,27 @@ mod tests {
 
     #[test]
     fn words_and_filters_in_one_line() {
-        let find = Find::read("dance \"round robin\" role:user branch:\"my try\" after:2026-01-01 bee", 0);
+        let find = SearchFilter::read("dance \"round robin\" role:user branch:\"my try\" after:2026-01-01 bee", 0);
         assert_eq!(find.phrases, ["dance", "round robin", "bee"]);
         assert!(find.open && find.filtered());
         assert_eq!((find.roles.as_slice(), find.branch.as_deref()), (&[Role::User][..], Some("my try")));
         assert_eq!(find.after, Some(1_767_225_600_000));
-        assert_eq!(Find::read("after:2026-01-01", 3_600).after, Some(1_767_225_600_000 - 3_600_000));
-        assert!(!Find::read("dance ", 0).open && !Find::read("\"dance\"", 0).open && !Find::read("ab", 0).open);
-        assert!(Find::read("danc role:user", 0).open && !Find::read("dance role:user ", 0).open);
+        assert_eq!(SearchFilter::read("after:2026-01-01", 3_600).after, Some(1_767_225_600_000 - 3_600_000));
+        assert!(
+            !SearchFilter::read("dance ", 0).open
+                && !SearchFilter::read("\"dance\"", 0).open
+                && !SearchFilter::read("ab", 0).open
+        );
+        assert!(SearchFilter::read("danc role:user", 0).open && !SearchFilter::read("dance role:user ", 0).open);
     }
 
     #[test]
     fn what_is_still_being_typed_holds_for_nothing() {
-        assert!(Find::read("role: after:", 0).is_empty());
-        assert_eq!(Find::read("role:a", 0).roles, [Role::Assistant]);
-        assert_eq!(Find::read("role:fool", 0).problems.len(), 1);
-        assert_eq!(Find::read("after:2026-13", 0).problems.len(), 1);
-        assert_eq!(Find::read("http://x:80 NOT a:b", 0).phrases, ["http://x:80", "NOT", "a:b"]);
+        assert!(SearchFilter::read("role: after:", 0).is_empty());
+        assert_eq!(SearchFilter::read("role:a", 0).roles, [Role::Assistant]);
+        assert_eq!(SearchFilter::read("role:fool", 0).problems.len(), 1);
+        assert_eq!(SearchFilter::read("after:2026-13", 0).problems.len(), 1);
+        assert_eq!(SearchFilter::read("http://x:80 NOT a:b", 0).phrases, ["http://x:80", "NOT", "a:b"]);
     }
 
     #[test]
@@ -271,7 +275,7 @@ mod tests {
     proptest! {
         #[test]
         fn anything_can_be_typed(line in "\\PC{0,80}") {
-            let find = Find::read(&line, 0);
+            let find = SearchFilter::read(&line, 0);
             prop_assert!(find.phrases.len() <= WORDS);
             prop_assert!(find.phrases.iter().all(|phrase| phrase.chars().any(char::is_alphanumeric)));
         }

@@ -24,7 +24,7 @@ pub struct SuggestedPin {
 
 /// A state block taken apart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Asks {
+pub struct ParsedStateBlock {
     /// The state without the lines that ask for something.
     pub state: String,
     /// What to remember, in the order of the block.
@@ -35,8 +35,8 @@ pub struct Asks {
 
 /// Takes a state block's text apart.
 #[must_use]
-pub fn read(block: &str) -> Asks {
-    let mut asks = Asks::default();
+pub fn read(block: &str) -> ParsedStateBlock {
+    let mut asks = ParsedStateBlock::default();
     let mut state: Vec<&str> = Vec::new();
     for line in block.lines() {
         if let Some(wish) = after(line, &["remember"]) {

@@ -44,7 +44,7 @@ pub fn clean(text: &str) -> String {
 
 /// What a filter of a tree asks for: `label:x`, `fav`, and words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
+pub struct TagFilter {
     /// Parts of names, in lower case; an empty one wants any name.
     pub labels: Vec<String>,
     /// Favourites only.
@@ -53,7 +53,7 @@ pub struct Wanted {
     pub words: String,
 }
 
-impl Wanted {
+impl TagFilter {
     /// Reads a filter.
     #[must_use]
     pub fn read(filter: &str) -> Self {
@@ -109,10 +109,10 @@ mod tests {
 
     #[test]
     fn filters_are_read() {
-        let wanted = Wanted::read(" label:Draft  why FAV it ");
+        let wanted = TagFilter::read(" label:Draft  why FAV it ");
         assert_eq!((wanted.labels.as_slice(), wanted.favourite), (["draft".to_owned()].as_slice(), true));
         assert_eq!(wanted.words, "why it");
-        assert!(Wanted::read("  ").is_empty());
+        assert!(TagFilter::read("  ").is_empty());
         assert_eq!(clean("  a\tname \u{1b}[31m of\nlines "), "a name [31m of lines");
         assert_eq!(clean(&"x".repeat(99)).len(), LONGEST);
     }
@@ -124,10 +124,10 @@ mod tests {
             other in "(label:)?[a-c]{0,3}( fav)?",
             label in "[a-c]{0,4}", favourite: bool, text in "[a-c ]{0,8}"
         ) {
-            let (before, now) = (Wanted::read(&filter), Wanted::read(&format!("{filter}{more}")));
+            let (before, now) = (TagFilter::read(&filter), TagFilter::read(&format!("{filter}{more}")));
             let tag = Tag { node: Hash::default(), label, favourite };
-            let hit = |wanted: &Wanted| wanted.fits(Some(&tag)) && text.contains(&wanted.words);
-            for now in [&now, &Wanted::read(&other)] {
+            let hit = |wanted: &TagFilter| wanted.fits(Some(&tag)) && text.contains(&wanted.words);
+            for now in [&now, &TagFilter::read(&other)] {
                 prop_assert!(!now.narrows(&before) || !hit(now) || hit(&before));
             }
             prop_assert_eq!(before.is_empty(), filter.trim().is_empty());

@@ -30,7 +30,7 @@ impl Subject {
 /// Where an item can stand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum ItemState {
     /// Nowhere yet, or no more.
     None,
     /// Somebody must look at it.
@@ -49,7 +49,7 @@ pub enum Standing {
     Excluded,
 }
 
-impl Standing {
+impl ItemState {
     /// Its word.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -83,9 +83,9 @@ pub struct Transition {
     /// What.
     pub item: Subject,
     /// From where.
-    pub from: Standing,
+    pub from: ItemState,
     /// To where.
-    pub to: Standing,
+    pub to: ItemState,
     /// Why, in a few words of the program's.
     pub reason: String,
     /// The key of the message at which it happened; none where there is no message yet.

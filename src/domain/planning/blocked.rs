@@ -103,7 +103,7 @@ impl Warning {
     pub fn sentence(&self) -> String {
         match self {
             Self::WindowAssumed { tokens } => {
-                format!("The model's context window is not known; {tokens} tokens are assumed.")
+                format!("The model's context window is unknown; {tokens} tokens are assumed.")
             }
             Self::TokenizerUnused { why, instead } => {
                 format!("Tokens are estimated with {}: {why}.", instead.title())
@@ -114,30 +114,31 @@ impl Warning {
             Self::MarksAsleep { count } => {
                 format!("{count} marks inactive: their messages are on another branch.")
             }
-            Self::HiddenCharacters { count } => format!("{count} invisible characters are among what is sent."),
-            Self::StateMissing => "The last answer brought no state block; the state before it is sent.".into(),
+            Self::HiddenCharacters { count } => format!("The request contains {count} invisible characters."),
+            Self::StateMissing => "The last answer had no state block; the previous state is sent.".into(),
             Self::SummaryOlder { to: Some(to) } => {
-                format!("The newest summary does not hold here; an older one goes, which reaches to turn {to}.")
+                format!("The newest summary does not apply here; an older one, up to turn {to}, is sent.")
             }
             Self::SummaryOlder { to: None } => {
-                "The accepted summary does not hold here (a turn of it is gone, changed or taken out); none goes."
+                "The accepted summary does not apply here (one of its turns was deleted, edited or excluded), so \
+                    it is not sent."
                     .into()
             }
             Self::RulesUntrusted { count: 1 } => {
-                "A file with rules of the project stays out: this folder is not trusted.".into()
+                "A file with rules of the project is left out: this folder is not trusted.".into()
             }
             Self::RulesUntrusted { count } => {
-                format!("{count} files with rules of the project stay out: this folder is not trusted.")
+                format!("{count} files with rules of the project are left out: this folder is not trusted.")
             }
-            Self::RulesUnread { path, why } => format!("The rules in {path} stay out: the file {why}."),
+            Self::RulesUnread { path, why } => format!("The rules in {path} are left out: the file {why}."),
             Self::FileChanged { path } => {
-                format!("{path} was changed since it was read; the request holds its text of then.")
+                format!("{path} changed after it was read; the request contains the earlier text.")
             }
             Self::FocusUnknown { name } => {
-                format!("{name} is in the focus, and no file, folder or symbol of the code is called so.")
+                format!("The code focus names {name}, but no file, folder or symbol has that name.")
             }
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
-            Self::NotSearched => "Older messages are not looked through for this call, as you said.".into(),
+            Self::NotSearched => "Older messages are not searched for this call, as you chose.".into(),
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {
                 let limit = if *limited { ", one step at a time" } else { "" };
                 let task = task.name();
@@ -146,7 +147,7 @@ impl Warning {
                 )
             }
             Self::LevelsCannotFit { over, percent } => format!(
-                "The levels are {over} tokens over {percent} %, and nothing more in them is old enough to leave."
+                "The levels are {over} tokens over {percent} %, and nothing more in them is old enough to remove."
             ),
         }
     }
@@ -194,12 +195,15 @@ impl Choice {
         match self {
             Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
             Self::OtherModel => "choose a model with a larger context window".into(),
-            Self::Unpin { atoms, frees } => format!("take {} pins off (frees {frees} tokens est)", atoms.len()),
+            Self::Unpin { atoms, frees } => format!("unpin {} (frees {frees} tokens, estimated)", atoms.len()),
             Self::ShortenBodies { frees } => {
-                format!("switch to the policy layered, which shortens tool results (frees up to {frees} tokens est)")
+                format!(
+                    "switch to policy layered, which shortens tool results (frees up to {frees} tokens, \
+                    estimated)"
+                )
             }
-            Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens est)"),
-            Self::ShorterMessage { by } => format!("shorten the message by {by} tokens (est)"),
+            Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens, estimated)"),
+            Self::ShorterMessage { by } => format!("shorten the message by {by} tokens (estimated)"),
         }
     }
 }
@@ -224,7 +228,8 @@ impl Blocked {
     #[must_use]
     pub fn sentence(&self) -> String {
         format!(
-            "What must go into this call takes {} tokens (est) and the prompt budget is {}; nothing was sent and nothing was cut.",
+            "This request needs at least {} tokens (estimated), but the prompt budget is {}; nothing was sent \
+                and nothing was cut.",
             self.needed, self.budget.prompt
         )
     }

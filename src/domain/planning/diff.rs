@@ -9,13 +9,13 @@ use super::row_matching::same_reason;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::transition::Standing;
+use crate::domain::conversation::transition::ItemState;
 use serde::Serialize;
 
 /// How a row differs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum DiffKind {
     /// It goes now and did not.
     Entered,
     /// It went and does not now.
@@ -32,7 +32,7 @@ pub enum Kind {
     Reason,
 }
 
-impl Kind {
+impl DiffKind {
     /// All of them, in the order in which they are told.
     pub const ALL: [Self; 7] =
         [Self::Entered, Self::Left, Self::Moved, Self::Shortened, Self::Lengthened, Self::Changed, Self::Reason];
@@ -46,15 +46,15 @@ impl Kind {
             Self::Moved => "moved",
             Self::Shortened => "shortened",
             Self::Lengthened => "lengthened",
-            Self::Changed => "other text",
-            Self::Reason => "other reason",
+            Self::Changed => "different text",
+            Self::Reason => "different reason",
         }
     }
 }
 
 /// Where an item stands in a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Place {
+pub struct ItemPlace {
     /// Whether it goes.
     pub goes: bool,
     /// Its section, where it goes.
@@ -71,7 +71,7 @@ pub struct Place {
     pub shared: bool,
 }
 
-impl Place {
+impl ItemPlace {
     pub(crate) fn of(row: &Row, at: Option<u32>, about: &Atom) -> Self {
         let form = row.items.iter().map(|item| item.form).max().unwrap_or(Form::Full);
         let shared = matches!(row.atom, Atom::Range { .. }) && row.atom != *about;
@@ -97,7 +97,7 @@ impl Place {
         match self.section {
             Some(section) => {
                 let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
-                format!("{}, {tokens} tok est{form}", section.title())
+                format!("{}, {tokens} est. tokens{form}", section.title())
             }
             None if matches!(self.reason, Reason::PinSuggested | Reason::PinEarned { .. }) => "suggested".to_owned(),
             None => "out".to_owned(),
@@ -117,7 +117,7 @@ impl Place {
 /// What caused a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum CauseKind {
     /// A person's act.
     You,
     /// The model's.
@@ -144,7 +144,7 @@ pub enum By {
     Branch,
 }
 
-impl By {
+impl CauseKind {
     /// The word for it.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -157,7 +157,7 @@ impl By {
             Self::Policy => "the policy",
             Self::OtherModel => "another model",
             Self::Summary => "a summary",
-            Self::Retrieval => "what is asked",
+            Self::Retrieval => "the question",
             Self::Window => "the window",
             Self::Turn => "the conversation",
             Self::Branch => "another path",
@@ -169,7 +169,7 @@ impl By {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cause {
     /// What.
-    pub by: By,
+    pub by: CauseKind,
     /// A sentence.
     pub words: String,
     /// When, where that is known: milliseconds since 1970.
@@ -178,7 +178,7 @@ pub struct Cause {
 
 /// One item that differs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Delta {
+pub struct ItemDiff {
     /// What it is about, as the later plan names it.
     pub atom: Atom,
     /// Of which kind.
@@ -188,20 +188,20 @@ pub struct Delta {
     /// Its turn, from 1.
     pub turn: Option<u32>,
     /// How it differs, the most telling first; never empty.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<DiffKind>,
     /// Before; none where the plan had no such row.
-    pub before: Option<Place>,
+    pub before: Option<ItemPlace>,
     /// After.
-    pub after: Option<Place>,
+    pub after: Option<ItemPlace>,
     /// Why; empty where nothing is known.
     pub causes: Vec<Cause>,
 }
 
-impl Delta {
+impl ItemDiff {
     /// The group under which it is told.
     #[must_use]
-    pub fn kind(&self) -> Kind {
-        self.kinds.first().copied().unwrap_or(Kind::Reason)
+    pub fn kind(&self) -> DiffKind {
+        self.kinds.first().copied().unwrap_or(DiffKind::Reason)
     }
 
     /// What it is called in lists: its turn, or the kind of its row.
@@ -217,16 +217,16 @@ impl Delta {
     /// What it adds to the request, in tokens (est); negative where it takes away.
     #[must_use]
     pub fn tokens(&self) -> i64 {
-        let of = |place: &Option<Place>| {
+        let of = |place: &Option<ItemPlace>| {
             place.as_ref().filter(|place| place.goes).map_or(0, |place| i64::from(place.tokens))
         };
         of(&self.after) - of(&self.before)
     }
 
-    /// `Recent, 412 tok est → out`
+    /// `recent turns, 412 est. tokens → not there`
     #[must_use]
     pub fn words(&self, becomes: &str) -> String {
-        let of = |place: &Option<Place>| place.as_ref().map_or_else(|| "not there".to_owned(), Place::words);
+        let of = |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::words);
         let (from, to) = (of(&self.before), of(&self.after));
         if from == to { to } else { format!("{from} {becomes} {to}") }
     }
@@ -234,7 +234,7 @@ impl Delta {
 
 /// A call, or the one that would be sent next.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Call {
+pub struct CallRef {
     /// The run; none for what was not sent.
     pub run: Option<RunId>,
     /// The plan.
@@ -255,7 +255,7 @@ pub struct Call {
     pub cost_micro: Option<u64>,
 }
 
-impl Call {
+impl CallRef {
     /// `call 1f2e3d4c on main`, or `the next call on main`.
     #[must_use]
     pub fn words(&self) -> String {
@@ -263,7 +263,7 @@ impl Call {
             run.to_string().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect::<String>()
         };
         let what = self.run.map_or_else(
-            || if self.at.is_none() { "the next call".to_owned() } else { format!("plan {}", self.plan.short()) },
+            || if self.at.is_none() { "the next request".to_owned() } else { format!("plan {}", self.plan.short()) },
             |run| format!("call …{}", id(run)),
         );
         if self.name.is_empty() { what } else { format!("{what} on {}", self.name) }
@@ -272,7 +272,7 @@ impl Call {
 
 /// A setting of the call that differs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Setting {
+pub struct SettingDiff {
     /// Its name.
     pub name: &'static str,
     /// Before.
@@ -285,13 +285,13 @@ pub struct Setting {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PlanDiff {
     /// The earlier one.
-    pub before: Call,
+    pub before: CallRef,
     /// The later one.
-    pub after: Call,
+    pub after: CallRef,
     /// Settings that differ.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<SettingDiff>,
     /// Items, by kind, each in the order of the request.
-    pub deltas: Vec<Delta>,
+    pub deltas: Vec<ItemDiff>,
     /// Rows that go in both as they were.
     pub same: u32,
     /// Their tokens (est).
@@ -301,7 +301,7 @@ pub struct PlanDiff {
 impl PlanDiff {
     /// How many items are told under a kind, and what they add in tokens.
     #[must_use]
-    pub fn sum(&self, kind: Kind) -> (usize, i64) {
+    pub fn sum(&self, kind: DiffKind) -> (usize, i64) {
         let of = self.deltas.iter().filter(|delta| delta.kind() == kind);
         of.fold((0, 0), |(count, tokens), delta| (count + 1, tokens + delta.tokens()))
     }
@@ -309,26 +309,26 @@ impl PlanDiff {
 
 /// An item in one call.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Stay {
+pub struct ItemInCall {
     /// The first of the calls in a row in which it stood so.
-    pub from: Call,
+    pub from: CallRef,
     /// The last.
-    pub to: Call,
+    pub to: CallRef,
     /// How many calls.
     pub calls: u32,
     /// Where it stood in the last of them; none where the plan had no such row.
-    pub place: Option<Place>,
+    pub place: Option<ItemPlace>,
     /// What brought it there.
     pub causes: Vec<Cause>,
 }
 
 /// A step in an item's life.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Told {
+pub struct HistoryStep {
     /// Milliseconds since 1970.
     pub at: i64,
     /// Where it came to stand.
-    pub to: Standing,
+    pub to: ItemState,
     /// What happened, by whom and why.
     pub words: String,
 }
@@ -343,11 +343,11 @@ pub struct ItemHistory {
     /// Its turn, from 1.
     pub turn: Option<u32>,
     /// Where it stood, oldest first; calls in a row with the same place are one.
-    pub stays: Vec<Stay>,
+    pub stays: Vec<ItemInCall>,
     /// Calls that were not looked at, because they are older.
     pub older: u32,
     /// What was done to it, oldest first.
-    pub steps: Vec<Told>,
+    pub steps: Vec<HistoryStep>,
 }
 
 #[cfg(test)]
@@ -359,14 +359,14 @@ mod tests {
     fn where_an_item_stands_is_said() {
         let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);
         for (section, form, reason, words) in [
-            (recent, Form::Full, mattered.clone(), "recent turns, 1,412 tok est"),
-            (recent, Form::Elided, mattered.clone(), "recent turns, 1,412 tok est, shortened"),
-            (recent, Form::Placeholder, mattered.clone(), "recent turns, 1,412 tok est, partly left out"),
+            (recent, Form::Full, mattered.clone(), "recent turns, 1,412 est. tokens"),
+            (recent, Form::Elided, mattered.clone(), "recent turns, 1,412 est. tokens, shortened"),
+            (recent, Form::Placeholder, mattered.clone(), "recent turns, 1,412 est. tokens, partly left out"),
             (None, Form::Elided, Reason::PinSuggested, "suggested"),
             (None, Form::Full, mattered, "out"),
         ] {
             let (goes, at, shared) = (section.is_some(), None, false);
-            let place = Place { goes, section, at, tokens: 1_412, form, reason, shared };
+            let place = ItemPlace { goes, section, at, tokens: 1_412, form, reason, shared };
             assert_eq!(place.words(), words);
         }
     }
@@ -375,14 +375,14 @@ mod tests {
     fn places_are_alike_where_a_person_sees_no_difference() {
         let (tokens, reason) = (10, Reason::Recent);
         let section = Some(Section::Recent);
-        let place = Place { goes: true, section, at: Some(1), tokens, form: Form::Full, reason, shared: false };
-        let same = Place { at: Some(7), tokens: 99, shared: true, ..place.clone() };
+        let place = ItemPlace { goes: true, section, at: Some(1), tokens, form: Form::Full, reason, shared: false };
+        let same = ItemPlace { at: Some(7), tokens: 99, shared: true, ..place.clone() };
         assert!(place.like(&place) && place.like(&same) && same.like(&place));
         for other in [
-            Place { goes: false, ..place.clone() },
-            Place { section: Some(Section::System), ..place.clone() },
-            Place { form: Form::Elided, ..place.clone() },
-            Place { reason: Reason::OutsideWindow, ..place.clone() },
+            ItemPlace { goes: false, ..place.clone() },
+            ItemPlace { section: Some(Section::System), ..place.clone() },
+            ItemPlace { form: Form::Elided, ..place.clone() },
+            ItemPlace { reason: Reason::OutsideWindow, ..place.clone() },
         ] {
             assert!(!place.like(&other) && !other.like(&place), "{other:?}");
         }

@@ -83,7 +83,7 @@ impl Block {
 
 /// What was looked up, or could have been, and does not go.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Near {
+pub struct NotSent {
     /// It, as marks name it.
     pub atom: Atom,
     /// Of which kind.
@@ -155,7 +155,7 @@ impl Candidate {
 /// Why a message cannot be sent as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bar {
+pub enum SendBarrier {
     /// Hidden in the export that it came from.
     Hidden,
     /// Instructions from an import.
@@ -201,7 +201,7 @@ pub struct MessageInput {
     /// A result without its call: sent as labelled text.
     pub orphan: bool,
     /// Why it is not sent, where it is not.
-    pub bar: Option<Bar>,
+    pub bar: Option<SendBarrier>,
     /// Parts of it that no request of this dialect can carry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartInput>,
@@ -266,7 +266,7 @@ pub struct Gap {
 
 /// A mark whose message is not on the path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Sleeper {
+pub struct InactiveMark {
     /// The mark.
     pub mark: Mark,
     /// What it is on, in a line.
@@ -286,6 +286,22 @@ pub struct Covered {
     pub tip: Hash,
     /// The capsule.
     pub by: Hash,
+}
+
+/// An accepted summary among the blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SummaryInput {
+    /// The capsule.
+    pub by: Hash,
+    /// Its block's text.
+    pub text: Hash,
+    /// The question names its lane or its task: it is asked for, whatever it saves.
+    pub named: bool,
+    /// The question names something that it does not say: messages that it covers may be looked up.
+    pub lacks: bool,
+    /// The level before the one that follows: it goes only where that one does not.
+    #[serde(default)]
+    pub older: bool,
 }
 
 /// Everything that a plan depends on.
@@ -328,9 +344,9 @@ pub struct PlanInput {
     /// Marks on the path and on notes.
     pub marks: Vec<Mark>,
     /// Marks that sleep.
-    pub sleepers: Vec<Sleeper>,
+    pub inactive_marks: Vec<InactiveMark>,
     /// What was looked up, or could have been, and does not go; best first.
-    pub near: Vec<Near>,
+    pub near: Vec<NotSent>,
     /// What sources found, in the order in which it is sent and may take of the allowance.
     pub offers: Vec<Offer>,
     /// Tokens that mode, policy and the person's wish let everything take that is looked up. What is not spent goes to the
@@ -338,7 +354,10 @@ pub struct PlanInput {
     pub allowance: u32,
     /// The retrieval sets that the cards among `blocks` come from.
     pub retrieval_set_ids: Vec<Hash>,
-    /// Turns that the summaries among `blocks` stand for: those of `turns`, and the last ones of gaps.
+    /// The summaries among `blocks`, in the order in which they were accepted.
+    #[serde(default)]
+    pub summaries: Vec<SummaryInput>,
+    /// Turns that they stand for: those of `turns`, and the last ones of gaps.
     pub covered: Vec<Covered>,
     /// Where the window started last time.
     pub anchor: Option<Anchor>,

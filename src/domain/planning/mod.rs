@@ -3,6 +3,7 @@
 //! Not for: solving one (the room `context`).
 
 pub mod blocked;
+mod decided_by;
 pub mod diff;
 pub mod facts;
 pub mod input;

@@ -88,9 +88,9 @@ impl SearchWish {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Auto => "Older messages are looked through as mode and message say.",
-            Self::Anyway => "Older messages are looked through for this call, whatever mode and message say.",
-            Self::Never => "Nothing is looked up for this call.",
+            Self::Auto => "Older messages are searched as the mode and the message require.",
+            Self::Anyway => "Older messages are searched for this call, whatever the mode and the message say.",
+            Self::Never => "Nothing is searched for this call.",
         }
     }
 }

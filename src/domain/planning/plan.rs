@@ -44,6 +44,9 @@ pub struct Anchor {
     pub budget: u32,
     /// The policy for which this holds.
     pub policy: String,
+    /// Summaries that went with the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<Hash>,
 }
 
 /// How a message is sent.
@@ -331,7 +334,7 @@ impl Budget {
         if self.prompt + self.safety < self.most() {
             ("budget-up", "raises the budget")
         } else {
-            ("models", "chooses another model, for one with a larger context window")
+            ("models", "switches to a model with a larger context window")
         }
     }
 }

@@ -178,7 +178,8 @@ pub struct PolicySpec {
     pub version: u32,
     /// How many of the last turns are in the window; 0 is all.
     pub window_turns: u32,
-    /// Keep the window's start fixed until it overflows, then drop to `refill_percent` at once.
+    /// Keep the window's start fixed until it overflows, then drop to `refill_percent` at once; reach back only while less
+    /// than that is used.
     pub anchored: bool,
     /// See `anchored`.
     pub refill_percent: u32,

@@ -1,6 +1,7 @@
 //! Why an item is in a plan or out of it, in one sentence each, and what would bring it in.
 //! Not for: finding the reason (`context`).
 
+pub use super::decided_by::DecidedBy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::SkipWhy;
 use crate::domain::call::tokens::grouped;
@@ -146,6 +147,10 @@ pub enum Reason {
         /// The capsule.
         by: Hash,
     },
+    /// Out: a summary with which the request would be larger than without it.
+    SavesNothing,
+    /// Out: a summary of turns that have changed, were left out, or are on another branch.
+    StaleSummary,
     /// Out: the person took it out.
     UserExcluded {
         /// For this call only.
@@ -211,17 +216,6 @@ pub enum Reason {
     EditedAway,
 }
 
-/// Who or what decided that an item is included or left out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DecidedBy {
-    /// A person's mark, reply, or setting.
-    Person,
-    /// The program's rules.
-    Program,
-    /// A limit: a person or the rules wanted the item, and it did not fit.
-    Limit,
-}
-
 #[warn(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
 impl Reason {
     /// The sentence.
@@ -254,7 +248,7 @@ impl Reason {
             Self::Memory { standing: false } => "A memory that you confirmed; related to your message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; always included.".into(),
             Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
-            Self::PinMattered => "You noted that an answer without this item differed.".into(),
+            Self::PinMattered => "You noted that the answer differed without this item.".into(),
             Self::PinEarned { renewals } => earned(*renewals),
             Self::Budget { free } => format!("Does not fit the budget: {free} tokens were free."),
             Self::Allowance { tokens } => {
@@ -262,6 +256,8 @@ impl Reason {
             }
             Self::OutsideWindow => "Older than the window of recent turns.".into(),
             Self::Superseded { .. } => "An accepted summary replaces this.".into(),
+            Self::SavesNothing => "The request would be larger with this summary than without it.".into(),
+            Self::StaleSummary => "A turn in this summary changed, was left out, or is on another branch.".into(),
             Self::UserExcluded { once: false } => "You left this out.".into(),
             Self::UserExcluded { once: true } => "You left this out of the next request.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
@@ -269,10 +265,8 @@ impl Reason {
             Self::OffPath => "Inactive mark: the message is on another branch.".into(),
             Self::Hidden => "Hidden in the imported file.".into(),
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
-            Self::ModelCannot => {
-                "The model does not accept this kind of content; one line of text stands for it.".into()
-            }
-            Self::Removed => "Removed; only an empty place remains.".into(),
+            Self::ModelCannot => "The model does not accept this kind of content; one line of text replaces it.".into(),
+            Self::Removed => "Deleted; only an empty place remains.".into(),
             Self::Duplicate => "Another item already contains this.".into(),
             Self::ModeOff => "The context mode is Off; no automatic search.".into(),
             Self::NotSearched { because } => format!("No search: {}.", because.sentence()),
@@ -310,23 +304,9 @@ impl Reason {
                 format!("Names of {count} skills; a text is sent when the model loads the skill.")
             }
             Self::Module { by, stands } => {
-                format!("A summary of a part of the program, by {by}; {stands}. Never the truth: the files are.")
+                format!("A summary of a part of the program, by {by}; {stands}. It may be wrong: check the files.")
             }
             Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
-        }
-    }
-
-    /// Who or what decided: a person, the program's rules, or a limit.
-    #[must_use]
-    pub fn decided_by(&self) -> DecidedBy {
-        match self.name() {
-            "sticky" | "included_once" | "user_excluded" | "replied" | "by_hand" | "edited_away" | "switched_off" => {
-                DecidedBy::Person
-            }
-            "leased" if !matches!(self, Self::Leased { engine: true, .. }) => DecidedBy::Person,
-            "budget" | "allowance" | "lease_cap" | "too_large" | "level_full" | "levels_over" | "soft_target"
-            | "model_cannot" => DecidedBy::Limit,
-            _ => DecidedBy::Program,
         }
     }
 
@@ -404,6 +384,8 @@ impl Reason {
             Self::Allowance { .. } => "allowance",
             Self::OutsideWindow => "outside_window",
             Self::Superseded { .. } => "superseded",
+            Self::SavesNothing => "saves_nothing",
+            Self::StaleSummary => "stale_summary",
             Self::UserExcluded { .. } => "user_excluded",
             Self::TtlExpired => "ttl_expired",
             Self::LeaseCap { .. } => "lease_cap",
@@ -433,38 +415,44 @@ fn of_file(changed: bool, left: u64) -> String {
     let changed = if changed { " Changed since the last call." } else { "" };
     match left {
         0 => changed.to_owned(),
-        left => format!("{changed} Too large: {} bytes of it stay out.", grouped(left)),
+        left => format!("{changed} Too large: {} of its bytes are left out.", grouped(left)),
     }
 }
 
 fn touchpoint(rank: u32, because: &str) -> String {
     match because {
-        "" => format!("Code that fits this message: number {rank} of what was found."),
-        because => format!("Code that fits this message: number {rank}, for {because}."),
+        "" => format!("Code that matches this message: number {rank} in the results."),
+        because => format!("Code that matches this message: number {rank}, for {because}."),
     }
 }
 
 fn of_code(because: SkipWhy) -> &'static str {
     match because {
-        SkipWhy::NotWanted => "this call goes without, as you said",
-        SkipWhy::NoContent => "the message names nothing to look for",
-        SkipWhy::Unknown => "nothing that the message names is there",
-        SkipWhy::Indexing => "it is being read",
-        SkipWhy::NothingToFind | SkipWhy::Common | SkipWhy::Faint => "no symbol says enough of what the message names",
+        SkipWhy::NotWanted => "this call goes without it, as you chose",
+        SkipWhy::NoContent => "the message names nothing to search for",
+        SkipWhy::Unknown => "the code contains nothing that the message names",
+        SkipWhy::Indexing => "the code is still being indexed",
+        SkipWhy::NothingToFind | SkipWhy::Common | SkipWhy::Faint => "no symbol matches enough of the message",
     }
 }
 
 fn levels_over(percent: u32) -> String {
-    format!("The levels were more than {percent} % full, and it scores lowest of what is old enough to leave.")
+    format!(
+        "The levels were more than {percent} % full, and this turn scores lowest of those old enough to \
+        leave."
+    )
 }
 
 fn leased(left: u32, engine: bool) -> String {
-    let by = if engine { " by the program, because it was spoken of" } else { "" };
-    format!("Leased{by}: stays for {left} more {}.", turns_word(left))
+    let by = if engine { " automatically, because it was mentioned" } else { "" };
+    format!("Leased{by}: included for {left} more {}.", turns_word(left))
 }
 
 fn earned(renewals: u32) -> String {
-    format!("Spoken of again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it.")
+    format!(
+        "Mentioned again and again (its lease was renewed {renewals} times). Nothing happens unless you pin \
+        it."
+    )
 }
 
 fn turns_word(n: u32) -> &'static str {

@@ -1,7 +1,7 @@
 //! The rows of two plans, matched by what they are about, not by where they stand.
 //! Not for: what a difference is (`diff`) or whose act it was (`context::cause`).
 
-use super::diff::{Delta, Kind, Place, Setting};
+use super::diff::{DiffKind, ItemDiff, ItemPlace, SettingDiff};
 use super::plan::{ContextPlan, Form, Row, RowKind};
 use super::reason::Reason;
 use crate::domain::base::hash::Hash;
@@ -43,7 +43,7 @@ pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
 
 /// Where an item stands in a plan: in a row of its own, or in the row of a range.
 #[must_use]
-pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<Place> {
+pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
     let about = subject(atom);
     let own = plan.rows.iter().position(|row| subject(&row.atom) == about);
     if let (None, Atom::Message { node }) = (own, atom) {
@@ -53,15 +53,15 @@ pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<Pla
     let at = plan.rows[..found].iter().filter(|row| row.included()).count();
     let row = &plan.rows[found];
     let at = u32::try_from(at + 1).ok().filter(|_| row.included());
-    Some(Place::of(row, at, atom))
+    Some(ItemPlace::of(row, at, atom))
 }
 
 /// Where a message stands that shares its turn's row.
-fn inside(plan: &ContextPlan, node: Hash) -> Option<Place> {
+fn inside(plan: &ContextPlan, node: Hash) -> Option<ItemPlace> {
     let hit = |row: &&Row| row.items.iter().any(|item| item.key == node);
     let row = plan.included().find(hit).or_else(|| plan.rows.iter().find(hit))?;
     let item = row.items.iter().find(|item| item.key == node)?;
-    let mut place = Place::of(row, None, &row.atom);
+    let mut place = ItemPlace::of(row, None, &row.atom);
     (place.tokens, place.form) = (item.tokens, item.form);
     if matches!(item.form, Form::Out | Form::Gone) {
         (place.goes, place.section) = (false, None);
@@ -78,24 +78,24 @@ fn covered(row: &Row, atom: &Atom, covers: &Covers<'_>) -> bool {
 
 /// What differs between two places of one item; empty where nothing does.
 #[must_use]
-pub fn kinds(before: Option<&Place>, after: Option<&Place>) -> Vec<Kind> {
-    let goes = |place: Option<&Place>| place.is_some_and(|place| place.goes);
+pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffKind> {
+    let goes = |place: Option<&ItemPlace>| place.is_some_and(|place| place.goes);
     match (before, after) {
-        (before, _) if goes(after) && !goes(before) => vec![Kind::Entered],
-        (_, after) if goes(before) && !goes(after) => vec![Kind::Left],
+        (before, _) if goes(after) && !goes(before) => vec![DiffKind::Entered],
+        (_, after) if goes(before) && !goes(after) => vec![DiffKind::Left],
         (Some(before), Some(after)) => {
             let mut found = Vec::new();
             if before.section != after.section {
-                found.push(Kind::Moved);
+                found.push(DiffKind::Moved);
             }
             if after.goes && after.tokens < before.tokens {
-                found.push(Kind::Shortened);
+                found.push(DiffKind::Shortened);
             }
             if after.goes && after.tokens > before.tokens {
-                found.push(Kind::Lengthened);
+                found.push(DiffKind::Lengthened);
             }
             if !(same_reason(&before.reason, &after.reason) || before.shared || after.shared) {
-                found.push(Kind::Reason);
+                found.push(DiffKind::Reason);
             }
             found
         }
@@ -145,7 +145,7 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
 
 /// The items that differ between two plans, without causes, and how many rows (and tokens of them) are as they were.
 #[must_use]
-pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) -> (Vec<Delta>, (u32, u32)) {
+pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) -> (Vec<ItemDiff>, (u32, u32)) {
     let (old_at, new_at) = (numbers(before), numbers(after));
     let pairs = pairs(before, after);
     let strayed = strayed(before, after, &pairs);
@@ -156,17 +156,17 @@ pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) ->
             continue;
         }
         let atom = row.atom;
-        let from = old.map(|at| Place::of(&before.rows[at], old_at.get(&at).copied(), &atom));
-        let to = new.map(|at| Place::of(&after.rows[at], new_at.get(&at).copied(), &atom));
+        let from = old.map(|at| ItemPlace::of(&before.rows[at], old_at.get(&at).copied(), &atom));
+        let to = new.map(|at| ItemPlace::of(&after.rows[at], new_at.get(&at).copied(), &atom));
         let from = from.or_else(|| ranged(before, &atom, covers));
         let to = to.or_else(|| ranged(after, &atom, covers));
         let mut kinds = kinds(from.as_ref(), to.as_ref());
         let other = |(old, new): (usize, usize)| before.rows[old].text != after.rows[new].text;
         if kinds.is_empty() && row.included() && old.zip(new).is_some_and(other) {
-            kinds.push(Kind::Changed);
+            kinds.push(DiffKind::Changed);
         }
-        if new.is_some_and(|at| strayed.contains(&at)) && !kinds.contains(&Kind::Moved) {
-            kinds.insert(0, Kind::Moved);
+        if new.is_some_and(|at| strayed.contains(&at)) && !kinds.contains(&DiffKind::Moved) {
+            kinds.insert(0, DiffKind::Moved);
         }
         if kinds.is_empty() {
             if row.included() {
@@ -174,7 +174,7 @@ pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) ->
             }
             continue;
         }
-        found.push(Delta {
+        found.push(ItemDiff {
             atom,
             row: row.kind,
             title: row.title.clone(),
@@ -185,12 +185,12 @@ pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) ->
             causes: Vec::new(),
         });
     }
-    found.sort_by_key(Delta::kind);
+    found.sort_by_key(ItemDiff::kind);
     (found, same)
 }
 
-fn ranged(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<Place> {
-    plan.rows.iter().find(|row| covered(row, atom, covers)).map(|row| Place::of(row, None, atom))
+fn ranged(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
+    plan.rows.iter().find(|row| covered(row, atom, covers)).map(|row| ItemPlace::of(row, None, atom))
 }
 
 /// The places of the rows that go, from 1, by their index.
@@ -232,7 +232,7 @@ fn strayed(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, O
 
 /// The settings that differ.
 #[must_use]
-pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<Setting> {
+pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
     let of = |plan: &ContextPlan| -> [(&'static str, String); 7] {
         [
             ("model", plan.model.clone()),
@@ -246,5 +246,5 @@ pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<Setting> {
     };
     let both = of(before).into_iter().zip(of(after));
     let other = both.filter(|((_, before), (_, after))| before != after);
-    other.map(|((name, before), (_, after))| Setting { name, before, after }).collect()
+    other.map(|((name, before), (_, after))| SettingDiff { name, before, after }).collect()
 }

@@ -10,13 +10,13 @@ use crate::domain::conversation::branch::Overrides;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ArmError {
     /// It has no `=` or `:`.
-    #[error("{0:?} is no setting; write it as mode=off or model:NAME")]
+    #[error("{0:?} is not a setting; write it as mode=off or model:NAME")]
     Form(String),
     /// There is no such setting.
-    #[error("{0:?} cannot be changed for one call; mode, policy, layout, profile, model, budget and window can")]
+    #[error("{0:?} can't be changed for one call; mode, policy, layout, profile, model, budget and window can")]
     Setting(String),
     /// The setting cannot have this value.
-    #[error("{setting} cannot be {value:?}; it wants {wants}")]
+    #[error("{setting} can't be {value:?}; it takes {wants}")]
     Value {
         /// Which setting.
         setting: String,
@@ -26,7 +26,7 @@ pub enum ArmError {
         wants: &'static str,
     },
     /// Nothing was said.
-    #[error("a way of making the call wants a setting, such as mode=off")]
+    #[error("each branch of a race needs a setting, such as mode=off")]
     Empty,
 }
 
@@ -113,7 +113,7 @@ mod tests {
             title(&read("budget=12_000,window=0,layout=classic").unwrap()),
             "layout classic, budget 12,000, all turns"
         );
-        for (words, part) in [("", "wants a setting"), ("off", "no setting"), ("tone=kind", "cannot be changed")] {
+        for (words, part) in [("", "needs a setting"), ("off", "not a setting"), ("tone=kind", "can't be changed")] {
             assert!(read(words).unwrap_err().to_string().contains(part), "{words}");
         }
         for words in ["mode=loud", "budget=many", "layout=x", "model="] {

@@ -21,12 +21,12 @@ pub struct WhatIf {
     /// As it stands.
     pub present: Result<Figures, String>,
     /// Otherwise.
-    pub ways: Vec<Way>,
+    pub ways: Vec<Alternative>,
 }
 
 /// One other way.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Way {
+pub struct Alternative {
     /// What is changed, in words.
     pub title: String,
     /// What is changed.
@@ -37,7 +37,7 @@ pub struct Way {
 
 /// What an act on items would do to the next call.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Foreseen {
+pub struct ActPreview {
     /// On which branch.
     pub branch: BranchId,
     /// The plan as it stands.
@@ -67,9 +67,9 @@ pub struct Figures {
     /// Rows that go.
     pub items: u32,
     /// What goes here and not as the call stands.
-    pub gained: Vec<Moved>,
+    pub gained: Vec<MovedItem>,
     /// What goes as the call stands and not here.
-    pub lost: Vec<Moved>,
+    pub lost: Vec<MovedItem>,
     /// Items gained and lost, and their tokens, the unnamed ones too.
     pub sums: [(u32, u32); 2],
     /// Items that go both ways, in another form or place of the request.
@@ -78,7 +78,7 @@ pub struct Figures {
 
 /// An item on one side only.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Moved {
+pub struct MovedItem {
     /// Of which kind.
     pub kind: RowKind,
     /// One line, unsanitised.
@@ -97,7 +97,7 @@ impl Figures {
         let only = |of: &ContextPlan, others: &BTreeMap<Atom, &Row>| {
             let alone =
                 of.included().filter(|row| counts(row) && !others.contains_key(&row.atom) && !again(row, others));
-            let all: Vec<Moved> = alone.map(moved).collect();
+            let all: Vec<MovedItem> = alone.map(moved).collect();
             let tokens = all.iter().map(|item| item.tokens).sum::<u32>();
             let sum = (u32::try_from(all.len()).unwrap_or(u32::MAX), tokens);
             (all.into_iter().take(NAMED).collect::<Vec<_>>(), sum)
@@ -160,6 +160,6 @@ fn looks(row: &Row) -> (RowKind, Vec<Form>, Option<Hash>) {
     (row.kind, row.items.iter().map(|item| item.form).collect(), row.text)
 }
 
-fn moved(row: &Row) -> Moved {
-    Moved { kind: row.kind, title: row.title.clone(), tokens: row.tokens, turn: row.source.turn }
+fn moved(row: &Row) -> MovedItem {
+    MovedItem { kind: row.kind, title: row.title.clone(), tokens: row.tokens, turn: row.source.turn }
 }

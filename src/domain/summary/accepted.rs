@@ -11,14 +11,14 @@ pub const LOW_RATIO: u32 = 2_000;
 /// What a capsule sums up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
-pub enum CapsuleKind {
+pub enum SummaryKind {
     /// The older turns of one lane.
     Lane,
     /// The older turns of the whole path.
     Session,
 }
 
-impl CapsuleKind {
+impl SummaryKind {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Lane, Self::Session];
 
@@ -50,7 +50,7 @@ impl CapsuleKind {
 /// Who wrote a capsule's text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CapsuleSource {
+pub enum SummarySource {
     /// A language model.
     Llm,
     /// The extractive summariser: sentences of the sources, no model.
@@ -59,7 +59,7 @@ pub enum CapsuleSource {
     User,
 }
 
-impl CapsuleSource {
+impl SummarySource {
     /// The word for it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -109,17 +109,17 @@ pub struct Kept {
 
 /// A summary of turns. Immutable: a change makes another capsule.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Capsule {
+pub struct Summary {
     /// H(kind, lane, text, source, sources, parent): the same on every machine.
     pub id: Hash,
     /// What it sums up.
-    pub kind: CapsuleKind,
+    pub kind: SummaryKind,
     /// The lane; empty is the session's root lane.
     pub lane: String,
     /// The summary, without label; none after one of its sources was removed for good.
     pub text: Option<String>,
     /// Who wrote it.
-    pub source: CapsuleSource,
+    pub source: SummarySource,
     /// The model, where one wrote it.
     pub model: Option<String>,
     /// Version of the prompt, or of the extractive method, that made it.
@@ -146,7 +146,7 @@ pub struct Capsule {
     pub kept: Vec<Kept>,
 }
 
-impl Capsule {
+impl Summary {
     /// Fills in the hashes that follow from the rest.
     #[must_use]
     pub fn sealed(mut self) -> Self {
@@ -243,7 +243,7 @@ impl Default for Lag {
 
 /// How a capsule stands on a path: all that its state depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sight {
+pub struct SummaryPosition {
     /// All covered turns are on the path.
     pub on_path: bool,
     /// The worst fault of a covered turn.
@@ -257,7 +257,7 @@ pub struct Sight {
 /// Whether a capsule still holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CapsuleState {
+pub enum SummaryState {
     /// It does.
     Fresh,
     /// A source changed, was removed or taken out.
@@ -270,7 +270,7 @@ pub enum CapsuleState {
     Orphan,
 }
 
-impl CapsuleState {
+impl SummaryState {
     /// The word for it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -295,21 +295,21 @@ pub enum Use {
     Not,
 }
 
-impl Sight {
+impl SummaryPosition {
     /// The state: the worst that holds.
     #[must_use]
-    pub fn state(&self, lag: Lag) -> CapsuleState {
+    pub fn state(&self, lag: Lag) -> SummaryState {
         let Newer { messages, tokens, ms } = self.newer;
         if !self.on_path {
-            CapsuleState::Orphan
+            SummaryState::Orphan
         } else if self.source.is_some() {
-            CapsuleState::StaleSource
+            SummaryState::StaleSource
         } else if self.file_changed {
-            CapsuleState::StaleFile
+            SummaryState::StaleFile
         } else if messages > lag.messages || tokens > lag.tokens || ms > lag.ms {
-            CapsuleState::StaleLag
+            SummaryState::StaleLag
         } else {
-            CapsuleState::Fresh
+            SummaryState::Fresh
         }
     }
 
@@ -318,12 +318,15 @@ impl Sight {
     #[must_use]
     pub fn usage(&self, mode: Mode) -> Use {
         match (self.state(Lag::default()), self.source) {
-            (CapsuleState::Fresh | CapsuleState::StaleLag, _) => Use::Plain,
-            (CapsuleState::StaleSource, Some(SourceFault::Changed)) if mode == Mode::Heavy => {
+            (SummaryState::Fresh | SummaryState::StaleLag, _) => Use::Plain,
+            (SummaryState::StaleSource, Some(SourceFault::Changed)) if mode == Mode::Heavy => {
                 Use::Labelled("a turn in it has changed since")
             }
-            (CapsuleState::StaleFile, _) if mode == Mode::Heavy => Use::Labelled("a file in it has changed since"),
-            (CapsuleState::StaleSource | CapsuleState::StaleFile | CapsuleState::Orphan, _) => Use::Not,
+            (SummaryState::StaleFile, _) if mode == Mode::Heavy => Use::Labelled(
+                "one of its files has changed \
+                since",
+            ),
+            (SummaryState::StaleSource | SummaryState::StaleFile | SummaryState::Orphan, _) => Use::Not,
         }
     }
 }
@@ -332,33 +335,34 @@ impl Sight {
 mod tests {
     use super::*;
 
-    fn sight() -> Sight {
-        Sight { on_path: true, ..Sight::default() }
+    fn sight() -> SummaryPosition {
+        SummaryPosition { on_path: true, ..SummaryPosition::default() }
     }
 
     #[test]
     fn states_by_what_is_worst() {
         let lag = Lag::default();
-        let newer = |messages, tokens, ms| Sight { newer: Newer { messages, tokens, ms }, ..sight() }.state(lag);
-        assert_eq!(sight().state(lag), CapsuleState::Fresh);
-        assert_eq!(newer(30, 2_500, 86_400_000), CapsuleState::Fresh, "the limits themselves are not passed");
-        assert_eq!(newer(31, 0, 0), CapsuleState::StaleLag);
-        assert_eq!(newer(0, 2_501, 0), CapsuleState::StaleLag);
-        assert_eq!(newer(0, 0, 86_400_001), CapsuleState::StaleLag);
-        let changed = Sight { source: Some(SourceFault::Changed), file_changed: true, ..sight() };
-        assert_eq!(changed.state(lag), CapsuleState::StaleSource);
-        assert_eq!(Sight { on_path: false, ..changed }.state(lag), CapsuleState::Orphan);
-        assert_eq!(Sight { file_changed: true, ..sight() }.state(lag), CapsuleState::StaleFile);
+        let newer =
+            |messages, tokens, ms| SummaryPosition { newer: Newer { messages, tokens, ms }, ..sight() }.state(lag);
+        assert_eq!(sight().state(lag), SummaryState::Fresh);
+        assert_eq!(newer(30, 2_500, 86_400_000), SummaryState::Fresh, "the limits themselves are not passed");
+        assert_eq!(newer(31, 0, 0), SummaryState::StaleLag);
+        assert_eq!(newer(0, 2_501, 0), SummaryState::StaleLag);
+        assert_eq!(newer(0, 0, 86_400_001), SummaryState::StaleLag);
+        let changed = SummaryPosition { source: Some(SourceFault::Changed), file_changed: true, ..sight() };
+        assert_eq!(changed.state(lag), SummaryState::StaleSource);
+        assert_eq!(SummaryPosition { on_path: false, ..changed }.state(lag), SummaryState::Orphan);
+        assert_eq!(SummaryPosition { file_changed: true, ..sight() }.state(lag), SummaryState::StaleFile);
     }
 
     #[test]
     fn only_heavy_takes_stale_ones_and_nothing_takes_excluded_ones() {
-        let changed = Sight { source: Some(SourceFault::Changed), ..sight() };
+        let changed = SummaryPosition { source: Some(SourceFault::Changed), ..sight() };
         assert_eq!(changed.usage(Mode::Light), Use::Not);
         assert!(matches!(changed.usage(Mode::Heavy), Use::Labelled(_)));
         for fault in [SourceFault::Excluded, SourceFault::Removed] {
             for mode in Mode::ALL {
-                assert_eq!(Sight { source: Some(fault), ..sight() }.usage(mode), Use::Not);
+                assert_eq!(SummaryPosition { source: Some(fault), ..sight() }.usage(mode), Use::Not);
             }
         }
         assert_eq!(sight().usage(Mode::Off), Use::Plain);

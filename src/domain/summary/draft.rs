@@ -1,7 +1,7 @@
 //! Drafts of summaries and what a person decides on: the sources beside the draft, what the draft dropped, figures.
 //! Not for: capsules that were accepted (`accepted`) or making any of it (`context::summary`).
 
-use super::accepted::{Capsule, CapsuleState, Kept};
+use super::accepted::{Kept, Summary, SummaryState};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::message::Role;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Who is to write a summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum SummaryAuthor {
     /// The branch's model.
     Model,
     /// The extractive summariser: no model, no network.
@@ -55,7 +55,7 @@ pub struct Compaction {
     /// What becomes of them.
     pub accept: Accept,
     /// Who writes them.
-    pub by: By,
+    pub by: SummaryAuthor,
 }
 
 /// What a branch or the configuration wishes above its policy.
@@ -158,7 +158,7 @@ impl AnchorKind {
 
 /// Something of the sources that a draft does not say.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct MissingFact {
     /// What it is.
     pub kind: AnchorKind,
     /// The very characters.
@@ -196,7 +196,7 @@ pub struct SourceMessage {
 /// Why a turn stays word for word and is in no summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stays {
+pub enum KeepReason {
     /// A pin, a lease or an include is on it.
     Pinned,
     /// A person took it out.
@@ -227,7 +227,7 @@ pub struct SourceTurn {
     /// Tokens of it as it would be sent whole.
     pub tokens: u32,
     /// Why it stays, where it does.
-    pub stays: Option<Stays>,
+    pub stays: Option<KeepReason>,
     /// Its messages that may be read; empty until they are fetched.
     pub messages: Vec<SourceMessage>,
 }
@@ -235,23 +235,23 @@ pub struct SourceTurn {
 /// A summary that waits for a person's decision. At most one a branch. It is kept in memory only, because it holds words of
 /// its sources, which a removal must be able to take away: it goes with the program, and is made again when it is due.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CapsuleDraft {
+pub struct SummaryDraft {
     /// Counts up; acts name it, so that none is done on another draft than was seen.
     pub number: u64,
     /// Whose.
     pub branch: BranchId,
     /// The summary as it would be accepted, its kept words included.
-    pub capsule: Capsule,
+    pub capsule: Summary,
     /// The text before anything was kept; what was kept is put together with it anew.
     pub body: String,
     /// What the summary does not say, the weightiest first.
-    pub dropped: Arc<[Dropped]>,
+    pub dropped: Arc<[MissingFact]>,
     /// How many items were looked for.
     pub looked_for: u32,
     /// The turns that it was made from, beside which it is shown.
     pub sources: Arc<[SourceTurn]>,
     /// Turns in between that stay as they are, by number.
-    pub stays: Vec<(u32, Stays)>,
+    pub stays: Vec<(u32, KeepReason)>,
     /// Secrets that were masked before anything read the sources.
     pub masked: u32,
     /// The model's call, where one was made.
@@ -264,11 +264,11 @@ pub struct CapsuleDraft {
 
 /// An accepted capsule, as lists show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CapsuleCard {
+pub struct SummaryCard {
     /// The capsule.
-    pub capsule: Arc<Capsule>,
+    pub capsule: Arc<Summary>,
     /// How it stands on the branch.
-    pub state: CapsuleState,
+    pub state: SummaryState,
     /// It is the newest level on the branch.
     pub active: bool,
     /// It is what goes with the next call.
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_wish_stands_above_the_policy_and_gives_it_no_measure() {
         let policy: Compaction = toml::from_str("measure = \"lane\"\naccept = \"self\"\nby = \"model\"\n").unwrap();
-        let whole = Compaction { measure: Measure::Lane, accept: Accept::Own, by: By::Model };
+        let whole = Compaction { measure: Measure::Lane, accept: Accept::Own, by: SummaryAuthor::Model };
         assert_eq!((policy, policy.under(None)), (whole, whole));
         assert_eq!(policy.under(Some(Compacting::Off)).measure, Measure::Off);
         assert_eq!(policy.under(Some(Compacting::Ask)), Compaction { accept: Accept::Ask, ..whole });

@@ -2,7 +2,7 @@
 //! still as they were.
 //! Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
 
-use super::accepted::{CapsuleSource, FileCover};
+use super::accepted::{FileCover, SummarySource};
 use serde::{Deserialize, Serialize};
 
 /// A summary of a part of a program. Never changed: another version takes its place.
@@ -13,7 +13,7 @@ pub struct ModuleCard {
     /// What is said of it.
     pub text: String,
     /// Who wrote it.
-    pub source: CapsuleSource,
+    pub source: SummarySource,
     /// The model, where one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -36,10 +36,10 @@ impl ModuleCard {
     #[must_use]
     pub fn by(&self) -> String {
         match (self.source, &self.model) {
-            (CapsuleSource::Extractive, _) => "pleach, from names and comments".into(),
-            (CapsuleSource::Llm, Some(model)) => format!("the model {model}"),
-            (CapsuleSource::Llm, None) => "a model".into(),
-            (CapsuleSource::User, _) => "the user".into(),
+            (SummarySource::Extractive, _) => "pleach, from names and comments".into(),
+            (SummarySource::Llm, Some(model)) => format!("the model {model}"),
+            (SummarySource::Llm, None) => "a model".into(),
+            (SummarySource::User, _) => "the user".into(),
         }
     }
 
@@ -48,9 +48,9 @@ impl ModuleCard {
     pub fn trust(&self) -> String {
         let percent = self.confidence / 10;
         match self.source {
-            CapsuleSource::Extractive => format!("speaks of {percent} % of it"),
-            CapsuleSource::Llm => format!("{percent} % of the names in it stand in the files"),
-            CapsuleSource::User => "nobody checked it".into(),
+            SummarySource::Extractive => format!("speaks of {percent} % of it"),
+            SummarySource::Llm => format!("{percent} % of the names in it stand in the files"),
+            SummarySource::User => "nobody checked it".into(),
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
         stale
     }
 
-    fn card(path: &str, files: &[&str], source: CapsuleSource) -> ModuleCard {
+    fn card(path: &str, files: &[&str], source: SummarySource) -> ModuleCard {
         let hash = Hash::of(b"text");
         let files = files.iter().map(|path| FileCover { path: (*path).to_owned(), hash }).collect();
         let (path, text, model, commit) = (path.to_owned(), String::new(), None, None);
@@ -192,10 +192,10 @@ mod tests {
     fn what_a_summary_speaks_of_and_how_far_it_is_trusted() {
         let (extractive, llm) = ("speaks of 87 % of it", "87 % of the names in it stand in the files");
         for (path, files, source, folder, trust) in [
-            ("src/a.rs", &["src/a.rs"][..], CapsuleSource::Extractive, None, extractive),
-            ("src", &["src/a.rs"], CapsuleSource::Llm, Some("src"), llm),
-            ("src", &["src/a.rs", "src/b.rs"], CapsuleSource::User, Some("src"), "nobody checked it"),
-            (".", &["a.rs"], CapsuleSource::Llm, Some(""), llm),
+            ("src/a.rs", &["src/a.rs"][..], SummarySource::Extractive, None, extractive),
+            ("src", &["src/a.rs"], SummarySource::Llm, Some("src"), llm),
+            ("src", &["src/a.rs", "src/b.rs"], SummarySource::User, Some("src"), "nobody checked it"),
+            (".", &["a.rs"], SummarySource::Llm, Some(""), llm),
         ] {
             let card = card(path, files, source);
             assert_eq!((card.folder(), card.trust().as_str()), (folder, trust), "{path}");

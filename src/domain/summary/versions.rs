@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// What can be edited.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ThingKind {
+pub enum EditableKind {
     /// The state block of a branch.
     State,
     /// Summaries in use on a branch.
@@ -22,7 +22,7 @@ pub enum ThingKind {
     Modules,
 }
 
-impl ThingKind {
+impl EditableKind {
     /// All of them, in the order of the screen.
     pub const ALL: [Self; 7] =
         [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills, Self::Modules];
@@ -55,9 +55,9 @@ pub enum Editing {
 
 /// A thing with its versions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Thing {
+pub struct Editable {
     /// What it is.
-    pub kind: ThingKind,
+    pub kind: EditableKind,
     /// How acts name it: a policy's name, a memory's or capsule's id; empty for the state.
     pub id: String,
     /// One line, unsanitised.
@@ -87,7 +87,7 @@ pub struct Version {
     pub from: Option<usize>,
 }
 
-impl Thing {
+impl Editable {
     /// The place of the version that counts.
     #[must_use]
     pub fn current(&self) -> usize {

@@ -2,7 +2,7 @@
 //! what a screen and the command line show.
 //! Not for: calling any (`trace`, `mcp`).
 
-use super::mcp::{Hints, Origin, ServerState};
+use super::mcp::{Origin, ServerState, ToolHints};
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct ToolCard {
     /// JSON schema of its arguments, laid out.
     pub parameters: String,
     /// What its server says of it.
-    pub hints: Hints,
+    pub hints: ToolHints,
     /// Tokens of its description in every call, alone.
     pub tokens: u32,
     /// It is not switched off.

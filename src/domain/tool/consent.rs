@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// What a call would do.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Deed {
+pub enum ToolEffect {
     /// It looks at something and changes nothing.
     Look {
         /// At what, as rules name it: a path beneath the workspace, or nothing.
@@ -32,7 +32,7 @@ pub enum Deed {
     },
 }
 
-impl Deed {
+impl ToolEffect {
     /// What it acts on, as rules name it: paths, a command line, or `server/tool`.
     #[must_use]
     pub fn targets(&self) -> Vec<&str> {
@@ -220,10 +220,10 @@ impl Rule {
     /// Whether it speaks of a call that does this. A rule that allows must fit everything that the call acts on; one that
     /// asks or denies, anything, and of files also what lies in a folder that it names (see [`covers`]).
     #[must_use]
-    pub fn fits(&self, tool: &str, deed: &Deed) -> bool {
+    pub fn fits(&self, tool: &str, deed: &ToolEffect) -> bool {
         let targets = deed.targets();
         let all = self.verdict == Verdict::Allow;
-        let files = !all && matches!(deed, Deed::Look { .. } | Deed::Change(_));
+        let files = !all && matches!(deed, ToolEffect::Look { .. } | ToolEffect::Change(_));
         let speaks = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
         let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| speaks(pattern, target));
         matches(&self.tool, tool)
@@ -249,12 +249,12 @@ impl Rule {
 pub fn decide<'a>(
     rules: impl Iterator<Item = &'a Rule> + Clone,
     tool: &str,
-    deed: &Deed,
+    deed: &ToolEffect,
 ) -> (Verdict, Option<&'a Rule>) {
     let steers = deed.steers().is_some();
     let safe = |rule: &&Rule| match deed {
         _ if rule.verdict != Verdict::Allow => true,
-        Deed::Run(command) => admits(rule.on.as_deref(), &command.line),
+        ToolEffect::Run(command) => admits(rule.on.as_deref(), &command.line),
         _ => !steers,
     };
     for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
@@ -263,7 +263,7 @@ pub fn decide<'a>(
             return (verdict, Some(rule));
         }
     }
-    (if deed.looks() && !matches!(deed, Deed::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
+    (if deed.looks() && !matches!(deed, ToolEffect::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
 }
 
 /// Whether a pattern that fits a line may allow it.
@@ -316,7 +316,7 @@ pub enum Consent {
 
 /// A call that waits for a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Asking {
+pub struct PendingApproval {
     /// Which call of the answer.
     pub index: usize,
     /// The tool.
@@ -324,7 +324,7 @@ pub struct Asking {
     /// Its arguments, verbatim.
     pub args: String,
     /// What it would do.
-    pub deed: Deed,
+    pub deed: ToolEffect,
     /// The rule by which it is asked, where there is one.
     pub rule: Option<Rule>,
 }
@@ -338,11 +338,11 @@ mod tests {
         Rule { tool: tool.into(), on: on.map(str::to_owned), verdict }
     }
 
-    fn run(line: &str) -> Deed {
-        Deed::Run(Command { line: line.into(), folder: String::new(), seconds: 60, protection: Vec::new() })
+    fn run(line: &str) -> ToolEffect {
+        ToolEffect::Run(Command { line: line.into(), folder: String::new(), seconds: 60, protection: Vec::new() })
     }
 
-    fn verdict(rules: &[Rule], tool: &str, deed: &Deed) -> Verdict {
+    fn verdict(rules: &[Rule], tool: &str, deed: &ToolEffect) -> Verdict {
         decide(rules.iter(), tool, deed).0
     }
 
@@ -375,16 +375,16 @@ mod tests {
             assert_eq!(verdict(&rules, "run", &run(&format!("cargo test{tail}"))), Verdict::Ask, "{tail:?}");
         }
         let change = |path: &str| FileChange { path: path.into(), before: None, after: None, hunks: Vec::new() };
-        assert_eq!(verdict(&rules, "edit_file", &Deed::Change(vec![change("src/a.rs")])), Verdict::Allow);
-        let both = Deed::Change(vec![change("src/a.rs"), change("build.rs")]);
+        assert_eq!(verdict(&rules, "edit_file", &ToolEffect::Change(vec![change("src/a.rs")])), Verdict::Allow);
+        let both = ToolEffect::Change(vec![change("src/a.rs"), change("build.rs")]);
         assert_eq!(verdict(&rules, "edit_file", &both), Verdict::Ask, "one of them is not allowed");
-        let steering = Deed::Change(vec![change("a/.pleach.toml")]);
+        let steering = ToolEffect::Change(vec![change("a/.pleach.toml")]);
         for on in [None, Some("*"), Some("a/.pleach.toml")] {
             assert_eq!(verdict(&[rule("*", on, Verdict::Allow)], "edit_file", &steering), Verdict::Ask, "{on:?}");
         }
         assert_eq!(verdict(&[rule("*", None, Verdict::Deny)], "edit_file", &steering), Verdict::Deny);
-        assert_eq!(verdict(&[], "read_file", &Deed::Look { what: "a".into() }), Verdict::Allow);
-        let foreign = Deed::Foreign { server: "s".into(), tool: "t".into(), looks: true };
+        assert_eq!(verdict(&[], "read_file", &ToolEffect::Look { what: "a".into() }), Verdict::Allow);
+        let foreign = ToolEffect::Foreign { server: "s".into(), tool: "t".into(), looks: true };
         assert_eq!(verdict(&[], "s/t", &foreign), Verdict::Ask, "what a server says of itself allows nothing");
     }
 

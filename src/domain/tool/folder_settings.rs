@@ -86,18 +86,18 @@ impl FolderSettings {
             }
             FileStanding::Faulty => Some(format!(
                 "{path} is not used: {} The other settings hold.",
-                self.fault.as_deref().unwrap_or("it cannot be read.")
+                self.fault.as_deref().unwrap_or("it can't be read.")
             )),
             FileStanding::Waits => {
-                let since = if self.approved_before { " since you said yes to it" } else { "" };
+                let since = if self.approved_before { " since you approved it" } else { "" };
                 let earlier = if self.trusted_unasked {
                     " Earlier versions of pleach used this file without asking, because the folder was trusted."
                 } else {
                     ""
                 };
                 Some(format!(
-                    "{path} changes {}{since}. That is not used before you say yes to it: /folder-settings shows it and \
-                     asks.{earlier}",
+                    "{path} changes {}{since}. It is not used until you approve it: /folder-settings shows it \
+                        and asks.{earlier}",
                     self.names()
                 ))
             }
@@ -111,10 +111,10 @@ impl FolderSettings {
     pub fn words(&self) -> String {
         match self.standing {
             FileStanding::Untrusted => "not read: this folder is not trusted".into(),
-            FileStanding::Faulty => format!("not used: {}", self.fault.as_deref().unwrap_or("it cannot be read")),
-            FileStanding::Waits => format!("waits for your yes; it changes {}", self.names()),
+            FileStanding::Faulty => format!("not used: {}", self.fault.as_deref().unwrap_or("it can't be read")),
+            FileStanding::Waits => format!("needs your approval; it changes {}", self.names()),
             FileStanding::Used => format!("used; it sets {}", self.keys.join(", ")),
-            FileStanding::Declined => "not used: you said no to it".into(),
+            FileStanding::Declined => "not used: you denied it".into(),
         }
     }
 }
@@ -129,11 +129,9 @@ pub fn steers(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
     match name {
-        ".pleach.toml" => {
-            Some("sets prompts, model, mode and budget of this program here, once you say yes to its text")
-        }
-        ".mcp.json" => Some("names programs that this program starts with your rights, once you say yes to its text"),
-        "agents.md" | "claude.md" => Some("goes as instructions with every call in this folder"),
+        ".pleach.toml" => Some("sets prompts, model, mode and budget of pleach here, once you approve its text"),
+        ".mcp.json" => Some("names programs that pleach starts with your rights, once you approve its text"),
+        "agents.md" | "claude.md" => Some("is sent as instructions with every request in this folder"),
         _ => {
             let inside = |folder: &str| format!("/{path}").contains(&format!("/{folder}/"));
             SKILLS

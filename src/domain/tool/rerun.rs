@@ -1,7 +1,7 @@
 //! A call to a tool that a person runs again, beside the conversation.
 //! Not for: running it (`engine`).
 
-use super::consent::{Asking, FileChange};
+use super::consent::{FileChange, PendingApproval};
 use super::trace::ToolTrace;
 use crate::domain::base::ids::BranchId;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug)]
 pub enum AgainState {
     /// It waits for a person's word.
-    Asks(Arc<Asking>),
+    Asks(Arc<PendingApproval>),
     /// It runs.
     Runs,
     /// It ended.

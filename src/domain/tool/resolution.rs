@@ -26,7 +26,7 @@ const LINE: usize = 200;
 
 /// How a call that worked belongs to an earlier one that failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum How {
+pub enum LinkKind {
     /// The very same call.
     Same,
     /// The same tool on the same thing: the same file, the same command or a wider run of it.
@@ -37,12 +37,12 @@ pub enum How {
 
 /// How a later call belongs to a failure that came before it; none where it did not work, or is another tool's.
 #[must_use]
-pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<How> {
+pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
     if !failed(failure) || later.status != Some(ToolStatus::Ok) || later.name != failure.name {
         return None;
     }
     if later.args == failure.args {
-        return Some(How::Same);
+        return Some(LinkKind::Same);
     }
     let (then, now) = (object(&failure.args), object(&later.args));
     let subject = match (line(&then), line(&now)) {
@@ -51,7 +51,7 @@ pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<How> {
         (None, None) => (then.is_object() && then == now) || (path(&then).is_some() && path(&then) == path(&now)),
         _ => false,
     };
-    Some(if subject { How::Subject } else { How::Tool })
+    Some(if subject { LinkKind::Subject } else { LinkKind::Tool })
 }
 
 /// Whether the tool itself reported that it could not.
@@ -80,7 +80,7 @@ pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bo
     let own = |trace: &ToolTrace| trace.more.again.is_none();
     for (at, failure) in traces.iter().enumerate().filter(|(_, trace)| failed(trace) && own(trace)) {
         let later = || traces.iter().enumerate().skip(at + 1);
-        let near = |how: Option<How>| matches!(how, Some(How::Same | How::Subject));
+        let near = |how: Option<LinkKind>| matches!(how, Some(LinkKind::Same | LinkKind::Subject));
         let fixed = later().find(|(_, trace)| own(trace) && near(resolves(failure, trace)) && after(failure, trace));
         let Some((fixed, last)) = fixed else { continue };
         let mut between: Vec<String> = Vec::new();
@@ -262,14 +262,14 @@ fn path(args: &Value) -> Option<&str> {
 
 /// A filter that was read: words that tool, arguments or first line must hold, and `tool:`, `state:`, `file:`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Sieve {
+pub struct TraceFilter {
     words: Vec<String>,
     tools: Vec<String>,
     states: Vec<String>,
     files: Vec<String>,
 }
 
-impl Sieve {
+impl TraceFilter {
     /// Reads a line. Several of one sort widen the choice; different sorts and words narrow it.
     #[must_use]
     pub fn read(line: &str) -> Self {
@@ -354,7 +354,7 @@ mod tests {
         beside.more.again = Some("c".into());
         assert!(links(&[&all[0], &beside], |_, _| true).is_empty(), "nor does what was run again beside it");
         assert_eq!(resolves(&all[0], &all[1]), None, "another program");
-        assert_eq!(resolves(&all[0], &all[4]), Some(How::Tool));
+        assert_eq!(resolves(&all[0], &all[4]), Some(LinkKind::Tool));
         assert_eq!(resolves(&all[1], &all[4]), None, "nothing had failed");
     }
 
@@ -363,12 +363,15 @@ mod tests {
         let how = |then: &str, now: &str| {
             resolves(&trace("t", then, ToolStatus::Failed, ""), &trace("t", now, ToolStatus::Ok, ""))
         };
-        assert_eq!(how(r#"{"path":"./src/a.rs","start_line":4}"#, r#"{"path":"src/a.rs"}"#), Some(How::Subject));
-        assert_eq!(how(r#"{"path":"src/a.rs"}"#, r#"{"path":"src/b.rs"}"#), Some(How::Tool));
-        assert_eq!(how(r#"{"pattern":"x","path":"src"}"#, r#"{"pattern":"y","path":"src"}"#), Some(How::Tool));
-        assert_eq!(how(r#"{"line":"make x","folder":"a"}"#, r#"{"line":"make x","folder":"b"}"#), Some(How::Tool));
-        assert_eq!(how(r#"{"line":"make x","seconds":1}"#, r#"{"line":"make x","seconds":9}"#), Some(How::Subject));
-        assert_eq!(how("not json", "{}"), Some(How::Tool));
+        assert_eq!(how(r#"{"path":"./src/a.rs","start_line":4}"#, r#"{"path":"src/a.rs"}"#), Some(LinkKind::Subject));
+        assert_eq!(how(r#"{"path":"src/a.rs"}"#, r#"{"path":"src/b.rs"}"#), Some(LinkKind::Tool));
+        assert_eq!(how(r#"{"pattern":"x","path":"src"}"#, r#"{"pattern":"y","path":"src"}"#), Some(LinkKind::Tool));
+        assert_eq!(how(r#"{"line":"make x","folder":"a"}"#, r#"{"line":"make x","folder":"b"}"#), Some(LinkKind::Tool));
+        assert_eq!(
+            how(r#"{"line":"make x","seconds":1}"#, r#"{"line":"make x","seconds":9}"#),
+            Some(LinkKind::Subject)
+        );
+        assert_eq!(how("not json", "{}"), Some(LinkKind::Tool));
         assert_eq!(argument(r#"{"pattern":"fn main","path":"src"}"#), "fn main in src");
         for (args, shown) in [
             ("ls ", "unreadable arguments: ls"),
@@ -428,7 +431,7 @@ mod tests {
     #[test]
     fn filters() {
         let failed = run("cargo test", ToolStatus::Failed);
-        let lets = |line: &str, fixed| Sieve::read(line).lets(&failed, fixed);
+        let lets = |line: &str, fixed| TraceFilter::read(line).lets(&failed, fixed);
         assert!(lets("", false) && lets("tool:run cargo", false) && lets("state:failed state:ok", true));
         assert!(lets("state:unfixed", false) && !lets("state:unfixed", true) && lets("state:fixed", true));
         assert!(!lets("tool:read", false) && !lets("file:src", false) && lets("101", false));

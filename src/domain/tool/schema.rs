@@ -22,18 +22,18 @@ pub fn bounded(schema: Value) -> (Value, Option<String>) {
         return (schema, None);
     }
     let said = |what: &str| {
-        Some(format!("The schema of its arguments has {} KB, too much for every call: {what}", size >> 10))
+        Some(format!("The schema of its arguments has {} KB, too much for every request: {what}", size >> 10))
     };
     let mut short = schema;
     strip(&mut short);
     if fits(&short) {
-        return (short, said("examples, defaults and long descriptions were left out"));
+        return (short, said("examples, defaults and long descriptions were removed"));
     }
     let short = outermost(&short);
     if fits(&short) {
-        return (short, said("only its outermost arguments stand here, with their types"));
+        return (short, said("only the top-level arguments and their types are sent"));
     }
-    (json!({ "type": "object" }), said("nothing of it stands here"))
+    (json!({ "type": "object" }), said("no arguments are sent"))
 }
 
 fn fits(schema: &Value) -> bool {
@@ -93,7 +93,7 @@ mod tests {
         let (short, said) = bounded(full);
         assert_eq!(short["properties"]["title"]["enum"], json!(["title"]), "an argument may be called like a keyword");
         assert!(fits(&short) && short["properties"]["title"].get("default").is_none());
-        assert!(said.unwrap().contains("29 KB, too much for every call: examples"));
+        assert!(said.unwrap().contains("29 KB, too much for every request: examples"));
         let choice = json!({"anyOf": [{"type": "string", "examples": ["w".repeat(30_000)]}, {"type": "null"}]});
         let (short, _) = bounded(json!({"type": "object", "properties": {"title": choice}}));
         assert_eq!(short["properties"]["title"], json!({"anyOf": [{"type": "string"}, {"type": "null"}]}));
@@ -105,11 +105,11 @@ mod tests {
             short,
             json!({"type": "object", "properties": {"a": {"type": "object", "description": "It."}}, "required": ["a"]})
         );
-        assert!(said.unwrap().contains("only its outermost"));
+        assert!(said.unwrap().contains("only the top-level"));
         let wide: Map<String, Value> = names.into_iter().map(|name| (name, json!({"type": "string"}))).collect();
         let (short, said) = bounded(json!({"type": "object", "properties": wide}));
         assert_eq!(short, json!({"type": "object"}));
-        assert!(said.unwrap().contains("nothing of it"));
+        assert!(said.unwrap().contains("no arguments"));
         assert!(bounded(json!("x".repeat(30_000))).0 == json!({"type": "object", "properties": {}, "required": []}));
     }
 }

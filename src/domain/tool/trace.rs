@@ -1,8 +1,8 @@
 //! Tools as the model sees them, calls to them, and the trace that every call leaves.
 //! Not for: running tools (`tools`).
 
-use super::consent::{Deed, FileChange};
-use super::visibility::Sight;
+use super::consent::{FileChange, ToolEffect};
+use super::visibility::FileVisibility;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{NodeId, RunId};
 use serde::{Deserialize, Serialize};
@@ -196,17 +196,17 @@ pub fn in_lines(text: &str) -> Cow<'_, str> {
 }
 
 /// What watches a tool at work.
-pub trait Watch: Sync {
+pub trait ToolObserver: Sync {
     /// Whether a person stopped it; asked now and then. When true the tool stops soon.
     fn cancelled(&self) -> bool;
 
     /// The person's rules about files: a tool asks them for each file that it shows.
-    fn sight(&self) -> Sight;
+    fn sight(&self) -> FileVisibility;
 
     /// Something that it said meanwhile: a piece of a command's output.
     fn said(&self, _text: &str) {}
 
-    /// The path under which `read_file` and `search` find what is handed over as [`Cut::full`]; none where it is not kept.
+    /// The path under which `read_file` and `search` find what is handed over as [`ShortenedResult::full`]; none where it is not kept.
     fn kept_as(&self) -> Option<String> {
         None
     }
@@ -214,7 +214,7 @@ pub trait Watch: Sync {
 
 /// A result of which the model does not read all.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cut {
+pub struct ShortenedResult {
     /// How the rest is reached, in a few words.
     pub back: String,
     /// The full result, where it would be lost otherwise.
@@ -231,7 +231,7 @@ pub struct Done {
     /// The exit code of a command that ended by itself.
     pub exit: Option<i32>,
     /// What is not in the output.
-    pub cut: Option<Cut>,
+    pub cut: Option<ShortenedResult>,
 }
 
 impl Done {
@@ -251,13 +251,20 @@ pub trait RunTools: Send + Sync {
     ///
     /// # Errors
     /// It cannot be done: what the model reads about that.
-    fn deed(&self, _name: &str, _args: &str) -> Result<Deed, ToolOutput> {
-        Ok(Deed::Look { what: String::new() })
+    fn deed(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
+        Ok(ToolEffect::Look { what: String::new() })
     }
 
     /// Does one call to its end: exactly the deed, of its files only the chosen hunks (see
     /// [`Consent::Yes`](crate::domain::tool::consent::Consent)). A file that is no longer what the deed saw is left alone, and that said.
-    fn carry_out(&self, name: &str, args: &str, _deed: &Deed, _hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+    fn carry_out(
+        &self,
+        name: &str,
+        args: &str,
+        _deed: &ToolEffect,
+        _hunks: &[Vec<bool>],
+        watch: &dyn ToolObserver,
+    ) -> Done {
         Done::said(self.run(name, args, &|| watch.cancelled()))
     }
 
@@ -276,13 +283,13 @@ pub trait RunTools: Send + Sync {
     }
 
     /// Paths of the workspace's files that no ignore rule and no rule of the person's leaves out, in order, at most so many; and whether there are more.
-    fn files(&self, _most: usize, _sight: &Sight) -> (Vec<String>, bool) {
+    fn files(&self, _most: usize, _sight: &FileVisibility) -> (Vec<String>, bool) {
         (Vec::new(), false)
     }
 
     /// The whole text of a file of the workspace that the rules let be read, of at most so many bytes. An error is a sentence.
-    fn text(&self, path: &str, _most: u64, _sight: &Sight) -> Result<String, String> {
-        Err(format!("{path} cannot be read here."))
+    fn text(&self, path: &str, _most: u64, _sight: &FileVisibility) -> Result<String, String> {
+        Err(format!("{path} can't be read here."))
     }
 
     /// Gives a file the text that it had before or after a change (none: it goes), if it holds what is expected (none: it
@@ -291,7 +298,7 @@ pub trait RunTools: Send + Sync {
     /// # Errors
     /// A sentence: the file was left alone.
     fn put_back(&self, path: &str, _expected: Option<Hash>, _text: Option<&str>) -> Result<(), String> {
-        Err(format!("{path} cannot be changed: these tools only look."))
+        Err(format!("{path} can't be changed: these tools only read."))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which files a person's rules let be read and named. Whatever shows a file's name or content asks here, for each file.
 //! Not for: what a whole call may do (`crate::domain::tool::consent::decide`), or finding a file's true name (`tools`).
 
-use super::consent::{Deed, Rule, Verdict, decide, matches};
+use super::consent::{Rule, ToolEffect, Verdict, decide, matches};
 use std::sync::Arc;
 
 /// The tool by whose rules a file's content is read, whatever reads it.
@@ -9,12 +9,12 @@ pub const READS: &str = "read_file";
 
 /// The rules about files, as they hold for one call or for one look of a person's.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Sight {
+pub struct FileVisibility {
     /// Empty where no rule keeps anything back.
     rules: Arc<[Rule]>,
 }
 
-impl Sight {
+impl FileVisibility {
     /// Under these rules, in their order. One that denies or asks about a tool whatever it acts on speaks of calls, not of
     /// files.
     #[must_use]
@@ -42,7 +42,7 @@ impl Sight {
     #[must_use]
     pub fn shows(&self, tool: &str, path: &str) -> bool {
         self.rules.is_empty() || {
-            let deed = Deed::Look { what: path.to_owned() };
+            let deed = ToolEffect::Look { what: path.to_owned() };
             let allows = |tool: &str| decide(self.rules.iter(), tool, &deed).0 == Verdict::Allow;
             allows(READS) && (tool == READS || allows(tool))
         }
@@ -51,7 +51,7 @@ impl Sight {
     /// The rule that keeps a file from a tool, or from being read at all.
     #[must_use]
     pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
-        let deed = Deed::Look { what: path.to_owned() };
+        let deed = ToolEffect::Look { what: path.to_owned() };
         let by = |tool: &str| match decide(self.rules.iter(), tool, &deed) {
             (Verdict::Deny, rule) => rule,
             _ => None,
@@ -61,7 +61,7 @@ impl Sight {
 
     /// Once a person said yes to a deed: the rules that asked about it have been answered.
     #[must_use]
-    pub fn answered(&self, tool: &str, deed: &Deed) -> Self {
+    pub fn answered(&self, tool: &str, deed: &ToolEffect) -> Self {
         let asked = |rule: &&Rule| rule.verdict == Verdict::Ask && rule.fits(tool, deed);
         Self::new(self.rules.iter().filter(|rule| !asked(rule)).cloned())
     }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn one_answer_for_a_file_whatever_asks() {
-        let sight = Sight::new([
+        let sight = FileVisibility::new([
             rule("*", Some("*.md"), Verdict::Allow),
             rule("*", Some("notes"), Verdict::Ask),
             rule("read_file", Some("keys/*"), Verdict::Deny),
@@ -158,10 +158,10 @@ mod tests {
         ] {
             assert_eq!((sight.shows(tool, path), sight.denies(tool, path).is_some()), (shown, denied), "{tool} {path}");
         }
-        let deed = Deed::Look { what: "notes".into() };
+        let deed = ToolEffect::Look { what: "notes".into() };
         assert!(sight.answered("search", &deed).shows("search", "notes/a"), "the person said yes to it");
         assert!(!sight.answered("search", &deed).shows("search", ".env"));
         assert_eq!(sight.denied(), ["keys/*", ".env*"]);
-        assert!(Sight::new([rule("*", None, Verdict::Allow), rule(READS, None, Verdict::Deny)]).is_open());
+        assert!(FileVisibility::new([rule("*", None, Verdict::Allow), rule(READS, None, Verdict::Deny)]).is_open());
     }
 }

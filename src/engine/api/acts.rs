@@ -4,11 +4,11 @@
 use super::draft::Draft;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::domain::code::symbols::Named;
+use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::conversation::mark::MarkKind;
-use crate::domain::summary::accepted::CapsuleKind;
-use crate::domain::summary::draft::By;
-use crate::domain::summary::versions::ThingKind;
+use crate::domain::summary::accepted::SummaryKind;
+use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::summary::versions::EditableKind;
 use crate::domain::tool::consent::{Rule, RuleScope};
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ pub enum TaskAct {
 
 /// How to name a call whose plan is to be compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Which {
+pub enum CallSelector {
     /// By a unique prefix of a run's or a plan's id.
     Named(String),
     /// The last call of a branch, or of those that it was forked from.
@@ -138,15 +138,15 @@ pub enum Exact {
 
 /// What a person asks about summaries of a branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Condense {
+pub enum SummaryAct {
     /// Makes a draft in the background; answered when it is there.
     Draft {
         /// Of which kind: lane or session.
-        kind: CapsuleKind,
+        kind: SummaryKind,
         /// Up to this turn; by itself all but the newest messages.
         up_to: Option<u32>,
         /// By whom.
-        by: By,
+        by: SummaryAuthor,
     },
     /// The draft that waits.
     Show,
@@ -188,7 +188,7 @@ pub enum Condense {
     /// Takes the newest level back: the summary before it goes again, or the turns themselves (undoable).
     UndoLevel {
         /// Of which kind.
-        kind: CapsuleKind,
+        kind: SummaryKind,
     },
     /// Takes a capsule that is in use, or a level below one, out of use: the one before it goes again, or the turns
     /// themselves (undoable).
@@ -254,7 +254,7 @@ pub enum CodeAct {
         most: usize,
     },
     /// The source of a symbol of the program's own workspace, to go with a message. Wants the folder's trust.
-    Source(Box<Named>),
+    Source(Box<NamedSymbol>),
 }
 
 impl CodeAct {
@@ -271,7 +271,7 @@ impl CodeAct {
 
 /// What is asked about things that have versions: state, summaries, memories, policies.
 #[derive(Clone, PartialEq, Debug)]
-pub enum ThingAct {
+pub enum EditableAct {
     /// What the next call would be under a policy, beside how it stands. Changes nothing.
     TryPolicy {
         /// On which branch.
@@ -286,7 +286,7 @@ pub enum ThingAct {
         /// As a branch has them.
         branch: BranchId,
         /// Of which kind.
-        kind: ThingKind,
+        kind: EditableKind,
     },
     /// Saves a policy of the person's own. A text that is none is refused with the place of its fault.
     SavePolicy {

@@ -42,14 +42,14 @@ pub struct Draft {
 
 /// How to name an item on which a person acts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Item {
+pub enum ItemName {
     /// An atom, as a plan's row or a mark names it.
     Atom(Atom),
     /// The turn that holds this node.
     TurnOf(NodeId),
     /// Just this message.
     Message(NodeId),
-    /// All turns from one to another, both included, named as [`Item::Named`] does.
+    /// All turns from one to another, both included, named as [`ItemName::Named`] does.
     Span {
         /// The first.
         first: String,
@@ -69,4 +69,4 @@ pub enum Item {
 }
 
 /// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
-pub type Named = Option<String>;
+pub type NameOrId = Option<String>;

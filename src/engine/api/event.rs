@@ -15,8 +15,8 @@ use crate::domain::call::tokens::Certainty;
 use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
-use crate::domain::summary::draft::{By, CapsuleDraft};
-use crate::domain::tool::consent::Asking;
+use crate::domain::summary::draft::{SummaryAuthor, SummaryDraft};
+use crate::domain::tool::consent::PendingApproval;
 use crate::domain::tool::rerun::AgainView;
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ pub enum Event {
         /// On which branch.
         branch: BranchId,
         /// The call.
-        asking: Option<Arc<Asking>>,
+        asking: Option<Arc<PendingApproval>>,
     },
     /// The turn is over. What there was of it is in nodes; a draft that came to nothing is given back.
     TurnClosed {
@@ -155,7 +155,7 @@ pub enum Event {
         /// The first and the last turn that it covers.
         turns: (u32, u32),
         /// Who writes it.
-        by: By,
+        by: SummaryAuthor,
         /// Parts that are written.
         done: u32,
         /// Of how many.
@@ -170,7 +170,7 @@ pub enum Event {
         /// The folder or file.
         path: String,
         /// Who writes it.
-        by: By,
+        by: SummaryAuthor,
         /// Files that are read, and of how many.
         files: (usize, usize),
         /// Tokens of the model's text so far.
@@ -181,7 +181,7 @@ pub enum Event {
         /// On which branch.
         branch: BranchId,
         /// It.
-        draft: Option<Arc<CapsuleDraft>>,
+        draft: Option<Arc<SummaryDraft>>,
     },
     /// Vectors of older messages are being made.
     Embedding {

@@ -2,18 +2,18 @@
 //! Not for: what a mark means (`domain::conversation::mark`).
 
 use super::acts::Act;
-use super::draft::Item;
+use super::draft::ItemName;
 use crate::config::commands::mark::{Items, MarkCommand};
 use crate::domain::conversation::mark::MarkKind;
 
 /// The items that a command names, and what becomes of them.
 #[must_use]
-pub fn marks(command: &MarkCommand) -> (Vec<Item>, Act) {
+pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {
     let set = |kind| Act::Set { kind, toggle: false };
     match command {
         MarkCommand::Pin { items, turns, message, note } => {
             let mut named = named(items, *message);
-            named.extend(note.clone().map(Item::Note));
+            named.extend(note.clone().map(ItemName::Note));
             (named, set(turns.map_or(MarkKind::Sticky, MarkKind::leased)))
         }
         MarkCommand::Lease { items, turns } => {
@@ -26,10 +26,10 @@ pub fn marks(command: &MarkCommand) -> (Vec<Item>, Act) {
     }
 }
 
-fn all(items: &Items) -> Vec<Item> {
+fn all(items: &Items) -> Vec<ItemName> {
     named(&items.items, items.message)
 }
 
-fn named(items: &[String], message: bool) -> Vec<Item> {
-    items.iter().map(|text| Item::Named { text: text.clone(), message }).collect()
+fn named(items: &[String], message: bool) -> Vec<ItemName> {
+    items.iter().map(|text| ItemName::Named { text: text.clone(), message }).collect()
 }

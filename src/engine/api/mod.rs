@@ -15,10 +15,10 @@ mod traces;
 mod view;
 
 pub use acts::{
-    Act, CodeAct, Condense, Exact, FileAct, FolderAct, MemoryAct, MemoryScope, RuleAct, TagAct, TaskAct, ThingAct,
-    Which,
+    Act, CallSelector, CodeAct, EditableAct, Exact, FileAct, FolderAct, MemoryAct, MemoryScope, RuleAct, SummaryAct,
+    TagAct, TaskAct,
 };
-pub use draft::{Draft, DraftKind, Item, Named, Ticket};
+pub use draft::{Draft, DraftKind, ItemName, NameOrId, Ticket};
 pub use event::{Door, Event, Events};
 pub use marks::marks;
 pub use project::{ModuleAct, ProjectAct};
@@ -29,6 +29,6 @@ pub use request::{
 pub use servers::ServerAct;
 pub use traces::{TraceAct, TraceWhole};
 pub use view::{
-    Answer, AsideView, FileList, Finding, Planned, RawPart, RawRequest, Replaying, Retrieved, SessionView, Settings,
-    Told, Weighed,
+    Answer, AsideView, BodyCount, FileList, Finding, Planned, RawPart, RawRequest, ReplayedCall, Retrieved,
+    SessionView, Settings, TransitionReport,
 };

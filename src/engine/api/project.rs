@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::domain::summary::draft::By;
+use crate::domain::summary::draft::SummaryAuthor;
 
 /// What is asked about rules and skills.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ pub enum ModuleAct {
         /// The folder or file; `.` is the workspace.
         path: String,
         /// By whom: from names and comments, or by the branch's model.
-        by: By,
+        by: SummaryAuthor,
     },
     /// All versions; answered by [`Answer::Modules`](super::Answer::Modules).
     List {

@@ -7,12 +7,12 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::call::ledger::Ledger;
-use crate::domain::call::meter::{Calibration, Learned, PromptCost};
+use crate::domain::call::meter::{Calibration, CalibrationEntry, PromptCost};
 use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::run::RunCard;
-use crate::domain::code::symbols::{CodeFound, IndexStatus, Named, Scaffold, Sourced};
+use crate::domain::code::symbols::{CodeFound, CodeMap, IndexStatus, NamedSymbol, SymbolSource};
 use crate::domain::code::workspace_rules::ProjectList;
 use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::compare::Comparison;
@@ -22,14 +22,14 @@ use crate::domain::conversation::message::{Node, NodeHead};
 use crate::domain::conversation::record::{Imported, Skipped, Transcript};
 use crate::domain::conversation::search::FoundMessages;
 use crate::domain::conversation::tag::Tag;
-use crate::domain::conversation::transition::{Standing, Transition};
+use crate::domain::conversation::transition::{ItemState, Transition};
 use crate::domain::planning::diff::{ItemHistory, PlanDiff};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Blocked, ContextPlan};
-use crate::domain::planning::what_if::{Foreseen, WhatIf};
-use crate::domain::summary::draft::{CapsuleCard, CapsuleDraft, Stats};
+use crate::domain::planning::what_if::{ActPreview, WhatIf};
+use crate::domain::summary::draft::{Stats, SummaryCard, SummaryDraft};
 use crate::domain::summary::module::ModuleVersion;
-use crate::domain::summary::versions::{Fault, Thing, ThingKind};
+use crate::domain::summary::versions::{Editable, EditableKind, Fault};
 use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
@@ -73,11 +73,11 @@ pub enum Answer {
     /// The next call made otherwise.
     WhatIf(Arc<WhatIf>),
     /// What an act would do to the next call.
-    Foreseen(Box<Foreseen>),
+    Foreseen(Box<ActPreview>),
     /// The exact bytes of the next call.
     Raw(Box<RawRequest>),
     /// What an edited body counts.
-    Weighed(Weighed),
+    Weighed(BodyCount),
     /// The call is under way.
     Asked {
         /// Its run.
@@ -121,13 +121,13 @@ pub enum Answer {
         body: String,
     },
     /// A stored call that is under way again.
-    Replaying(Box<Replaying>),
+    Replaying(Box<ReplayedCall>),
     /// The branches of a race.
     Race(Vec<Branch>),
     /// Models by profile.
     Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
     /// What was learned of how models count.
-    Meters(Vec<Learned>),
+    Meters(Vec<CalibrationEntry>),
     /// What was found.
     Doctor(Vec<Finding>),
     /// The copies of the store that there are, newest first.
@@ -137,17 +137,17 @@ pub enum Answer {
     /// Code that a question is about.
     Code(Box<CodeFound>),
     /// Symbols by what is typed of a name.
-    Symbols(Vec<Named>),
+    Symbols(Vec<NamedSymbol>),
     /// A symbol's source.
-    Source(Box<Sourced>),
+    Source(Box<SymbolSource>),
     /// The map of a workspace's code.
-    Map(Box<Scaffold>),
+    Map(Box<CodeMap>),
     /// What was looked up.
     Retrieved(Box<Retrieved>),
     /// Memories.
     Memories(Vec<Memory>),
     /// Steps, oldest first.
-    Steps(Vec<Told>),
+    Steps(Vec<TransitionReport>),
     /// What was appended.
     Added(Box<NodeHead>),
     /// What was imported.
@@ -160,11 +160,11 @@ pub enum Answer {
         skipped: Vec<Skipped>,
     },
     /// The draft of a summary that waits, where one does.
-    Draft(Option<Arc<CapsuleDraft>>),
+    Draft(Option<Arc<SummaryDraft>>),
     /// Capsules, newest level first.
-    Capsules(Vec<CapsuleCard>),
+    Capsules(Vec<SummaryCard>),
     /// Things of a kind, with their versions.
-    Things(ThingKind, Vec<Thing>),
+    Things(EditableKind, Vec<Editable>),
     /// A policy was changed.
     Policies {
         /// All names.
@@ -214,7 +214,7 @@ pub struct RawPart {
 
 /// What an edited body counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Weighed {
+pub struct BodyCount {
     /// Its BLAKE3.
     pub digest: Hash,
     /// Tokens of the whole.
@@ -227,7 +227,7 @@ pub struct Weighed {
 
 /// A stored call that is made again.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Replaying {
+pub struct ReplayedCall {
     /// The stored call.
     pub of: RunCard,
     /// The new one.
@@ -251,7 +251,7 @@ pub struct Retrieved {
 
 /// A step with what it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct TransitionReport {
     /// It.
     pub step: Transition,
     /// First words of the item, or the memory's text; unsanitised.
@@ -262,19 +262,19 @@ pub struct Told {
     pub at_turn: Option<u32>,
 }
 
-impl Told {
+impl TransitionReport {
     /// `turn 12: leased by the program, referred to in 2 of the last 5 turns`
     #[must_use]
     pub fn sentence(&self) -> String {
         let by = match self.step.by {
             Actor::User => "you",
-            Actor::Engine => "the program",
+            Actor::Engine => "pleach",
             Actor::Model => "the model",
         };
         let at = self.at_turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let to = match (self.step.from, self.step.to) {
-            (Standing::Leased, Standing::Leased) => "renewed",
-            (_, Standing::None) => "let go",
+            (ItemState::Leased, ItemState::Leased) => "renewed",
+            (_, ItemState::None) => "dropped",
             (_, to) => to.name(),
         };
         // That a person decided it is said already.

@@ -5,15 +5,15 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::compare::{Ancestor, Comparison, Said, Side, Turn};
+use crate::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
 use crate::domain::conversation::mark::Mark;
 use crate::domain::conversation::message::{End, NodeHead, Role};
 use crate::domain::conversation::state;
 use crate::domain::conversation::tree::{self, Slot};
-use crate::engine::api::{Answer, Which};
-use crate::engine::calls::diff_worker::{Desk, Wanted};
+use crate::engine::api::{Answer, CallSelector};
+use crate::engine::calls::diff_worker::{DiffContext, WantedCall};
 use crate::engine::core::content;
-use crate::engine::sessions::session::Still;
+use crate::engine::sessions::session::SessionSnapshot;
 use std::collections::{BTreeMap, HashSet};
 
 /// Turns of a side that are told, from where the branches part.
@@ -21,10 +21,10 @@ const TURNS: usize = 200;
 /// Characters of one message that are told.
 const WORDS: usize = 8_000;
 
-impl Desk<'_> {
+impl DiffContext<'_> {
     /// Two branches of a session side by side.
     pub(crate) fn compared(&mut self, a: BranchId, b: BranchId) -> Result<Answer, Failure> {
-        let last = [a, b].map(|branch| self.called(&Wanted::Stored(Which::Last(branch))));
+        let last = [a, b].map(|branch| self.called(&WantedCall::Stored(CallSelector::Last(branch))));
         let session = self.session_of(a)?;
         let (one, two) = (session.branch(a)?, session.branch(b)?);
         let common = match (session.head(one), session.head(two)) {
@@ -47,7 +47,7 @@ impl Desk<'_> {
     }
 
     /// A branch from a place of its path on.
-    fn side(&self, session: &Still, branch: &Branch, from: usize) -> Result<Side, Failure> {
+    fn side(&self, session: &SessionSnapshot, branch: &Branch, from: usize) -> Result<Side, Failure> {
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let mut turns = Vec::new();
         let (mut number, mut more) = (0, 0);
@@ -95,7 +95,7 @@ impl Desk<'_> {
         })
     }
 
-    fn said(&self, session: &Still, slots: &[Slot]) -> Result<Vec<Said>, Failure> {
+    fn said(&self, session: &SessionSnapshot, slots: &[Slot]) -> Result<Vec<ComparedMessage>, Failure> {
         let mut said = Vec::new();
         for slot in slots {
             let head = session.tree.head(*slot);
@@ -110,13 +110,13 @@ impl Desk<'_> {
             for (_, name, _) in content.calls() {
                 text = format!("{text}{}[calls {name}]", if text.is_empty() { "" } else { "\n" });
             }
-            said.push(Said { node: head.id, role: head.role, text });
+            said.push(ComparedMessage { node: head.id, role: head.role, text });
         }
         Ok(said)
     }
 
     /// The tools that messages call, the most called first.
-    fn tools_of(&self, slots: &[Slot], session: &Still) -> Result<Vec<(String, u32)>, Failure> {
+    fn tools_of(&self, slots: &[Slot], session: &SessionSnapshot) -> Result<Vec<(String, u32)>, Failure> {
         let mut found: BTreeMap<String, u32> = BTreeMap::new();
         for slot in slots.iter().filter(|slot| session.tree.head(**slot).calls > 0) {
             for (_, name, _) in content(self.store, session.tree.head(*slot).id)?.calls() {
@@ -140,7 +140,7 @@ fn pins(own: &Branch, other: &Branch) -> Vec<Turn> {
     texts.filter_map(turn).collect()
 }
 
-fn ancestor(session: &Still, slot: Slot) -> Ancestor {
+fn ancestor(session: &SessionSnapshot, slot: Slot) -> Ancestor {
     let head = session.tree.head(slot);
     let path = session.tree.path(slot);
     let asked = path.iter().filter(|slot| session.tree.head(**slot).role == Role::User).count();

@@ -3,19 +3,19 @@
 
 use crate::config::policy_files::{self, PolicyText};
 use crate::context::summary::ratio;
-use crate::context::summary::survive::Wanted;
+use crate::context::summary::survive::RequiredFacts;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
 use crate::domain::conversation::message::Node;
 use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::summary::accepted::{Capsule, CapsuleSource};
-use crate::domain::summary::draft::{CapsuleCard, SourceMessage, SourceTurn};
-use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use crate::domain::summary::accepted::{Summary, SummarySource};
+use crate::domain::summary::draft::{SourceMessage, SourceTurn, SummaryCard};
+use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::{Core, Inbox};
-use crate::engine::plans::sources::summaries::{Held, summary_text};
+use crate::engine::plans::sources::summaries::{LoadedSummary, summary_text};
 use crate::engine::summaries::writer;
 use crate::export::secrets;
 use crate::store::Store;
@@ -27,14 +27,14 @@ const MOST: usize = 200;
 
 impl Core {
     /// All things of a kind with their versions. Memories' are read from the operations, on a thread of its own.
-    pub(crate) fn things(&mut self, ticket: Ticket, branch: BranchId, kind: ThingKind) -> Result<(), Failure> {
+    pub(crate) fn things(&mut self, ticket: Ticket, branch: BranchId, kind: EditableKind) -> Result<(), Failure> {
         let things = match kind {
-            ThingKind::State => self.state_thing(branch)?,
-            ThingKind::Summaries => self.summary_things(branch)?,
-            ThingKind::Policies => self.policy_things(branch)?,
-            ThingKind::Modules => return self.module_things(ticket, branch),
-            ThingKind::Rules | ThingKind::Skills => return self.project_things(ticket, branch, kind),
-            ThingKind::Memories => {
+            EditableKind::State => self.state_thing(branch)?,
+            EditableKind::Summaries => self.summary_things(branch)?,
+            EditableKind::Policies => self.policy_things(branch)?,
+            EditableKind::Modules => return self.module_things(ticket, branch),
+            EditableKind::Rules | EditableKind::Skills => return self.project_things(ticket, branch, kind),
+            EditableKind::Memories => {
                 let (store, session, inbox) = (self.store.clone(), self.branch(branch)?.session, self.inbox.clone());
                 let work = move || {
                     let found = memory_things(&store, session).map(|things| Answer::Things(kind, things));
@@ -49,7 +49,7 @@ impl Core {
     }
 
     /// The state of a branch: the versions that hang on its path and count on it, or did.
-    fn state_thing(&self, id: BranchId) -> Result<Vec<Thing>, Failure> {
+    fn state_thing(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let branch = self.branch(id)?;
         let session = self.session_of(id)?;
         let path: std::collections::HashSet<NodeId> = session
@@ -70,7 +70,7 @@ impl Core {
         let version = |(at, state): (usize, &&crate::domain::conversation::branch::StateVersion)| {
             let by = match (state.edited, state.offered) {
                 (true, _) => "edited by you",
-                (false, true) => "came with an import and counts only once taken (/adopt-state)",
+                (false, true) => "imported; it counts once you adopt it (/adopt-state)",
                 (false, false) => "by the model",
             };
             let undone = if state.withdrawn { ", undone" } else { "" };
@@ -83,13 +83,17 @@ impl Core {
             }
         };
         let empty = session.head(&branch).is_none();
-        Ok(vec![Thing {
-            kind: ThingKind::State,
+        Ok(vec![Editable {
+            kind: EditableKind::State,
             id: String::new(),
             title: format!("The state block of {}", branch.name),
-            note: if current.is_some() { "goes with each call that asks for one".into() } else { String::new() },
+            note: if current.is_some() {
+                "sent with each request that asks for a state block".into()
+            } else {
+                String::new()
+            },
             editing: if empty {
-                Editing::Not("It belongs to a message, and this branch has none yet.")
+                Editing::Not("A state block belongs to a message, and this branch has none yet.")
             } else {
                 Editing::Here
             },
@@ -99,9 +103,9 @@ impl Core {
     }
 
     /// The summaries in use, each with the levels below it.
-    fn summary_things(&self, id: BranchId) -> Result<Vec<Thing>, Failure> {
+    fn summary_things(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let Answer::Capsules(cards) = self.list_capsules(id)? else { return Ok(Vec::new()) };
-        let mut things: Vec<Thing> = Vec::new();
+        let mut things: Vec<Editable> = Vec::new();
         for card in &cards {
             if card.active || things.is_empty() {
                 things.push(summary(card));
@@ -121,7 +125,7 @@ impl Core {
         Ok(things)
     }
 
-    fn policy_things(&self, id: BranchId) -> Result<Vec<Thing>, Failure> {
+    fn policy_things(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let taken = self.rules(&self.branch(id)?)?.policy.name;
         let folder = self.setup.policies_dir.clone().unwrap_or_default();
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
@@ -135,14 +139,14 @@ impl Core {
         let session = self.session_of(id)?;
         let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
         let old = session.capsule(capsule).filter(|_| branch.capsules.contains(&capsule)).ok_or_else(unused)?;
-        let old: Capsule = old.capsule.as_ref().clone();
+        let old: Summary = old.capsule.as_ref().clone();
         let text = text.trim().to_owned();
         let kept = old.kept.iter().filter(|kept| text.contains(&kept.text)).cloned().collect();
         let sources = self.sources(&old)?;
-        let mut made = Capsule {
-            confidence: Wanted::of(&sources).survival(&text).milli(),
+        let mut made = Summary {
+            confidence: RequiredFacts::of(&sources).survival(&text).milli(),
             parent: Some(old.id),
-            source: CapsuleSource::User,
+            source: SummarySource::User,
             model: None,
             text: Some(text),
             kept,
@@ -156,7 +160,7 @@ impl Core {
         ratio(made.original_tokens, made.tokens)?;
         let made = made.sealed();
         if made.text == old.text || made.id == old.id {
-            return Ok(Answer::Done("It says so already.".into()));
+            return Ok(Answer::Done("There is no change to save.".into()));
         }
         let mut after = branch.capsules.clone();
         after.retain(|other| *other != old.id);
@@ -165,14 +169,14 @@ impl Core {
         let what = format!("edited the summary of turns {}–{}", made.turns.0, made.turns.1);
         self.use_capsules(&branch, what, after, vec![put], |core| {
             if let Ok(session) = core.session_mut(id) {
-                session.capsules.insert(made.id, Held::new(made));
+                session.capsules.insert(made.id, LoadedSummary::new(made));
             }
         })?;
-        Ok(Answer::Done("The summary goes as you wrote it; u undoes it.".into()))
+        Ok(Answer::Done("The summary now has your text; u undoes it.".into()))
     }
 
     /// The messages that a summary was made from, secrets masked, as far as they are there.
-    fn sources(&self, capsule: &Capsule) -> Result<Vec<SourceTurn>, Failure> {
+    fn sources(&self, capsule: &Summary) -> Result<Vec<SourceTurn>, Failure> {
         let mut sources = Vec::new();
         let tree = &self.session()?.tree;
         for (number, cover) in (capsule.turns.0..).zip(&capsule.covers) {
@@ -202,21 +206,21 @@ impl Core {
     }
 }
 
-fn summary(card: &CapsuleCard) -> Thing {
+fn summary(card: &SummaryCard) -> Editable {
     let (from, to) = card.capsule.turns;
     let gone = card.capsule.text.is_none();
-    Thing {
-        kind: ThingKind::Summaries,
+    Editable {
+        kind: EditableKind::Summaries,
         id: card.capsule.id.to_string(),
         title: format!("turns {from}–{to}"),
         note: format!("{}, {}", card.capsule.kind.name(), card.state.name().replace('_', " ")),
-        editing: if gone { Editing::Not("Its text went with a message that was removed.") } else { Editing::Here },
+        editing: if gone { Editing::Not("The text was deleted with a message.") } else { Editing::Here },
         goes: false,
         versions: Vec::new(),
     }
 }
 
-fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Thing {
+fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Editable {
     let mut versions: Vec<(u32, u32, Version)> = Vec::new();
     let one = |what: String, at: Option<i64>, text: &str, current: bool| Version {
         what,
@@ -230,7 +234,7 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Thing {
     } else {
         let last = policy.versions.last().map_or(0, |version| version.number);
         if policy.current == 0 {
-            let version = one("as the file stands, not saved here".into(), None, &policy.text, true);
+            let version = one("edited outside pleach, not saved as a version".into(), None, &policy.text, true);
             versions.push((u32::MAX, last, version));
         }
         versions.extend(policy.versions.iter().rev().take(MOST).map(|version| {
@@ -247,8 +251,8 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Thing {
         Version { from, ..version }
     });
     let goes = policy.name == taken;
-    Thing {
-        kind: ThingKind::Policies,
+    Editable {
+        kind: EditableKind::Policies,
         id: policy.name.clone(),
         title: policy.name.clone(),
         note: about,
@@ -259,7 +263,7 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Thing {
 }
 
 /// What is remembered, newest first, with what each memory said before.
-fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Thing>, Failure> {
+fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Editable>, Failure> {
     let mut memories = store.memories(Some(session))?;
     memories.sort_by_key(|memory| std::cmp::Reverse((memory.updated_at, memory.id)));
     let mut from: Vec<SessionId> = memories.iter().filter_map(|memory| memory.source.session).collect();
@@ -284,7 +288,7 @@ fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Thing>, Failur
     Ok(memories.into_iter().map(|memory| memory_thing(&memory, told.remove(&memory.id.to_string()))).collect())
 }
 
-fn memory_thing(memory: &Memory, told: Option<Vec<(bool, Memory)>>) -> Thing {
+fn memory_thing(memory: &Memory, told: Option<Vec<(bool, Memory)>>) -> Editable {
     let mut all = told.unwrap_or_default();
     if all.last().is_none_or(|(undone, last)| *undone || !last.same(memory)) {
         let there = all.iter().rposition(|(undone, known)| !undone && known.same(memory));
@@ -307,8 +311,8 @@ fn memory_thing(memory: &Memory, told: Option<Vec<(bool, Memory)>>) -> Thing {
     };
     let versions = all.iter().enumerate().rev().take(MOST).map(version).collect();
     let place = if memory.scope == Scope::All { "in all sessions" } else { "in this session" };
-    Thing {
-        kind: ThingKind::Memories,
+    Editable {
+        kind: EditableKind::Memories,
         id: memory.id.to_string(),
         title: memory.text.clone(),
         note: format!("{}, {}, {place}", memory.kind.name(), memory.status.name()),

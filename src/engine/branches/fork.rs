@@ -15,7 +15,7 @@ use crate::store::types::Write;
 use uuid::Uuid;
 
 /// A branch that is about to be made.
-pub(crate) struct Sprout {
+pub(crate) struct NewBranch {
     /// Its id.
     pub(crate) id: BranchId,
     /// Its name.
@@ -28,7 +28,7 @@ pub(crate) struct Sprout {
     pub(crate) writes: Vec<Write>,
 }
 
-impl Sprout {
+impl NewBranch {
     /// One that begins where it is forked.
     pub(crate) fn new(name: String, overrides: Option<Overrides>) -> Self {
         let id = BranchId(Uuid::now_v7());
@@ -52,7 +52,7 @@ impl Core {
         }
         let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
         let what = format!("forked {name}");
-        let made = self.sprout(id, at, vec![Sprout::new(name, None)], what)?;
+        let made = self.sprout(id, at, vec![NewBranch::new(name, None)], what)?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
@@ -66,7 +66,7 @@ impl Core {
         &mut self,
         id: BranchId,
         at: Option<NodeId>,
-        sprouts: Vec<Sprout>,
+        sprouts: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
         let session = self.session_of(id)?;
@@ -89,7 +89,7 @@ impl Core {
         &mut self,
         id: BranchId,
         head: Option<NodeId>,
-        sprouts: Vec<Sprout>,
+        sprouts: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
         let parent = self.branch(id)?;
@@ -202,9 +202,7 @@ fn copied_states(session: &Session, parent: &Branch, child: &Branch, next: u32) 
 /// Two branches of one name could not be told apart.
 pub(crate) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
     if session.branches.iter().any(|branch| branch.name == name) {
-        return Err(
-            Failure::user(format!("There is a branch {name:?} in this session already.")).todo("Choose another name.")
-        );
+        return Err(Failure::user(format!("This session already has a branch {name:?}.")).todo("Choose another name."));
     }
     Ok(())
 }

@@ -1,20 +1,20 @@
 //! Where an item stands: the mark that a step of the program's leaves, the row of the step, and its words.
 //! Not for: deciding steps (`context::activation`) or when they are taken (`reflect`).
 
-use crate::context::activation::Move;
+use crate::context::activation::ItemChange;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::transition::{Standing, Subject, Transition};
-use crate::engine::turns::reflect::{Moved, Scene};
+use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
 use crate::store::types::Write;
 
 /// The mark that a step leaves.
-pub(crate) fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Mark>) -> Option<Mark> {
+pub(crate) fn made(scene: &TurnEndInput<'_>, to: ItemChange, target: Atom, before: Option<&Mark>) -> Option<Mark> {
     let lease = MarkKind::leased(scene.rules.policy.lease_turns.max(1));
     let (kind, renewals) = match to {
-        Move::Ephemeral => (MarkKind::Ephemeral, 0),
-        Move::Lease => (lease, 0),
-        Move::Renew => (lease, before.map_or(0, |mark| mark.renewals) + 1),
-        Move::End | Move::Suggest => return None,
+        ItemChange::Ephemeral => (MarkKind::Ephemeral, 0),
+        ItemChange::Lease => (lease, 0),
+        ItemChange::Renew => (lease, before.map_or(0, |mark| mark.renewals) + 1),
+        ItemChange::End | ItemChange::Suggest => return None,
     };
     Some(Mark {
         target,
@@ -31,19 +31,19 @@ pub(crate) fn made(scene: &Scene<'_>, to: Move, target: Atom, before: Option<&Ma
 }
 
 /// Where a mark puts its item; a lease that has run out puts it nowhere.
-pub(crate) fn standing(mark: Option<&Mark>) -> Standing {
+pub(crate) fn standing(mark: Option<&Mark>) -> ItemState {
     match mark.map(|mark| mark.kind) {
-        None | Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => Standing::None,
-        Some(kind) => Standing::of(kind),
+        None | Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => ItemState::None,
+        Some(kind) => ItemState::of(kind),
     }
 }
 
-pub(crate) fn step_words(to: Move) -> &'static str {
+pub(crate) fn step_words(to: ItemChange) -> &'static str {
     match to {
-        Move::Ephemeral => "kept for a call",
-        Move::Lease => "leased",
-        Move::End => "let go of",
-        Move::Renew | Move::Suggest => "looked at",
+        ItemChange::Ephemeral => "kept for one call",
+        ItemChange::Lease => "leased",
+        ItemChange::End => "dropped",
+        ItemChange::Renew | ItemChange::Suggest => "checked",
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn sentence(what: &str, turn: u32) -> String {
     format!("turn {turn} {what}")
 }
 
-fn step(scene: &Scene<'_>, item: Atom, (from, to): (Standing, Standing), reason: String) -> Write {
+fn step(scene: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
     Write::PutTransition {
         session: scene.branch.session,
         transition: Box::new(Transition {
@@ -67,19 +67,23 @@ fn step(scene: &Scene<'_>, item: Atom, (from, to): (Standing, Standing), reason:
     }
 }
 
-pub(crate) fn suggested(scene: &Scene<'_>, turn: usize, reason: String) -> Write {
+pub(crate) fn suggested(scene: &TurnEndInput<'_>, turn: usize, reason: String) -> Write {
     let item = crate::engine::plans::sources::suggested_pins::atom(scene.first(turn));
-    step(scene, item, (Standing::Leased, Standing::Suggested), reason)
+    step(scene, item, (ItemState::Leased, ItemState::Suggested), reason)
 }
 
 /// The row of a mark that changed; none for a lease that only counted down.
-pub(crate) fn stepped(scene: &Scene<'_>, moved: &Moved, decided: Option<&(Standing, String)>) -> Option<Write> {
+pub(crate) fn stepped(
+    scene: &TurnEndInput<'_>,
+    moved: &MarkUpdate,
+    decided: Option<&(ItemState, String)>,
+) -> Option<Write> {
     let (from, to) = (standing(moved.before.as_ref()), standing(moved.after.as_ref()));
     let reason = match decided {
         Some((_, words)) => words.clone(),
         None if from == to => return None,
-        None if from == Standing::Leased => "its turns are over".into(),
-        None => "its call is over".into(),
+        None if from == ItemState::Leased => "its turns have passed".into(),
+        None => "its call was made".into(),
     };
     Some(step(scene, moved.target, (from, to), reason))
 }

@@ -5,25 +5,20 @@
 use super::fork::{must_be_free, whole_atom};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
-use crate::engine::api::{Act, Answer, Event, Item};
+use crate::engine::api::{Act, Answer, Event, ItemName};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
 impl Core {
     /// An operation, to be written with its changes.
-    pub(crate) fn operation(
-        &self,
-        session: crate::domain::base::ids::SessionId,
-        what: String,
-        changes: Vec<Change>,
-    ) -> Write {
+    pub(crate) fn operation(&self, session: SessionId, what: String, changes: Vec<Change>) -> Write {
         let at = self.now();
         Write::PutOp(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
     }
@@ -31,21 +26,21 @@ impl Core {
     /// Refuses while an answer is coming on the branch.
     pub(crate) fn must_rest(&self, branch: BranchId) -> Result<(), Failure> {
         if self.live.contains_key(&branch) {
-            return Err(Failure::new(FailureKind::Busy, "An answer is still coming on this branch.")
+            return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
                 .todo("Wait for it, or stop it with Esc."));
         }
         Ok(())
     }
 
     /// Marks items.
-    pub(crate) fn mark(&mut self, id: BranchId, items: &[Item], act: Act) -> Result<Answer, Failure> {
+    pub(crate) fn mark(&mut self, id: BranchId, items: &[ItemName], act: Act) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         if let (Act::Reply, Some(item)) = (act, items.first()) {
             let target = self.target(&branch, item)?.0;
             return self.reply(&branch, target);
         }
         let marked = self.marked(&branch, items, act)?;
-        let Some(said) = marked.said() else { return Ok(Answer::Done("Nothing is selected.".into())) };
+        let Some(said) = marked.said() else { return Ok(Answer::Done("Select an item first.".into())) };
         let mut writes = Vec::new();
         for (change, why) in &marked.changes {
             let Change::Mark { target, before, after, .. } = change else { continue };
@@ -63,10 +58,10 @@ impl Core {
     }
 
     /// What an act on items changes of a branch's marks; nothing is done yet. An item that is named twice is changed once.
-    pub(crate) fn marked(&self, branch: &Branch, items: &[Item], act: Act) -> Result<Marked, Failure> {
+    pub(crate) fn marked(&self, branch: &Branch, items: &[ItemName], act: Act) -> Result<MarkChange, Failure> {
         let session = self.session_of(branch.id)?;
         let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
-        let mut marked = Marked::default();
+        let mut marked = MarkChange::default();
         for item in items {
             let (target, note) = self.target(branch, item)?;
             let (target, note) = self.carried(branch, target, note, act)?;
@@ -81,7 +76,7 @@ impl Core {
             marked.put(branch.id, target, before, after, "decided by the person");
             for mark in if pins { self.overtaken(branch, &target) } else { Vec::new() } {
                 if !marked.holds(&mark.target) {
-                    marked.put(branch.id, mark.target, Some(mark), None, "pinned in its stead");
+                    marked.put(branch.id, mark.target, Some(mark), None, "pinned instead");
                 }
             }
         }
@@ -177,19 +172,19 @@ impl Core {
     }
 
     /// The atom that an item names on a branch, and a note's text.
-    pub(crate) fn target(&self, branch: &Branch, item: &Item) -> Result<(Atom, Option<String>), Failure> {
+    pub(crate) fn target(&self, branch: &Branch, item: &ItemName) -> Result<(Atom, Option<String>), Failure> {
         let session = self.session_of(branch.id)?;
         match item {
-            Item::Atom(atom) if self.project.knows(atom) || self.is_memory(branch.id, atom) => Ok((*atom, None)),
-            Item::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
-            Item::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
-            Item::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
-            Item::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
-            Item::TurnOf(node) => {
+            ItemName::Atom(atom) if self.project.knows(atom) || self.is_memory(branch.id, atom) => Ok((*atom, None)),
+            ItemName::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
+            ItemName::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
+            ItemName::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
+            ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
+            ItemName::TurnOf(node) => {
                 let slot = session.tree.slot(*node).ok_or_else(|| Failure::user("That message no longer exists."))?;
                 Ok((turn_at(session, branch, slot), None))
             }
-            Item::Span { first, last } => {
+            ItemName::Span { first, last } => {
                 let at = |text| {
                     Ok::<_, Failure>(turn_at(
                         session,
@@ -198,14 +193,19 @@ impl Core {
                     ))
                 };
                 let ends = at(first)?.ends().zip(at(last)?.ends());
-                let ((first, _), (_, last)) = ends.ok_or_else(|| Failure::user("A range goes from turn to turn."))?;
+                let ((first, _), (_, last)) = ends.ok_or_else(|| {
+                    Failure::user(
+                        "A range runs from one turn to \
+                    another.",
+                    )
+                })?;
                 Ok((Atom::Range { first, last }, None))
             }
-            Item::Named { text, message } => match crate::engine::sessions::lookup::node(session, branch, text) {
+            ItemName::Named { text, message } => match crate::engine::sessions::lookup::node(session, branch, text) {
                 Ok(slot) if *message => Ok((Atom::Message { node: session.tree.head(slot).key }, None)),
                 Ok(slot) => Ok((turn_at(session, branch, slot), None)),
                 Err(failure) => match self.item_by_row_id(branch, text)? {
-                    Some(atom) => self.target(branch, &Item::Atom(atom)),
+                    Some(atom) => self.target(branch, &ItemName::Atom(atom)),
                     None => Err(failure),
                 },
             },
@@ -223,8 +223,12 @@ impl Core {
             branch.reply = reply;
         }
         self.show_branch(branch.id);
-        let said =
-            if reply.is_some() { "Your next message replies to it." } else { "Your next message replies to nothing." };
+        let said = if reply.is_some() {
+            "Your next message replies to it."
+        } else {
+            "Your next message is no longer a \
+                reply."
+        };
         Ok(Answer::Done(said.into()))
     }
 
@@ -249,7 +253,7 @@ impl Core {
         let branch = self.branch(id)?;
         let open = self.session_of(id)?.branches.iter().filter(|b| !b.archived).count();
         if archived && open == 1 && !branch.archived {
-            return Err(Failure::user("The last open branch cannot be put away.").todo("Fork it first."));
+            return Err(Failure::user("The last open branch can't be archived.").todo("Fork it first."));
         }
         let change = Change::Archived { branch: id, before: branch.archived, after: archived };
         let what = if archived { "archived" } else { "took back" };
@@ -329,7 +333,7 @@ impl Core {
             }
             at = session.tree.parent(slot);
         }
-        Ok(Answer::Done("There is no other answer here; R makes one.".into()))
+        Ok(Answer::Done("There is no other answer here; R generates one.".into()))
     }
 
     /// A hand-edited state at the branch's head.
@@ -337,7 +341,8 @@ impl Core {
         let branch = self.branch(id)?;
         let session = self.session_of(id)?;
         let slot = session.head(&branch).ok_or_else(|| {
-            Failure::user("The state belongs to a message, and this branch has none yet.").todo("Send a message first.")
+            Failure::user("A state block belongs to a message, and this branch has none yet.")
+                .todo("Send a message first.")
         })?;
         let head = session.tree.head(slot);
         let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
@@ -367,8 +372,13 @@ impl Core {
 
     /// Takes the state that came with an import: from now on it counts, as a version of the person's.
     pub(crate) fn adopt_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let offered = self.branch(id)?.offered.ok_or_else(|| Failure::user("No state waits on this branch."))?;
-        self.edit_state(id, &offered.text, "took the state that came with the import")
+        let offered = self.branch(id)?.offered.ok_or_else(|| {
+            Failure::user(
+                "This branch has no imported state to \
+            adopt.",
+            )
+        })?;
+        self.edit_state(id, &offered.text, "adopted the imported state")
     }
 
     /// The newest state block among the messages of the path, found again in their texts.
@@ -387,23 +397,23 @@ impl Core {
             let words = self.content(node)?.words();
             if let Some(block) = crate::domain::conversation::state::find(&words, true) {
                 let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
-                return self.edit_state(id, &state, "rebuilt the state from the newest answer that holds one");
+                return self.edit_state(id, &state, "rebuilt the state from the newest answer with a state block");
             }
         }
-        Err(Failure::user("No answer on this branch holds a state block.").kept("The state is as it was."))
+        Err(Failure::user("No answer on this branch has a state block.").kept("The state is unchanged."))
     }
 }
 
 /// What an act changes of a branch's marks.
 #[derive(Default)]
-pub(crate) struct Marked {
+pub(crate) struct MarkChange {
     /// Each with the reason that is told of it.
     pub(crate) changes: Vec<(Change, &'static str)>,
     items: usize,
     last: String,
 }
 
-impl Marked {
+impl MarkChange {
     fn holds(&self, atom: &Atom) -> bool {
         self.changes.iter().any(|(change, _)| matches!(change, Change::Mark { target, .. } if target == atom))
     }
@@ -465,14 +475,12 @@ fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<Strin
     }
     let refused = match crate::engine::plans::snapshot::anchor_key(atom) {
         Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
-        Some(_) => {
-            Failure::user("This is the message that is being asked; it always goes.").todo("Edit or clear it below.")
-        }
+        Some(_) => Failure::user("Your message is always included.").todo("Edit or clear it below."),
         None if matches!(atom, Atom::Range { .. }) => {
-            Failure::user("These are many turns in one row.").todo("Open the row with Enter and choose a turn.")
+            Failure::user("This row stands for many turns.").todo("Open it with Enter and select a turn.")
         }
-        None => Failure::user("This text goes by the settings, not by marks.")
-            .todo("Instructions are changed in the configuration, the state in its own editor."),
+        None => Failure::user("Settings control this text, not marks.")
+            .todo("Change instructions in the settings, and the state block in its editor."),
     };
     Err(refused)
 }
@@ -482,10 +490,10 @@ fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {
         (_, Some(MarkKind::Sticky)) => "Pinned".into(),
         (_, Some(MarkKind::Leased { turns })) => format!("Leased for {turns} turns"),
         (_, Some(MarkKind::Exclude)) => "Excluded".into(),
-        (_, Some(MarkKind::ExcludeOnce)) => "Excluded from this call".into(),
-        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => "Included in this call".into(),
-        (Some(kind), None) if kind.pins() => "Pin taken off".into(),
-        (Some(kind), None) if kind.excludes() => "Exclusion taken back".into(),
-        (_, None) => "Mark taken off".into(),
+        (_, Some(MarkKind::ExcludeOnce)) => "Excluded from the next request".into(),
+        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => "Included in the next request".into(),
+        (Some(kind), None) if kind.pins() => "Pin removed".into(),
+        (Some(kind), None) if kind.excludes() => "Exclusion removed".into(),
+        (_, None) => "Mark removed".into(),
     }
 }

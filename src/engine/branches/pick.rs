@@ -11,7 +11,7 @@ use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, Origin};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tree::{self, Slot};
-use crate::engine::api::{Answer, Item};
+use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
@@ -24,7 +24,7 @@ impl Core {
     pub(crate) fn pick(
         &mut self,
         from: BranchId,
-        items: &[Item],
+        items: &[ItemName],
         onto: BranchId,
         together: bool,
     ) -> Result<Answer, Failure> {
@@ -63,10 +63,10 @@ impl Core {
             swaps.push(over(&target, mark));
         }
         if swaps.is_empty() {
-            return Err(Failure::user("Nothing is selected that could be picked."));
+            return Err(Failure::user("Select something that can be picked."));
         }
         let many = if swaps.len() == 1 { "1 item".to_owned() } else { format!("{} items", swaps.len()) };
-        let what = format!("picked {many} of {} onto {}", source.name, target.name);
+        let what = format!("picked {many} of {} for {}", source.name, target.name);
         self.put_over(onto, swaps, &what)
     }
 
@@ -75,8 +75,7 @@ impl Core {
     pub(crate) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
-            Failure::user("This branch was not forked from another one.")
-                .todo("Say onto which branch it is to be brought.")
+            Failure::user("This branch was not forked from another one.").todo("Name the branch that gets the result.")
         })?;
         let (source, target) = self.two(from, onto)?;
         let session = self.session_of(from)?;
@@ -84,12 +83,12 @@ impl Core {
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
         let own: Vec<Slot> = path.iter().copied().filter(|slot| !shared(slot)).collect();
         if own.is_empty() {
-            return Err(Failure::user(format!("{} has nothing that {} has not.", source.name, target.name)));
+            return Err(Failure::user(format!("{} has nothing that {} lacks.", source.name, target.name)));
         }
         let mark = self.carried_over(&source, &own, true)?;
         let is_old = |mark: &&Mark| mark.origin.as_ref().is_some_and(|origin| origin.result && origin.branch == from);
         let old = target.marks.iter().find(is_old).cloned();
-        let what = format!("brought the result of {} back onto {}", source.name, target.name);
+        let what = format!("brought the result of {} to {}", source.name, target.name);
         self.put_over(onto, vec![(old, mark)], &what)
     }
 
@@ -97,7 +96,7 @@ impl Core {
     fn two(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
         let session = self.session_of(from)?;
         if from == onto {
-            return Err(Failure::user("It stands on that branch already.").todo("Choose another branch."));
+            return Err(Failure::user("The text is already on that branch.").todo("Choose another branch."));
         }
         Ok((session.branch(from)?.clone(), session.branch(onto)?.clone()))
     }
@@ -114,14 +113,14 @@ impl Core {
         }
         let text = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
         if text.trim().is_empty() {
-            return Err(Failure::user("There are no words in it that could be brought over."));
+            return Err(Failure::user("It has no text to bring over."));
         }
         let path = session.head(source).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let depth = slots.first().map_or(0, |slot| session.tree.depth(*slot) as usize);
         let asked = path.iter().take(depth + 1).filter(|slot| asks(slot)).count();
         let turns = tree::turns(&session.tree, slots).len();
         let head = |slot: Option<&Slot>| slot.map(|slot| session.tree.head(*slot));
-        let first = head(slots.first()).ok_or_else(|| Failure::user("Nothing is selected."))?;
+        let first = head(slots.first()).ok_or_else(|| Failure::user("Select an item first."))?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let origin = Origin {
             branch: source.id,
@@ -205,8 +204,8 @@ fn blank(target: Atom) -> Mark {
 }
 
 /// The pinned text that is named by its id, as lists show it, or the beginning of it.
-fn pinned(branch: &Branch, item: &Item) -> Option<Atom> {
-    let Item::Named { text, .. } = item else { return None };
+fn pinned(branch: &Branch, item: &ItemName) -> Option<Atom> {
+    let ItemName::Named { text, .. } = item else { return None };
     let begins = |mark: &&Mark| text.len() >= 6 && mark.target.key().to_string().starts_with(text.as_str());
     let mut found = branch.marks.iter().filter(|mark| mark.note.is_some()).filter(begins);
     found.next().filter(|_| found.next().is_none()).map(|mark| mark.target)

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 impl Core {
     fn policies_dir(&self) -> Result<PathBuf, Failure> {
-        let none = || Failure::user("Nothing is saved here.").kept("Your text is kept in the editor.");
+        let none = || Failure::user("Policies can't be saved in this run.").kept("Your text is kept in the editor.");
         self.setup.policies_dir.clone().ok_or_else(none)
     }
 
@@ -24,7 +24,14 @@ impl Core {
         let folder = self.policies_dir()?;
         self.must_be_free(name, preset.is_some())?;
         match policy_files::save(&folder, name, text, preset) {
-            Ok(spec) => Ok(self.take_policy(name, spec, format!("Saved the policy {name}; u goes back a version."))),
+            Ok(spec) => Ok(self.take_policy(
+                name,
+                spec,
+                format!(
+                    "Saved policy {name}; u restores the previous \
+                version."
+                ),
+            )),
             Err(error) => refused(&error),
         }
     }
@@ -37,11 +44,11 @@ impl Core {
         let kept = |failure: Failure| failure.kept("Nothing was changed.");
         match there {
             _ if !policy_files::is_name(name) => {
-                Err(kept(Failure::user(format!("{name:?} cannot be the name of a policy.")))
-                    .todo("Use small letters, digits, - and _, at most 40."))
+                Err(kept(Failure::user(format!("{name:?} is not a valid policy name.")))
+                    .todo("Use lowercase letters, digits, - and _, at most 40."))
             }
             Some(_) if new => {
-                Err(kept(Failure::user(format!("There is a policy {name} already."))).todo("Choose another name."))
+                Err(kept(Failure::user(format!("There is already a policy {name}."))).todo("Choose another name."))
             }
             Some(policy) if policy.built_in => {
                 Err(kept(Failure::user(format!("{name} is built in."))).todo("Copy it under another name."))
@@ -55,10 +62,10 @@ impl Core {
         let folder = self.policies_dir()?;
         match policy_files::step(&folder, name, forward) {
             Ok(Some((number, spec))) => {
-                Ok(self.take_policy(name, spec, format!("The policy {name} is version {number} again.")))
+                Ok(self.take_policy(name, spec, format!("Policy {name} is at version {number} again.")))
             }
-            Ok(None) if forward => Err(Failure::user(format!("No version of {name} was undone."))),
-            Ok(None) => Err(Failure::user(format!("Nothing stands before this version of {name}."))),
+            Ok(None) if forward => Err(Failure::user(format!("No undone version of {name} is left."))),
+            Ok(None) => Err(Failure::user(format!("{name} has no earlier version."))),
             Err(error) => Err(error.failure()),
         }
     }
@@ -119,7 +126,7 @@ mod tests {
         };
         assert_eq!(
             fault.words,
-            "Not saved: line 3, column 1: `levels.workin`: there is no such setting. Did you mean `working`?"
+            "Not saved: line 3, column 1: `levels.workin`: unknown setting. Did you mean `working`?"
         );
         let other = ConfigError::NoHome("x".into());
         assert_eq!(refused(&other).unwrap_err().kind, FailureKind::Config);

@@ -31,8 +31,8 @@ impl Core {
             }
             self.carry_out(&op, &changes, true)?;
             self.put_down_undone(&op.changes);
-            let used_up = if used_up { " A call had used up the mark; what stood there before is back." } else { "" };
-            let said = format!("Undone: {}. U does it again.{used_up}{}", op.what, passed_over(&passed));
+            let used_up = if used_up { " The mark had been used by a call; the previous mark is back." } else { "" };
+            let said = format!("Undone: {}. U redoes it.{used_up}{}", op.what, passed_over(&passed));
             return Ok(Answer::Done(said));
         }
         Ok(Answer::Done(format!("There is nothing to undo.{}", passed_over(&passed))))
@@ -49,9 +49,9 @@ impl Core {
                 continue;
             }
             self.carry_out(&op, &changes, false)?;
-            return Ok(Answer::Done(format!("Done again: {}.{}", op.what, passed_over(&passed))));
+            return Ok(Answer::Done(format!("Redone: {}.{}", op.what, passed_over(&passed))));
         }
-        Ok(Answer::Done(format!("There is nothing to do again.{}", passed_over(&passed))))
+        Ok(Answer::Done(format!("There is nothing to redo.{}", passed_over(&passed))))
     }
 
     /// What remains of changes to be carried out. A mark for one call that a call has used up is gone already: where it had
@@ -94,7 +94,7 @@ impl Core {
         let anchors = self.anchors_back(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
         writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
-        writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or done again")));
+        writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or redone")));
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
             let now = self.branch(*branch)?.anchor;
@@ -164,9 +164,9 @@ impl Core {
         if stands {
             return Ok(());
         }
-        Err(Failure::new(FailureKind::Stale, "That has been changed since, so it cannot simply be taken back.")
+        Err(Failure::new(FailureKind::Stale, "Can't undo: it was changed since.")
             .kept("Nothing was changed.")
-            .todo("Change it by hand."))
+            .todo("Make the change yourself."))
     }
 
     /// Whether a branch can be put away: nothing is coming on it, and another one is open.
@@ -364,9 +364,9 @@ fn passed_over(what: &[String]) -> String {
     let named = what.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
     match what.len() {
         0 => String::new(),
-        1 => format!(" Passed over what a call has used up: {named}."),
-        n if n <= NAMED => format!(" Passed over what calls have used up: {named}."),
-        n => format!(" Passed over what calls have used up: {named}; and {} more.", n - NAMED),
+        1 => format!(" Skipped a mark that a call has used: {named}."),
+        n if n <= NAMED => format!(" Skipped marks that calls have used: {named}."),
+        n => format!(" Skipped marks that calls have used: {named}; and {} more.", n - NAMED),
     }
 }
 

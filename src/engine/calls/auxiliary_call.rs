@@ -2,7 +2,7 @@
 //! it is made, accounted for like any other.
 //! Not for: what the text is and what becomes of the answer (`summaries::writer`, `titles`).
 
-use crate::context::render_forms::{self, Standing};
+use crate::context::render_forms::{self, WireState};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, RunId, SessionId};
@@ -19,7 +19,7 @@ use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShap
 use crate::domain::planning::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use crate::engine::core::Core;
-use crate::engine::plans::input_builder::Bag;
+use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::queries::provider_failure;
 use crate::engine::plans::worker::Stored;
 use crate::engine::startup::setup::Rules;
@@ -34,7 +34,7 @@ use uuid::Uuid;
 const QUIRKS: usize = 4;
 
 /// Who is asked, for whom, and by which rules.
-pub(crate) struct Errand {
+pub(crate) struct AuxiliaryCall {
     pub(crate) session: SessionId,
     pub(crate) branch: BranchId,
     pub(crate) rules: Rules,
@@ -48,13 +48,13 @@ pub(crate) struct Errand {
 }
 
 /// What is asked.
-pub(crate) struct Order<'a> {
+pub(crate) struct Prompt<'a> {
     /// What the answer is to be, in sentences: "summary".
     pub(crate) what: &'static str,
     /// What stands as the policy in the plan.
     pub(crate) policy: &'static str,
     /// What the model is to do.
-    pub(crate) prompt: &'static str,
+    pub(crate) instructions: &'static str,
     /// Of the prompt.
     pub(crate) version: u32,
     /// What the text is, in a line.
@@ -66,15 +66,15 @@ pub(crate) struct Order<'a> {
 }
 
 impl Core {
-    /// What an errand of a branch needs.
-    pub(crate) fn errand(
+    /// An auxiliary call for a branch.
+    pub(crate) fn auxiliary_call(
         &self,
         branch: &Branch,
         rules: Rules,
         provider: Option<Arc<dyn Provider>>,
         cancel: Arc<AtomicBool>,
-    ) -> Errand {
-        Errand {
+    ) -> AuxiliaryCall {
+        AuxiliaryCall {
             session: branch.session,
             branch: branch.id,
             rules,
@@ -87,7 +87,7 @@ impl Core {
     }
 }
 
-impl Errand {
+impl AuxiliaryCall {
     /// Tokens of a text as its model counts.
     pub(crate) fn count(&self, text: &str) -> u32 {
         self.counter.count(self.rules.model.encoding, text)
@@ -105,11 +105,11 @@ impl Errand {
     /// There is no model, the text is too long for its budget, it was stopped, the server refused or said nothing.
     pub(crate) fn ask(
         &self,
-        order: &Order<'_>,
+        prompt: &Prompt<'_>,
         hear: &mut dyn FnMut(&str),
         runs: &mut Vec<RunCard>,
     ) -> Result<(String, CallEnd), Failure> {
-        let none = || Failure::user("There is no model to ask.").todo(order.otherwise);
+        let none = || Failure::user("No model is set up to ask.").todo(prompt.otherwise);
         let provider = self.provider.as_ref().ok_or_else(none)?;
         let mut shape = RequestShape {
             model: self.rules.model.name.clone(),
@@ -120,7 +120,7 @@ impl Errand {
         };
         let mut refused: Option<(Hash, ProviderError)> = None;
         for _ in 0..QUIRKS {
-            let (plan, wire, stored) = self.planned(&shape, order)?;
+            let (plan, wire, stored) = self.planned(&shape, prompt)?;
             if let Some((_, error)) = refused.take().filter(|(digest, _)| *digest == wire.digest) {
                 return Err(provider_failure(error).kept("Nothing was changed."));
             }
@@ -161,39 +161,40 @@ impl Errand {
                 },
                 (end, None) => {
                     let said = state::strip(&said, true);
-                    let empty = || Failure::new(FailureKind::Provider, format!("The model gave no {}.", order.what));
+                    let empty =
+                        || Failure::new(FailureKind::Provider, format!("The model returned no {}.", prompt.what));
                     return if said.trim().is_empty() { Err(empty()) } else { Ok((said, end)) };
                 }
             }
         }
-        Err(Failure::new(FailureKind::Provider, "The server refuses the request in every known form."))
+        Err(Failure::new(FailureKind::Provider, "The server refuses the request in every form that pleach knows."))
     }
 
     /// The plan and bytes of a call: our prompt, and the text as one delimited message.
-    fn planned(&self, shape: &RequestShape, order: &Order<'_>) -> Result<(ContextPlan, Wire, String), Failure> {
-        let mut bag = Bag::default();
-        let prompt = render_forms::block("Instructions", order.prompt);
-        let prompt_hash = Hash::of(prompt.as_bytes());
-        let named = format!("{} prompt {}", order.what, order.version);
-        let counted = (prompt_hash, self.count(&prompt));
+    fn planned(&self, shape: &RequestShape, prompt: &Prompt<'_>) -> Result<(ContextPlan, Wire, String), Failure> {
+        let mut contents = Contents::default();
+        let instructions = render_forms::block("Instructions", prompt.instructions);
+        let instructions_hash = Hash::of(instructions.as_bytes());
+        let named = format!("{} prompt {}", prompt.what, prompt.version);
+        let counted = (instructions_hash, self.count(&instructions));
         let system = Block::new(Section::System, RowKind::Text, counted, &named, Reason::Instructions);
-        let title = format!("Messages of the conversation: {}", order.title);
-        let content = Content::text(render_forms::fenced(&title, order.text));
+        let title = format!("Messages of the conversation: {}", prompt.title);
+        let content = Content::text(render_forms::fenced(&title, prompt.text));
         let key = content.hash();
-        let standing = Standing { joins: shape.dialect.strict_alternation, ..Standing::default() };
+        let standing = WireState { joins: shape.dialect.strict_alternation, ..WireState::default() };
         let tokens = self.count(&render_forms::wire_text(key, Role::User, &content, Form::Full, standing));
-        bag.blocks.insert(prompt_hash, prompt.clone().into());
-        bag.contents.insert(key, Arc::new(content));
-        let open = open_turn(key, tokens, order.title.clone());
-        let input = self.input(shape, order, vec![system], open, key);
+        contents.blocks.insert(instructions_hash, instructions.clone().into());
+        contents.messages.insert(key, Arc::new(content));
+        let open = open_turn(key, tokens, prompt.title.clone());
+        let input = self.input(shape, prompt, vec![system], open, key);
         let plan = crate::context::plan(&input)
             .map_err(|blocked| Failure::new(FailureKind::Blocked, blocked.sentence()).kept("Nothing was changed."))?;
-        let (wire, _) = crate::context::render::render(&plan, shape, &bag)
+        let (wire, _) = crate::context::render::render(&plan, shape, &contents)
             .map_err(|gone| Failure::new(FailureKind::Internal, format!("{gone}.")))?;
         let stored = Stored {
             plan: plan.clone(),
             request: shape.clone(),
-            texts: [(prompt_hash, Arc::from(prompt))].into(),
+            texts: [(instructions_hash, Arc::from(instructions))].into(),
             made: HashMap::new(),
             cards: HashMap::new(),
             edited: None,
@@ -206,16 +207,16 @@ impl Errand {
     fn input(
         &self,
         shape: &RequestShape,
-        order: &Order<'_>,
+        prompt: &Prompt<'_>,
         blocks: Vec<Block>,
         open: TurnInput,
         draft: Hash,
     ) -> PlanInput {
         let rules = &self.rules;
-        let wire = Fields::new(order.what).json(shape).number(u64::from(rules.budget.prompt)).finish();
+        let wire = Fields::new(prompt.what).json(shape).number(u64::from(rules.budget.prompt)).finish();
         PlanInput {
             basis: Basis { head: Hash::default(), marks: Hash::default(), draft, wire, frozen: Hash::default() },
-            policy: PolicySpec { name: order.policy.into(), anchored: false, ..PolicySpec::default() },
+            policy: PolicySpec { name: prompt.policy.into(), anchored: false, ..PolicySpec::default() },
             window_turns: 0,
             mode: rules.mode,
             layout: Layout::Classic,
@@ -232,7 +233,8 @@ impl Errand {
             open,
             labelled: 0,
             marks: Vec::new(),
-            sleepers: Vec::new(),
+            inactive_marks: Vec::new(),
+            summaries: Vec::new(),
             covered: Vec::new(),
             near: Vec::new(),
             offers: Vec::new(),

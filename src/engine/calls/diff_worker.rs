@@ -3,13 +3,13 @@
 //! passing (an item's newest calls) gives way to the next such look; everything else is answered in order.
 //! Not for: what comes out (`plan_diff`, `compare`).
 
-use super::plan_diff::{Called, Shelf};
+use super::plan_diff::{PlanWithCall, StoredPlans};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::mark::Atom;
-use crate::engine::api::{Answer, Event, Item, Ticket, Which};
+use crate::engine::api::{Answer, CallSelector, Event, ItemName, Ticket};
 use crate::engine::core::Core;
-use crate::engine::sessions::session::Still;
+use crate::engine::sessions::session::SessionSnapshot;
 use crate::store::Store;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A call that is to be looked at.
-pub(crate) enum Wanted {
+pub(crate) enum WantedCall {
     /// The plan that is drawn.
-    Drawn(Box<Called>),
+    Drawn(Box<PlanWithCall>),
     /// One that was made.
-    Stored(Which),
+    Stored(CallSelector),
 }
 
 /// What is to be looked at.
-pub(crate) enum Look {
+pub(crate) enum DiffRequest {
     /// What differs between two calls; without the first, from the call before.
-    Diff(Option<Box<Wanted>>, Box<Wanted>),
+    Diff(Option<Box<WantedCall>>, Box<WantedCall>),
     /// An item over so many of the newest calls of a branch, or over all.
     Item(BranchId, Atom, Option<u32>),
     /// Two branches side by side.
@@ -37,29 +37,29 @@ pub(crate) enum Look {
     Held(Receiver<()>),
 }
 
-struct Asked {
+struct DiffQuestion {
     ticket: Ticket,
-    look: Look,
-    sessions: Vec<Still>,
+    look: DiffRequest,
+    sessions: Vec<SessionSnapshot>,
     current: Option<SessionId>,
     /// Counts the looks in passing.
     number: Option<u64>,
 }
 
 /// Takes looks in. The thread ends with it.
-pub(crate) struct Looker {
+pub(crate) struct DiffWorker {
     passing: Arc<AtomicU64>,
     closed: Arc<AtomicBool>,
     forget: Arc<AtomicBool>,
-    to: Sender<Asked>,
+    to: Sender<DiffQuestion>,
 }
 
-impl Looker {
+impl DiffWorker {
     pub(crate) fn start(store: Store, events: Sender<Event>) -> Self {
         let (to, from) = channel();
         let (passing, closed, forget) = <(Arc<AtomicU64>, Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         let worker = Worker { store, events, passing: passing.clone(), closed: closed.clone(), forget: forget.clone() };
-        let _ = std::thread::Builder::new().name("pleach-looker".into()).spawn(move || worker.run(&from));
+        let _ = std::thread::Builder::new().name("pleach-diff_worker".into()).spawn(move || worker.run(&from));
         Self { passing, closed, forget, to }
     }
 
@@ -68,14 +68,14 @@ impl Looker {
         self.forget.store(true, Ordering::SeqCst);
     }
 
-    fn look(&self, ticket: Ticket, look: Look, sessions: Vec<Still>, current: Option<SessionId>) {
-        let passing = matches!(look, Look::Item(_, _, Some(_)));
+    fn look(&self, ticket: Ticket, look: DiffRequest, sessions: Vec<SessionSnapshot>, current: Option<SessionId>) {
+        let passing = matches!(look, DiffRequest::Item(_, _, Some(_)));
         let number = passing.then(|| self.passing.fetch_add(1, Ordering::SeqCst) + 1);
-        let _ = self.to.send(Asked { ticket, look, sessions, current, number });
+        let _ = self.to.send(DiffQuestion { ticket, look, sessions, current, number });
     }
 }
 
-impl Drop for Looker {
+impl Drop for DiffWorker {
     fn drop(&mut self) {
         // A look that is under way is given up.
         self.closed.store(true, Ordering::SeqCst);
@@ -91,8 +91,8 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(self, inbox: &Receiver<Asked>) {
-        let mut plans = Shelf::default();
+    fn run(self, inbox: &Receiver<DiffQuestion>) {
+        let mut plans = StoredPlans::default();
         for asked in inbox {
             if self.closed.load(Ordering::SeqCst) {
                 return;
@@ -109,72 +109,77 @@ impl Worker {
         }
     }
 
-    fn look(&self, asked: Asked, plans: &mut Shelf) -> Result<Answer, Failure> {
-        let Asked { look, sessions, current, number, .. } = asked;
+    fn look(&self, asked: DiffQuestion, plans: &mut StoredPlans) -> Result<Answer, Failure> {
+        let DiffQuestion { look, sessions, current, number, .. } = asked;
         let newer = |number: u64| self.passing.load(Ordering::SeqCst) != number;
         let over = || self.closed.load(Ordering::SeqCst) || number.is_some_and(newer);
         if over() {
             return Err(stale());
         }
-        let mut desk = Desk { store: &self.store, shelf: plans, sessions: &sessions, current, stale: &over };
+        let mut desk = DiffContext { store: &self.store, shelf: plans, sessions: &sessions, current, stale: &over };
         match look {
-            Look::Diff(before, after) => desk.diff_plans(before.as_deref(), &after),
-            Look::Item(branch, atom, most) => desk.why(branch, atom, most),
-            Look::Both(a, b) => desk.compared(a, b),
+            DiffRequest::Diff(before, after) => desk.diff_plans(before.as_deref(), &after),
+            DiffRequest::Item(branch, atom, most) => desk.why(branch, atom, most),
+            DiffRequest::Both(a, b) => desk.compared(a, b),
             #[cfg(test)]
-            Look::Held(until) => {
+            DiffRequest::Held(until) => {
                 until.recv().map_err(|_| stale())?;
-                Ok(Answer::Done("let go".into()))
+                Ok(Answer::Done("dropped".into()))
             }
         }
     }
 }
 
 /// What a look has at hand.
-pub(crate) struct Desk<'a> {
+pub(crate) struct DiffContext<'a> {
     pub(crate) store: &'a Store,
-    pub(crate) shelf: &'a mut Shelf,
-    sessions: &'a [Still],
+    pub(crate) shelf: &'a mut StoredPlans,
+    sessions: &'a [SessionSnapshot],
     current: Option<SessionId>,
     /// Whether nobody waits for it any more.
     pub(crate) stale: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> DiffContext<'a> {
     /// A session that was open.
-    pub(crate) fn by_id(&self, id: SessionId) -> Option<&'a Still> {
+    pub(crate) fn by_id(&self, id: SessionId) -> Option<&'a SessionSnapshot> {
         self.sessions.iter().find(|session| session.id == id)
     }
 
     /// The session that requests without a branch mean.
-    pub(crate) fn session(&self) -> Result<&'a Still, Failure> {
+    pub(crate) fn session(&self) -> Result<&'a SessionSnapshot, Failure> {
         self.current.and_then(|id| self.by_id(id)).ok_or_else(|| Failure::user("No session is open."))
     }
 
     /// The session that holds a branch.
-    pub(crate) fn session_of(&self, branch: BranchId) -> Result<&'a Still, Failure> {
-        let holds = |session: &&Still| session.branches.iter().any(|b| b.id == branch);
+    pub(crate) fn session_of(&self, branch: BranchId) -> Result<&'a SessionSnapshot, Failure> {
+        let holds = |session: &&SessionSnapshot| session.branches.iter().any(|b| b.id == branch);
         self.sessions.iter().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 }
 
 /// Something newer is looked at.
 pub(crate) fn stale() -> Failure {
-    Failure::new(FailureKind::Stale, "Something newer is looked at.")
+    Failure::new(FailureKind::Stale, "A newer comparison replaced this one.")
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::Internal, "Looking at stored calls failed inside the program.")
+    Failure::new(FailureKind::Internal, "Comparing stored calls failed inside pleach.")
         .kept("Nothing was changed.")
         .todo("Please report it with the log.")
 }
 
 impl Core {
     /// Has two calls laid side by side.
-    pub(crate) fn look_at_diff(&self, ticket: Ticket, before: Option<Which>, after: Which) -> Result<(), Failure> {
+    pub(crate) fn look_at_diff(
+        &self,
+        ticket: Ticket,
+        before: Option<CallSelector>,
+        after: CallSelector,
+    ) -> Result<(), Failure> {
         let before = before.map(|which| self.wanted(which).map(Box::new)).transpose()?;
         let after = self.wanted(after)?;
-        self.look_beside(ticket, Look::Diff(before, Box::new(after)));
+        self.look_beside(ticket, DiffRequest::Diff(before, Box::new(after)));
         Ok(())
     }
 
@@ -183,40 +188,40 @@ impl Core {
         &self,
         ticket: Ticket,
         id: BranchId,
-        item: &Item,
+        item: &ItemName,
         most: Option<u32>,
     ) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let atom = match item {
-            Item::Atom(atom) => *atom,
+            ItemName::Atom(atom) => *atom,
             item => self.target(&branch, item)?.0,
         };
-        self.look_beside(ticket, Look::Item(id, atom, most));
+        self.look_beside(ticket, DiffRequest::Item(id, atom, most));
         Ok(())
     }
 
     /// Has two branches of a session laid side by side.
     pub(crate) fn look_at_both(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
         if a == b {
-            return Err(Failure::user("A branch is compared with another one.")
-                .todo("Choose one on which you do not stand, or name two."));
+            return Err(Failure::user("A branch can't be compared with itself.")
+                .todo("Select a branch other than the current one, or name two."));
         }
         self.branch(a).and_then(|_| self.branch(b))?;
-        self.look_beside(ticket, Look::Both(a, b));
+        self.look_beside(ticket, DiffRequest::Both(a, b));
         Ok(())
     }
 
-    fn wanted(&self, which: Which) -> Result<Wanted, Failure> {
-        let Which::Next(branch) = which else { return Ok(Wanted::Stored(which)) };
+    fn wanted(&self, which: CallSelector) -> Result<WantedCall, Failure> {
+        let CallSelector::Next(branch) = which else { return Ok(WantedCall::Stored(which)) };
         let drawn = self.drawn.get(&branch);
         let drawn = drawn.ok_or_else(|| Failure::user("The next call is not planned yet."))?;
-        let called = Called { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) };
-        Ok(Wanted::Drawn(Box::new(called)))
+        let called = PlanWithCall { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) };
+        Ok(WantedCall::Drawn(Box::new(called)))
     }
 
-    fn look_beside(&self, ticket: Ticket, look: Look) {
+    fn look_beside(&self, ticket: Ticket, look: DiffRequest) {
         let sessions = self.sessions.values().map(crate::engine::sessions::session::Session::still).collect();
-        self.looker.look(ticket, look, sessions, self.current);
+        self.diff_worker.look(ticket, look, sessions, self.current);
     }
 }
 
@@ -232,15 +237,15 @@ mod tests {
         let options = crate::store::OpenOptions { path: folder.path().join("s.db"), read_only: false };
         let store = Store::open(&options).unwrap().store;
         let (events, heard) = channel();
-        let looker = Looker::start(store, events);
+        let diff_worker = DiffWorker::start(store, events);
         let (go, held) = channel();
         let branch = BranchId(Uuid::nil());
-        let passing = || Look::Item(branch, Atom::Message { node: Hash::default() }, Some(3));
-        looker.look(Ticket(1), Look::Held(held), Vec::new(), None);
+        let passing = || DiffRequest::Item(branch, Atom::Message { node: Hash::default() }, Some(3));
+        diff_worker.look(Ticket(1), DiffRequest::Held(held), Vec::new(), None);
         for ticket in 2..5 {
-            looker.look(Ticket(ticket), passing(), Vec::new(), None);
+            diff_worker.look(Ticket(ticket), passing(), Vec::new(), None);
         }
-        looker.look(Ticket(5), Look::Both(branch, branch), Vec::new(), None);
+        diff_worker.look(Ticket(5), DiffRequest::Both(branch, branch), Vec::new(), None);
         assert!(heard.try_recv().is_err(), "the first one is held");
         go.send(()).unwrap();
         let answers = heard.iter().take(5).map(|event| match event {

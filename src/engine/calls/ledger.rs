@@ -3,7 +3,7 @@
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::ledger::{Ledger, Spent, Totals};
+use crate::domain::call::ledger::{CallCost, Ledger, Totals};
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
@@ -36,7 +36,7 @@ fn ledger(session: &Session, branch: &Branch, whole: bool) -> Ledger {
         let asked = slot(card.user);
         let turn = asked.map(|at| turns[at as usize]).filter(|turn| *turn > 0);
         let title = asked.filter(|_| at >= older).map(|at| session.tree.head(at).preview.clone());
-        let call = Spent::of(card, turn, title.unwrap_or_default());
+        let call = CallCost::of(card, turn, title.unwrap_or_default());
         totals.add(&call);
         if at >= older {
             calls.push(call);

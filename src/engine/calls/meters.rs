@@ -2,7 +2,7 @@
 //! factor that moved makes no drawn plan stale.
 //! Not for: the arithmetic (`domain::call::meter`) or admission.
 
-use crate::domain::call::meter::{Calibration, Learned, NEWEST, PromptCost, Sample, ShortRead};
+use crate::domain::call::meter::{Calibration, CalibrationEntry, NEWEST, PromptCost, Sample, ShortRead};
 use crate::domain::call::model::Price;
 use crate::domain::call::usage::UsageReport;
 use crate::domain::planning::plan::ContextPlan;
@@ -46,9 +46,9 @@ fn learn(reports: &[UsageReport]) -> BTreeMap<Key, Calibration> {
 }
 
 /// All that was learned, by profile, model and encoding.
-pub(crate) fn learned(store: &Store) -> Vec<Learned> {
+pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
     let all = learn(&store.recent_usage(RECENT).unwrap_or_default());
-    let row = |((profile, model, encoding), calibration)| Learned { profile, model, encoding, calibration };
+    let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
     all.into_iter().map(row).collect()
 }
 

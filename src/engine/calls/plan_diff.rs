@@ -2,8 +2,8 @@
 //! between them. Runs beside the engine, on sessions as they stood when it was asked (`diff_worker`).
 //! Not for: matching rows (`domain::planning::row_matching`) or telling whose act it was (`context::cause`).
 
-use super::diff_worker::{Desk, Wanted, stale};
-use crate::context::cause::{self, Between};
+use super::diff_worker::{DiffContext, WantedCall, stale};
+use crate::context::cause::{self, ChangesBetweenCalls};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -14,12 +14,14 @@ use crate::domain::conversation::memory;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::transition::{Subject, Transition};
 use crate::domain::conversation::tree::Slot;
-use crate::domain::planning::diff::{Call, Cause, Delta, ItemHistory, Place, PlanDiff, Stay, Told};
+use crate::domain::planning::diff::{
+    CallRef, Cause, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
+};
 use crate::domain::planning::plan::{ContextPlan, RowKind};
 use crate::domain::planning::row_matching::{self, subject};
-use crate::engine::api::{Answer, Which};
+use crate::engine::api::{Answer, CallSelector};
 use crate::engine::plans::queries::{one_run, unreadable};
-use crate::engine::sessions::session::Still;
+use crate::engine::sessions::session::SessionSnapshot;
 use crate::engine::turns::reflect::lineage;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -30,9 +32,9 @@ const KEPT: usize = 96;
 
 /// Stored plans by id.
 #[derive(Default)]
-pub(crate) struct Shelf(HashMap<Hash, Arc<ContextPlan>>);
+pub(crate) struct StoredPlans(HashMap<Hash, Arc<ContextPlan>>);
 
-impl Shelf {
+impl StoredPlans {
     /// Lets go of all.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
@@ -41,7 +43,7 @@ impl Shelf {
 
 /// A plan with its call, where it was sent.
 #[derive(Clone)]
-pub(crate) struct Called {
+pub(crate) struct PlanWithCall {
     pub(crate) plan: Arc<ContextPlan>,
     pub(crate) run: Option<RunCard>,
     /// For what was not sent: the branch.
@@ -49,19 +51,19 @@ pub(crate) struct Called {
 }
 
 /// What happened in a session, as far as it counts for a branch.
-struct Past {
+struct SessionHistory {
     steps: Vec<(Atom, Transition)>,
     ops: Vec<Operation>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> DiffContext<'a> {
     /// A stored plan, by its id.
     pub(crate) fn plan_of(&mut self, id: Hash) -> Result<Arc<ContextPlan>, Failure> {
         if let Some(plan) = self.shelf.0.get(&id) {
             return Ok(plan.clone());
         }
         let found = self.store.plan_by_prefix(&id.to_string())?.pop();
-        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
+        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
         let plan: Arc<ContextPlan> = Arc::new(serde_json::from_str(&json).map_err(|error| unreadable(&error))?);
         if self.shelf.0.len() >= KEPT {
             self.shelf.clear();
@@ -79,50 +81,50 @@ impl<'a> Desk<'a> {
         Ok(session.runs.iter().filter(counts).cloned().collect())
     }
 
-    pub(crate) fn called(&mut self, wanted: &Wanted) -> Result<Called, Failure> {
+    pub(crate) fn called(&mut self, wanted: &WantedCall) -> Result<PlanWithCall, Failure> {
         let which = match wanted {
-            Wanted::Drawn(called) => return Ok(called.as_ref().clone()),
-            Wanted::Stored(which) => which,
+            WantedCall::Drawn(called) => return Ok(called.as_ref().clone()),
+            WantedCall::Stored(which) => which,
         };
         match which {
-            Which::Next(_) => Err(Failure::user("The next call is not planned yet.")),
-            Which::Last(branch) => {
+            CallSelector::Next(_) => Err(Failure::user("The next call is not planned yet.")),
+            CallSelector::Last(branch) => {
                 let run = self.calls(*branch)?.pop();
-                self.of_run(run.ok_or_else(|| Failure::user("Nothing was asked on this branch yet."))?)
+                self.of_run(run.ok_or_else(|| Failure::user("There are no calls on this branch yet."))?)
             }
-            Which::Named(prefix) => {
+            CallSelector::Named(prefix) => {
                 let plans = self.store.plan_by_prefix(prefix)?;
                 match plans.as_slice() {
                     [] => self.of_run(one_run(self.store, prefix)?),
                     [(id, _)] => {
                         let plan = self.plan_of(*id)?;
-                        Ok(Called { plan, run: self.store.plan_runs(*id)?.pop(), branch: None })
+                        Ok(PlanWithCall { plan, run: self.store.plan_runs(*id)?.pop(), branch: None })
                     }
-                    _ => Err(Failure::user(format!("{prefix:?} names several plans.")).todo("Type more of the id.")),
+                    _ => Err(Failure::user(format!("{prefix:?} matches several plans.")).todo("Type more of the id.")),
                 }
             }
         }
     }
 
-    pub(crate) fn of_run(&mut self, run: RunCard) -> Result<Called, Failure> {
-        Ok(Called { plan: self.plan_of(run.plan)?, branch: None, run: Some(run) })
+    pub(crate) fn of_run(&mut self, run: RunCard) -> Result<PlanWithCall, Failure> {
+        Ok(PlanWithCall { plan: self.plan_of(run.plan)?, branch: None, run: Some(run) })
     }
 
     /// What differs between two calls.
-    pub(crate) fn diff_plans(&mut self, before: Option<&Wanted>, after: &Wanted) -> Result<Answer, Failure> {
+    pub(crate) fn diff_plans(&mut self, before: Option<&WantedCall>, after: &WantedCall) -> Result<Answer, Failure> {
         let after = self.called(after)?;
         let before = match before {
             Some(before) => self.called(before)?,
             None => self.before(&after)?,
         };
-        let when = |called: &Called| called.run.as_ref().map_or(i64::MAX, |run| run.at);
+        let when = |called: &PlanWithCall| called.run.as_ref().map_or(i64::MAX, |run| run.at);
         let (before, after) = if when(&before) > when(&after) { (after, before) } else { (before, after) };
         Ok(Answer::Diff(Box::new(self.differ(&before, &after)?)))
     }
 
     /// The call before another on its branch.
-    fn before(&mut self, after: &Called) -> Result<Called, Failure> {
-        let none = || Failure::user("No call was made on its branch before that one.");
+    fn before(&mut self, after: &PlanWithCall) -> Result<PlanWithCall, Failure> {
+        let none = || Failure::user("There is no earlier call on its branch.");
         let branch = after.branch.or(after.run.as_ref().map(|run| run.branch)).ok_or_else(none)?;
         let mut calls = self.calls(branch)?;
         if let Some(run) = &after.run {
@@ -133,7 +135,7 @@ impl<'a> Desk<'a> {
     }
 
     /// What differs between two plans, with causes.
-    pub(crate) fn differ(&self, before: &Called, after: &Called) -> Result<PlanDiff, Failure> {
+    pub(crate) fn differ(&self, before: &PlanWithCall, after: &PlanWithCall) -> Result<PlanDiff, Failure> {
         let session = self.home(after)?;
         let spans = Spans::new(session);
         let (mut deltas, (same, same_tokens)) =
@@ -144,7 +146,7 @@ impl<'a> Desk<'a> {
             let path = path_of(session, &after.plan);
             let (steps, ops) = past.between(from.at, to.at);
             let on_path = |key: Hash| on(session, &path, &after.plan, key);
-            let between = Between { steps, ops, on_path: &on_path, name: &to.name };
+            let between = ChangesBetweenCalls { steps, ops, on_path: &on_path, name: &to.name };
             cause::blame(&mut deltas, &before.plan, &after.plan, &between);
         }
         let settings = row_matching::settings(&before.plan, &after.plan);
@@ -152,7 +154,7 @@ impl<'a> Desk<'a> {
     }
 
     /// The session in which a call was made.
-    fn home(&self, called: &Called) -> Result<&'a Still, Failure> {
+    fn home(&self, called: &PlanWithCall) -> Result<&'a SessionSnapshot, Failure> {
         match (&called.run, called.branch) {
             (Some(run), _) => self.by_id(run.session).map_or_else(|| self.session(), Ok),
             (None, Some(branch)) => self.session_of(branch),
@@ -161,7 +163,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Steps and operations that count on a branch, oldest first.
-    fn happened(&self, session: &Still, branch: &Branch) -> Result<Past, Failure> {
+    fn happened(&self, session: &SessionSnapshot, branch: &Branch) -> Result<SessionHistory, Failure> {
         let lines = lineage(&session.branches, branch);
         let mut steps: Vec<(Atom, Transition)> = self
             .store
@@ -187,7 +189,7 @@ impl<'a> Desk<'a> {
         };
         let ops = self.store.ops(session.id)?;
         let ops = ops.into_iter().filter(|op| op.changes.iter().any(|change| of(change, op.at))).collect();
-        Ok(Past { steps, ops })
+        Ok(SessionHistory { steps, ops })
     }
 
     /// An item over the calls of a branch.
@@ -208,14 +210,14 @@ impl<'a> Desk<'a> {
         let stays = stays(session, &past, &atom, &looked);
         let (title, turn) = named(session, &atom, &looked);
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
-        let told = |(_, step): &(Atom, Transition)| Told { at: step.at, to: step.to, words: cause::words(step) };
+        let told = |(_, step): &(Atom, Transition)| HistoryStep { at: step.at, to: step.to, words: cause::words(step) };
         let steps = past.steps.iter().filter(own).map(told).collect();
         let older = u32::try_from(older).unwrap_or(u32::MAX);
         Ok(Answer::History(Box::new(ItemHistory { atom, title, turn, stays, older, steps })))
     }
 }
 
-impl Past {
+impl SessionHistory {
     /// What happened after one time and until another.
     fn between(&self, from: Option<i64>, to: Option<i64>) -> (&[(Atom, Transition)], &[Operation]) {
         let (from, to) = (from.unwrap_or(0), to.unwrap_or(i64::MAX));
@@ -230,15 +232,15 @@ impl Past {
 }
 
 /// Where an item stood in one call after the other; calls in a row in which nothing changed are one stay.
-fn stays(session: &Still, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<Stay> {
+fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &[PlanWithCall]) -> Vec<ItemInCall> {
     let spans = Spans::new(session);
     let covers = |range: &Atom, key: Hash| spans.cover(range, key);
-    let mut found: Vec<Stay> = Vec::new();
-    let mut before: Option<&Called> = None;
+    let mut found: Vec<ItemInCall> = Vec::new();
+    let mut before: Option<&PlanWithCall> = None;
     for called in calls {
         let place = row_matching::place(&called.plan, atom, &covers);
         let now = call(session, called);
-        let as_before = |last: &Stay| match (&last.place, &place) {
+        let as_before = |last: &ItemInCall| match (&last.place, &place) {
             (Some(old), Some(new)) => old.like(new),
             (None, None) => true,
             _ => false,
@@ -250,7 +252,7 @@ fn stays(session: &Still, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<Sta
                 let old = found.last().and_then(|stay| stay.place.clone());
                 causes(session, past, (atom, old, place.clone()), before, called)
             });
-            found.push(Stay { from: now.clone(), to: now, calls: 1, place, causes });
+            found.push(ItemInCall { from: now.clone(), to: now, calls: 1, place, causes });
         }
         before = Some(called);
     }
@@ -263,18 +265,18 @@ fn stays(session: &Still, past: &Past, atom: &Atom, calls: &[Called]) -> Vec<Sta
 
 /// Why an item stands elsewhere than in the call before.
 fn causes(
-    session: &Still,
-    past: &Past,
-    (atom, old, new): (&Atom, Option<Place>, Option<Place>),
-    before: &Called,
-    after: &Called,
+    session: &SessionSnapshot,
+    past: &SessionHistory,
+    (atom, old, new): (&Atom, Option<ItemPlace>, Option<ItemPlace>),
+    before: &PlanWithCall,
+    after: &PlanWithCall,
 ) -> Vec<Cause> {
     let kinds = row_matching::kinds(old.as_ref(), new.as_ref());
     let row = [&after.plan, &before.plan].into_iter().find_map(|plan| {
         let row = plan.rows.iter().find(|row| subject(&row.atom) == subject(atom))?;
         Some(row.kind)
     });
-    let delta = Delta {
+    let delta = ItemDiff {
         atom: *atom,
         row: row.unwrap_or(RowKind::Turn),
         title: String::new(),
@@ -288,12 +290,12 @@ fn causes(
     let path = path_of(session, &after.plan);
     let (steps, ops) = past.between(from.at, to.at);
     let on_path = |key: Hash| on(session, &path, &after.plan, key);
-    let between = Between { steps, ops, on_path: &on_path, name: &to.name };
+    let between = ChangesBetweenCalls { steps, ops, on_path: &on_path, name: &to.name };
     cause::causes(&delta, &before.plan, &after.plan, &between)
 }
 
 /// First words of an item and its turn: as the newest plan that has it says, else as the message does.
-fn named(session: &Still, atom: &Atom, calls: &[Called]) -> (String, Option<u32>) {
+fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> (String, Option<u32>) {
     let rows = calls.iter().rev().flat_map(|called| &called.plan.rows);
     if let Some(row) = rows.into_iter().find(|row| subject(&row.atom) == subject(atom)) {
         return (row.title.clone(), row.source.turn);
@@ -314,11 +316,11 @@ fn atom_of(item: &Subject) -> Atom {
     }
 }
 
-pub(crate) fn call(session: &Still, called: &Called) -> Call {
+pub(crate) fn call(session: &SessionSnapshot, called: &PlanWithCall) -> CallRef {
     let run = called.run.as_ref();
     let branch = run.map(|run| run.branch).or(called.branch);
     let name = branch.and_then(|id| session.branch(id).ok()).map(|branch| branch.name.clone());
-    Call {
+    CallRef {
         run: run.map(|run| run.id),
         plan: called.plan.id,
         branch,
@@ -332,12 +334,12 @@ pub(crate) fn call(session: &Still, called: &Called) -> Call {
 }
 
 /// The path that a plan went out from.
-fn path_of(session: &Still, plan: &ContextPlan) -> Vec<Slot> {
+fn path_of(session: &SessionSnapshot, plan: &ContextPlan) -> Vec<Slot> {
     session.tree.by_key(plan.basis.head).map(|tip| session.tree.path(tip)).unwrap_or_default()
 }
 
 /// Whether a message is on a plan's path, or is what it asks.
-fn on(session: &Still, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
+fn on(session: &SessionSnapshot, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
     let slot = session.tree.by_key(key);
     slot.is_some_and(|slot| path.get(session.tree.depth(slot) as usize) == Some(&slot))
         || plan.rows.iter().any(|row| row.items.iter().any(|item| item.key == key))
@@ -345,12 +347,12 @@ fn on(session: &Still, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
 
 /// Which turns ranges cover, by the paths to their ends.
 struct Spans<'a> {
-    session: &'a Still,
+    session: &'a SessionSnapshot,
     paths: RefCell<HashMap<Hash, Vec<Slot>>>,
 }
 
 impl<'a> Spans<'a> {
-    fn new(session: &'a Still) -> Self {
+    fn new(session: &'a SessionSnapshot) -> Self {
         Self { session, paths: RefCell::default() }
     }
 

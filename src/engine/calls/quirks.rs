@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::model::{Profile, Quirk};
 use crate::engine::api::{Answer, Event, Finding};
 use crate::engine::core::Core;
-use crate::engine::startup::setup::Learned;
+use crate::engine::startup::setup::LearnedSettings;
 use crate::engine::turns::live::Live;
 use crate::store::types::Write;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 type Stored = BTreeMap<String, Vec<Quirk>>;
 
 /// A request that was refused for its form.
-pub(crate) struct Refused {
+pub(crate) struct RefusedRequest {
     digest: Hash,
     quirk: Quirk,
     failure: Failure,
@@ -75,11 +75,17 @@ impl Core {
     pub(crate) fn take_quirk(&mut self, live: &mut Live, quirk: Quirk) -> Result<(), Failure> {
         let refused = live.failure.take();
         if live.solved.edited {
-            let wants = format!("The server wants another request ({}).", quirk.sentence());
+            let wants = format!("The server wants a different request ({}).", quirk.sentence());
             let failure = Failure::new(FailureKind::Provider, wants).kept("Only what you edited was sent, once.");
-            return Err(failure.todo("Edit the request again, or send the usual one."));
+            return Err(failure.todo("Edit the request again, or send the planned one."));
         }
-        let known = || Failure::new(FailureKind::Provider, "The server refuses the request in every known form.");
+        let known = || {
+            Failure::new(
+                FailureKind::Provider,
+                "The server refuses the request in every form that \
+            pleach knows.",
+            )
+        };
         let failure = refused.unwrap_or_else(known);
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
         let of = (profile, model);
@@ -87,7 +93,7 @@ impl Core {
             return Err(failure);
         }
         self.learn_quirk(&of.0, &of.1, quirk);
-        live.refused = Some(Refused { digest: live.card.request_digest, quirk, failure });
+        live.refused = Some(RefusedRequest { digest: live.card.request_digest, quirk, failure });
         Ok(())
     }
 
@@ -98,13 +104,14 @@ impl Core {
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
         if digest == refused.digest {
             self.unlearn_quirk(&profile, &model, refused.quirk);
-            let todo =
-                "In the form that it seems to want the request is the same, byte for byte, so it was not sent again.";
+            let todo = "The form that the server seems to want is byte for byte the same, so the request was not sent \
+                    again.";
             return Err(refused.failure.todo(todo));
         }
         let wants = refused.quirk.sentence();
         self.say(Event::Notice(format!(
-            "The server of {profile} wants another request for {model} ({wants}); asking again. pleach doctor lists what was learned so."
+            "The server of {profile} wants a different request for {model} ({wants}); asking again. pleach \
+                doctor lists what was learned."
         )));
         Ok(())
     }
@@ -123,7 +130,7 @@ impl Core {
                 ok: None,
                 text: format!("learned from refusals: {}", text.join("; ")),
                 todo: format!(
-                    "Where that is no longer so: pleach doctor --forget {first} --profile {profile} --model {model}"
+                    "If that no longer holds: pleach doctor --forget {first} --profile {profile} --model {model}"
                 ),
                 facts: vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))],
             }
@@ -148,7 +155,7 @@ impl Core {
             .filter(|(.., going): &(_, _, Vec<Quirk>)| !going.is_empty())
             .collect();
         if hit.is_empty() {
-            return Err(Failure::user("No such quirk was learned.")
+            return Err(Failure::user("There is no such quirk.")
                 .kept("Nothing was changed.")
                 .todo(known(&self.learned)));
         }
@@ -163,17 +170,17 @@ impl Core {
             said.push(format!("{profile}/{model}: {}", names.join(", ")));
         }
         said.sort();
-        Ok(Answer::Done(format!("Forgotten of {}. The next request goes in the usual form.", said.join("; "))))
+        Ok(Answer::Done(format!("Forgot {}. The next request uses the usual form.", said.join("; "))))
     }
 }
 
-fn known(learned: &Learned) -> String {
+fn known(learned: &LearnedSettings) -> String {
     let all = learned.quirks.iter().flat_map(|((profile, model), quirks)| {
         quirks.iter().map(move |quirk| format!("{} of {profile}/{model}", quirk.name()))
     });
     let mut all: Vec<String> = all.collect();
     all.sort();
-    if all.is_empty() { "None is known.".into() } else { format!("Known are: {}.", all.join(", ")) }
+    if all.is_empty() { "There are none.".into() } else { format!("Learned quirks: {}.", all.join(", ")) }
 }
 
 fn quirk_key(profile: &Profile) -> String {

@@ -4,12 +4,12 @@
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RaceId};
-use crate::domain::call::race::{BranchRun, Config, Limits, Spent};
+use crate::domain::call::race::{BranchRun, Config, Limits, RaceUsage};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::operation::Change;
 use crate::domain::planning::variant;
 use crate::engine::api::Answer;
-use crate::engine::branches::fork::{Sprout, fresh_name};
+use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
 use crate::engine::startup::setup::Rules;
 use crate::store::types::Write;
@@ -22,12 +22,8 @@ impl Core {
     /// Makes a branch for each way, at the branch's head, with a record of its settings and limits. Undone together.
     pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&arms.len()) {
-            let what = format!(
-                "A race has two to {MOST} ways of making the call, and there {} {}.",
-                is(arms.len()),
-                arms.len()
-            );
-            return Err(Failure::user(what).todo("Name each way, as in mode=off."));
+            let what = format!("A race takes two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
+            return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
         self.must_rest_everywhere(id)?;
         let branch = self.branch(id)?;
@@ -41,7 +37,7 @@ impl Core {
             self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
             let name = fresh_name(self.session_of(id)?, "race", taken);
             taken = name.rsplit('-').next().and_then(|n| n.parse::<u32>().ok()).unwrap_or(taken) + 1;
-            let mut sprout = Sprout::new(name, Some(overrides.clone()));
+            let mut sprout = NewBranch::new(name, Some(overrides.clone()));
             let record = BranchRun {
                 race,
                 branch: sprout.id,
@@ -50,7 +46,7 @@ impl Core {
                 config: config(rules, overrides),
                 limits,
                 runs: Vec::new(),
-                spent: Spent::default(),
+                spent: RaceUsage::default(),
                 stopped: None,
                 ended: None,
                 at,
@@ -59,7 +55,7 @@ impl Core {
             records.push(record);
             sprouts.push(sprout);
         }
-        let what = format!("began a race of {}", arms.len());
+        let what = format!("started a race of {}", arms.len());
         let made = self.sprout(id, None, sprouts, what)?;
         self.session_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
@@ -75,7 +71,7 @@ impl Core {
         let of = |branch: BranchId| session.races.iter().find(|record| record.branch == branch);
         let Some(record) = of(id) else {
             return Err(
-                Failure::user(format!("{} is no branch of a race.", kept.name)).todo("Put branches away with D.")
+                Failure::user(format!("{} is not a branch of a race.", kept.name)).todo("Archive branches with D.")
             );
         };
         let same = |branch: &&Branch| branch.id != id && of(branch.id).is_some_and(|other| other.race == record.race);
@@ -101,10 +97,10 @@ impl Core {
         let put_away = |branch: &BranchId| Change::Archived { branch: *branch, before: false, after: true };
         changes.extend(away.iter().map(put_away));
         if changes.is_empty() {
-            return Ok(Answer::Done("The others are put away already.".into()));
+            return Ok(Answer::Done("The others are already archived.".into()));
         }
         let named = raced.as_ref().map(|raced| format!(" as {}", raced.name)).unwrap_or_default();
-        let what = format!("kept {}{named}, the others of the race put away", kept.name);
+        let what = format!("kept {}{named}, archived the other branches of the race", kept.name);
         let mut writes: Vec<Write> = changes.iter().filter_map(written).collect();
         writes.push(Write::UseBranch(id));
         writes.push(self.operation(session, what.clone(), changes.clone()));
@@ -131,12 +127,12 @@ impl Core {
             }
         }
         if changes.is_empty() {
-            return Ok(Answer::Done("They are put away already.".into()));
+            return Ok(Answer::Done("They are already archived.".into()));
         }
         if changes.len() >= open {
-            return Err(Failure::user("The last open branch cannot be put away."));
+            return Err(Failure::user("The last open branch can't be archived."));
         }
-        let what = format!("put {} branches away", changes.len());
+        let what = format!("archived {} branches", changes.len());
         writes.push(self.operation(id, what.clone(), changes.clone()));
         self.store.write(writes)?;
         for change in &changes {

@@ -14,11 +14,11 @@ use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::message::{Content, Role};
 use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Reason, Row, RowKind};
-use crate::engine::api::{Answer, Draft, DraftKind, Item, Replaying};
-use crate::engine::branches::fork::{Sprout, fresh_name};
+use crate::engine::api::{Answer, Draft, DraftKind, ItemName, ReplayedCall};
+use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
 use crate::engine::indexing::messages::searchable;
-use crate::engine::plans::input_builder::Bag;
+use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::labels::{card_text, quote_text, state_text};
 use crate::engine::plans::queries::{one_run, unreadable};
 use crate::engine::plans::sources::summaries::all_texts;
@@ -34,10 +34,10 @@ impl Core {
         let run = one_run(&self.store, prefix)?;
         let stored = stored(&self.store, &run)?;
         let session = Session::load(&self.store, run.session)?;
-        let bag = if run.edited { Bag::default() } else { restored(&self.store, &stored, &session, &run)? };
+        let contents = if run.edited { Contents::default() } else { restored(&self.store, &stored, &session, &run)? };
         let wire = match by_hand(&stored)? {
             Some(wire) => wire,
-            None => rendered(&stored, &bag)?.0,
+            None => rendered(&stored, &contents)?.0,
         };
         let body = String::from_utf8_lossy(&wire.bytes).into_owned();
         Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
@@ -48,7 +48,7 @@ impl Core {
         &mut self,
         prefix: &str,
         to: (Option<String>, Option<String>),
-        without: Option<&Item>,
+        without: Option<&ItemName>,
     ) -> Result<Answer, Failure> {
         let run = one_run(&self.store, prefix)?;
         if !self.sessions.contains_key(&run.session) {
@@ -73,38 +73,36 @@ impl Core {
             write_for(&mut stored, &rules);
         }
         if run.edited && (other || without.is_some()) {
-            let what = "A request that was edited by hand can only be made again as it was.";
-            return Err(kept(Failure::user(what)).todo("Edit the next one."));
+            let what = "A request that was edited by hand can only be repeated unchanged.";
+            return Err(kept(Failure::user(what)).todo("Edit the next request instead."));
         }
         let left = without.map(|item| named(&stored.plan.rows, item)).transpose()?;
         if let Some(row) = &left {
             let made = variant::without(&stored.plan, &stored.request, row.atom);
-            stored.plan = made.ok_or_else(|| Failure::user("The question itself cannot be left out."))?;
+            stored.plan = made.ok_or_else(|| Failure::user("The question itself can't be left out."))?;
         }
         let session = self.session_of(run.branch)?;
-        let bag = if run.edited { Bag::default() } else { restored(&self.store, &stored, session, &run)? };
-        let solved = self.solved_again(stored, bag, other || left.is_some())?;
+        let contents = if run.edited { Contents::default() } else { restored(&self.store, &stored, session, &run)? };
+        let solved = self.solved_again(stored, contents, other || left.is_some())?;
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
             let what = format!("The call needs {needed} tokens, and {} has room for {room}.", rules.model.name);
-            return Err(
-                kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or take another model.")
-            );
+            return Err(kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or use another model."));
         }
         let exact = !other && left.is_none();
         if exact && solved.wire.digest != run.request_digest {
-            return Err(kept(Failure::user("The stored call no longer renders to the bytes that were sent."))
-                .todo("A message of it may have been removed since; leave an item out, or ask anew."));
+            return Err(kept(Failure::user("The stored call no longer gives the bytes that were sent."))
+                .todo("One of its messages may have been deleted since; leave an item out, or ask again."));
         }
         let name = fresh_name(self.session_of(run.branch)?, "replay", 1);
-        let what = format!("made a call again on {name}");
-        let made = self.sprout(run.branch, Some(after), vec![Sprout::new(name, Some(overrides))], what)?;
+        let what = format!("repeated a call on {name}");
+        let made = self.sprout(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
         let branch = Box::new(self.branch(id)?);
         let left = left.map(|row| (row.atom, row.title));
-        Ok(Answer::Replaying(Box::new(Replaying { of: run, run: sent, branch, exact, without: left })))
+        Ok(Answer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })))
     }
 
     /// The node after which a call's answer stood, or would have.
@@ -113,17 +111,17 @@ impl Core {
         let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
         let asked = run.user.filter(|_| run.round == 1);
         above.or(asked).ok_or_else(|| {
-            Failure::user("Nothing of that call became a message, so it has no place in the tree.")
+            Failure::user("No message came of that call, so it has no place in the tree.")
                 .todo("Ask its question again.")
         })
     }
 
-    fn solved_again(&self, mut stored: Stored, bag: Bag, changed: bool) -> Result<Solved, Failure> {
+    fn solved_again(&self, mut stored: Stored, contents: Contents, changed: bool) -> Result<Solved, Failure> {
         let edited = by_hand(&stored)?;
         let by_hand = edited.is_some();
         let (wire, outline) = match edited {
             Some(wire) => (wire, Outline::new()),
-            None => rendered(&stored, &bag)?,
+            None => rendered(&stored, &contents)?,
         };
         if changed {
             let counter = self.setup.counter.as_ref();
@@ -138,7 +136,7 @@ impl Core {
             wire,
             outline: Arc::new(outline),
             stored: json.into(),
-            bag: Arc::new(bag),
+            contents: Arc::new(contents),
             marks: Arc::new([]),
             edited: by_hand,
         })
@@ -148,7 +146,7 @@ impl Core {
 /// The plan of a call with what its request was made from.
 pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
     let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
-    let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call is gone."))?;
+    let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
     serde_json::from_str(&json).map_err(|error| unreadable(&error))
 }
 
@@ -158,48 +156,48 @@ fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
 }
 
 /// The texts of a stored plan: ours from the plan, the others from the messages that it names.
-pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &RunCard) -> Result<Bag, Failure> {
-    let mut bag = Bag::default();
-    bag.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
-    bag.contents.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
+pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &RunCard) -> Result<Contents, Failure> {
+    let mut contents = Contents::default();
+    contents.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
+    contents.messages.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
     for state in &session.states {
         let text = state_text(&state.text);
-        bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
     for (hash, recipe) in &stored.cards {
         let Some(node) = store.nodes(&[recipe.node])?.pop() else { continue };
         let text = recipe.text(&searchable(&node.head, &node.content));
         if Hash::of(text.as_bytes()) == *hash {
-            bag.blocks.insert(*hash, text.into());
+            contents.blocks.insert(*hash, text.into());
         }
     }
     for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
-        bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
     for row in stored.plan.included() {
         for item in &row.items {
             let new = item.node.is_none() && item.role == Role::User;
             let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
             let slot = if new { asked } else { session.tree.by_key(item.key) };
-            if let Some(slot) = slot.filter(|_| !bag.contents.contains_key(&item.key)) {
+            if let Some(slot) = slot.filter(|_| !contents.messages.contains_key(&item.key)) {
                 let content = content(store, session.tree.head(slot).id)?;
-                bag.contents.insert(item.key, Arc::new(content));
+                contents.messages.insert(item.key, Arc::new(content));
             }
         }
-        if let Some(text) = restored_block(store, row, session, &bag)? {
-            bag.blocks.insert(Hash::of(text.as_bytes()), text.into());
+        if let Some(text) = restored_block(store, row, session, &contents)? {
+            contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
         }
     }
-    Ok(bag)
+    Ok(contents)
 }
 
-fn restored_block(store: &Store, row: &Row, session: &Session, bag: &Bag) -> Result<Option<String>, Failure> {
+fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Contents) -> Result<Option<String>, Failure> {
     match row.kind {
         RowKind::Card if !row.items.is_empty() => {
             let parts: Vec<(Role, Arc<Content>)> = row
                 .items
                 .iter()
-                .filter_map(|item| bag.contents.get(&item.key).map(|content| (item.role, content.clone())))
+                .filter_map(|item| contents.messages.get(&item.key).map(|content| (item.role, content.clone())))
                 .collect();
             Ok(Some(card_text(row.source.turn.unwrap_or(0), row.source.at.unwrap_or(0), &parts)))
         }
@@ -233,29 +231,29 @@ fn write_for(stored: &mut Stored, rules: &Rules) {
 fn by_hand(stored: &Stored) -> Result<Option<Wire>, Failure> {
     match &stored.edited {
         Some(body) if body.is_empty() => Err(Failure::user(
-            "The edited request is gone: a message of its session was removed for good, and it may have quoted it.",
+            "The edited request was deleted: it may have quoted a message that was deleted permanently.",
         )
         .kept("The plan itself can still be read with pleach plans show.")),
         body => Ok(body.as_ref().map(|body| Wire::new(body.as_bytes().to_vec()))),
     }
 }
 
-pub(crate) fn rendered(stored: &Stored, bag: &Bag) -> Result<(Wire, Outline), Failure> {
-    render(&stored.plan, &stored.request, bag).map_err(|gone| {
+pub(crate) fn rendered(stored: &Stored, contents: &Contents) -> Result<(Wire, Outline), Failure> {
+    render(&stored.plan, &stored.request, contents).map_err(|gone| {
         Failure::user(format!("{gone}.")).kept("The plan itself can still be read with pleach plans show.")
     })
 }
 
 /// The row of a call that an item names: by its atom, by its beginning of an id as `plan --json` and `message list` show
 /// it, or by an id that it was imported with.
-fn named(rows: &[Row], item: &Item) -> Result<Row, Failure> {
+fn named(rows: &[Row], item: &ItemName) -> Result<Row, Failure> {
     let mut going = rows.iter().filter(|row| row.included());
-    let gone = || Failure::user("That did not go with the call.").todo("`pleach plans show RUN --json` has the ids.");
+    let gone = || Failure::user("That item was not in the call.").todo("`pleach plans show RUN --json` has the ids.");
     let text = match item {
-        Item::Atom(atom) => return going.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
-        Item::TurnOf(node) | Item::Message(node) => node.to_string(),
-        Item::Named { text, .. } => text.trim().to_owned(),
-        Item::Note(_) | Item::Span { .. } => return Err(gone()),
+        ItemName::Atom(atom) => return going.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
+        ItemName::TurnOf(node) | ItemName::Message(node) => node.to_string(),
+        ItemName::Named { text, .. } => text.trim().to_owned(),
+        ItemName::Note(_) | ItemName::Span { .. } => return Err(gone()),
     };
     let turn: Option<u32> = text.parse().ok();
     if let Some(row) = rows.iter().find(|row| row.included() && turn.is_some() && row.source.turn == turn) {
@@ -271,6 +269,6 @@ fn named(rows: &[Row], item: &Item) -> Result<Row, Failure> {
     match going.filter(fits).collect::<Vec<_>>().as_slice() {
         [row] => Ok((*row).clone()),
         [] => Err(gone()),
-        _ => Err(Failure::user(format!("{text:?} names several items of the call.")).todo("Type more of the id.")),
+        _ => Err(Failure::user(format!("{text:?} matches several items of the call.")).todo("Type more of the id.")),
     }
 }

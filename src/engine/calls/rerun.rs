@@ -4,7 +4,7 @@
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::tool::consent::{Asking, BESIDE, Consent, Deed, Rule, RuleScope};
+use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, ToolEffect};
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::trace::{Done, More, ToolTrace};
 use crate::engine::api::{Answer, Event};
@@ -12,7 +12,7 @@ use crate::engine::core::{Core, Inbox};
 use crate::engine::startup::setup;
 use crate::engine::tools::traces;
 use crate::engine::turns::consent::{by_rule, protection, sight, warned};
-use crate::engine::turns::tool_calls::{Host, One, Word};
+use crate::engine::turns::tool_calls::{CallDecision, Host, One};
 use crate::store::Store;
 use crate::store::types::Write;
 use crate::tools;
@@ -22,20 +22,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// The call under way.
-pub(crate) struct Repeat {
+pub(crate) struct RunningCall {
     session: SessionId,
     view: AgainView,
     /// The result of then.
     before: Option<String>,
     /// Where the word goes.
-    reply: Option<Sender<Word>>,
+    reply: Option<Sender<CallDecision>>,
     cancel: Arc<AtomicBool>,
 }
 
 /// What its thread tells.
-pub(crate) enum Told {
+pub(crate) enum RerunEvent {
     /// It is understood and waits for a word.
-    Wants(Deed, Sender<Word>),
+    Wants(ToolEffect, Sender<CallDecision>),
     /// It ended.
     Ended(Box<Done>, u64),
 }
@@ -44,11 +44,13 @@ impl Core {
     /// Begins.
     pub(crate) fn run_again(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
         if self.again.is_some() {
-            return Err(Failure::new(FailureKind::Busy, "A call is being run again already.").todo("Stop it first."));
+            return Err(
+                Failure::new(FailureKind::Busy, "Another call is already running again.").todo("Stop it first.")
+            );
         }
         let (session, of) = self.trace_by(id)?;
         if of.args.is_empty() && of.preview.is_empty() {
-            return Err(Failure::user("What was asked in that call is gone."));
+            return Err(Failure::user("The arguments of that call were deleted."));
         }
         let first = of.more.again.clone().unwrap_or_else(|| of.call_id.clone());
         let trace = ToolTrace {
@@ -75,31 +77,30 @@ impl Core {
         let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
         let store = self.store.clone();
         let work = move || {
-            let host = Beside { inbox: Mutex::new(inbox.clone()), id: trace.id(), store, session };
+            let host = SideCall { inbox: Mutex::new(inbox.clone()), id: trace.id(), store, session };
             let mut began = Instant::now();
             let (runner, host) = (runner.as_deref(), &host);
             let one = One { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
             let done = Box::new(one.go(&mut began));
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let _ = inbox.send(Inbox::Again(Box::new(Told::Ended(done, millis))));
+            let _ = inbox.send(Inbox::Again(Box::new(RerunEvent::Ended(done, millis))));
         };
         let started = std::thread::Builder::new().name("pleach-again".into()).spawn(work);
-        started
-            .map_err(|error| Failure::new(FailureKind::Internal, format!("No thread could be started: {error}.")))?;
+        started.map_err(|error| Failure::new(FailureKind::Internal, format!("Could not start a thread: {error}.")))?;
         self.say(Event::Again(Box::new(view.clone())));
-        self.again = Some(Repeat { session, view, before, reply: None, cancel });
+        self.again = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))
     }
 
     /// Its thread told something.
-    pub(crate) fn again_told(&mut self, told: Told) {
+    pub(crate) fn again_told(&mut self, told: RerunEvent) {
         match told {
-            Told::Wants(deed, reply) => self.again_wants(deed, reply),
-            Told::Ended(done, millis) => self.again_ended(&done, millis),
+            RerunEvent::Wants(deed, reply) => self.again_wants(deed, reply),
+            RerunEvent::Ended(done, millis) => self.again_ended(&done, millis),
         }
     }
 
-    fn again_wants(&mut self, deed: Deed, reply: Sender<Word>) {
+    fn again_wants(&mut self, deed: ToolEffect, reply: Sender<CallDecision>) {
         let Some(branch) = self.again.as_ref().map(|again| again.view.branch) else { return };
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
@@ -109,11 +110,12 @@ impl Core {
         trace.more.protection = protection(&deed);
         // A person asked for it, which is all that looking needs.
         trace.word = Some("you".into());
-        let asking = Asking { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), deed, rule: None };
+        let asking =
+            PendingApproval { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), deed, rule: None };
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words.or_else(|| trace.word.take());
-                let _ = reply.send(Word { consent, sight });
+                let _ = reply.send(CallDecision { consent, sight });
             }
             Err(asking) => {
                 again.view.state = AgainState::Asks(asking);
@@ -131,7 +133,7 @@ impl Core {
         always: Option<(RuleScope, Rule)>,
     ) -> Result<Answer, Failure> {
         if self.again.as_ref().is_none_or(|again| again.reply.is_none()) {
-            return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
+            return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
         let branch = self.again.as_ref().map(|again| again.view.branch);
@@ -144,7 +146,7 @@ impl Core {
             };
             again.view.state = AgainState::Runs;
             if let Some(reply) = again.reply.take() {
-                let _ = reply.send(Word { consent, sight });
+                let _ = reply.send(CallDecision { consent, sight });
             }
             let view = Box::new(again.view.clone());
             self.say(Event::Again(view));
@@ -154,13 +156,13 @@ impl Core {
 
     /// Stops it.
     pub(crate) fn stop_again(&mut self) -> Result<Answer, Failure> {
-        let again = self.again.as_ref().ok_or_else(|| Failure::user("No call is being run again."))?;
+        let again = self.again.as_ref().ok_or_else(|| Failure::user("No call is running again."))?;
         again.cancel.store(true, Ordering::Relaxed);
         Ok(Answer::Done("Stopped.".into()))
     }
 
     fn again_ended(&mut self, done: &Done, millis: u64) {
-        let Some(Repeat { session, mut view, before, .. }) = self.again.take() else { return };
+        let Some(RunningCall { session, mut view, before, .. }) = self.again.take() else { return };
         self.changed_files(session, &done.changed);
         let tokens = self.setup.counter.count(setup::encoding(&self.setup), &done.output.body);
         traces::ended(&mut view.trace, done, tokens, millis);
@@ -175,7 +177,7 @@ impl Core {
             Write::PutTrace { session, trace: trace.clone() },
         ];
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Notice(format!("The result is not kept: {error}")));
+            self.say(Event::Notice(format!("The result could not be stored: {error}")));
         }
         self.say(Event::Trace(trace));
         self.say(Event::Again(Box::new(view)));
@@ -183,17 +185,17 @@ impl Core {
 }
 
 /// A call beside the conversation.
-struct Beside {
+struct SideCall {
     inbox: Mutex<Sender<Inbox>>,
     id: String,
     store: Store,
     session: SessionId,
 }
 
-impl Host for Beside {
-    fn wants(&self, deed: Deed, reply: Sender<Word>) {
+impl Host for SideCall {
+    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>) {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = inbox.send(Inbox::Again(Box::new(Told::Wants(deed, reply))));
+        let _ = inbox.send(Inbox::Again(Box::new(RerunEvent::Wants(deed, reply))));
     }
 
     fn said(&self, _: &str) {}

@@ -2,7 +2,7 @@
 //! questions about it. One workspace at a time is held in memory.
 //! Not for: symbols, ranking, touchpoints (`code`).
 
-use super::code_workspace::{Codebase, Disk, FRESH, Held, RARER};
+use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;
 use crate::code::find::cards::{Limits, Sources, fill};
 use crate::code::find::{map, names, query, rank};
@@ -15,8 +15,8 @@ use crate::code::tuning::Tuning;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::code::symbols::{CodeFound, Fate, IndexStatus, Named, Sourced};
-use crate::domain::tool::visibility::Sight;
+use crate::domain::code::symbols::{CodeFound, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
+use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, Event, Ticket};
 use crate::engine::startup::setup::Setup;
 use crate::export::secrets;
@@ -42,13 +42,13 @@ const LAST: &str = "last";
 /// What the thread is asked.
 pub(crate) enum Job {
     /// A question; the answer comes as an event.
-    Ask(Box<Asked>),
+    Ask(Box<IndexQuestion>),
     /// The own workspace is compared with what is known of it, and maps that are wanted are drawn.
     Freshen,
 }
 
 /// A question.
-pub(crate) struct Asked {
+pub(crate) struct IndexQuestion {
     ticket: Ticket,
     act: CodeAct,
     root: Option<PathBuf>,
@@ -57,19 +57,19 @@ pub(crate) struct Asked {
 }
 
 /// The thread. Dropping it ends it: what is being read is given up, what was read is kept.
-pub(crate) struct Coder {
-    book: Codebase,
+pub(crate) struct CodeIndexer {
+    book: CodeWorkspace,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Coder {
+impl CodeIndexer {
     /// Starts the thread; it does nothing until it is asked. `changed` is called when what plans are made of has changed.
     pub(crate) fn start(setup: &Setup, events: Sender<Event>, changed: impl Fn() + Send + 'static) -> Self {
         let (jobs, receiver) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let workspace = PathBuf::from(&setup.workspace);
-        let book = Codebase::new(jobs, workspace, Arc::clone(&setup.counter), setup.patient);
+        let book = CodeWorkspace::new(jobs, workspace, Arc::clone(&setup.counter), setup.patient);
         let worker = Worker {
             events,
             stop: Arc::clone(&stop),
@@ -85,7 +85,7 @@ impl Coder {
     }
 
     /// What plans and tools look at.
-    pub(crate) fn book(&self) -> Codebase {
+    pub(crate) fn book(&self) -> CodeWorkspace {
         self.book.clone()
     }
 
@@ -97,13 +97,13 @@ impl Coder {
         root: Option<PathBuf>,
         encoding: Encoding,
     ) -> Result<(), Failure> {
-        let gone = || Failure::new(FailureKind::Internal, "The thread that reads code is gone.");
-        let asked = Box::new(Asked { ticket, act, root, encoding });
+        let gone = || Failure::new(FailureKind::Internal, "The thread that indexes code has ended.");
+        let asked = Box::new(IndexQuestion { ticket, act, root, encoding });
         self.book.send(Job::Ask(asked)).then_some(()).ok_or_else(gone)
     }
 }
 
-impl Drop for Coder {
+impl Drop for CodeIndexer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.book.close();
@@ -119,7 +119,7 @@ struct Worker {
     /// The folder of the files.
     kept: Option<PathBuf>,
     counter: Arc<dyn CountTokens>,
-    book: Codebase,
+    book: CodeWorkspace,
     changed: Box<dyn Fn() + Send>,
     analyzer: Analyzer,
 }
@@ -159,16 +159,16 @@ impl Worker {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Option<Held>> {
+    fn read(&self) -> RwLockReadGuard<'_, Option<LoadedWorkspace>> {
         self.book.held().read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Option<Held>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Option<LoadedWorkspace>> {
         self.book.held().write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&mut self, asked: Asked) -> Result<Answer, Failure> {
-        let Asked { act, root, encoding, .. } = asked;
+    fn work(&mut self, asked: IndexQuestion) -> Result<Answer, Failure> {
+        let IndexQuestion { act, root, encoding, .. } = asked;
         let explicit = act == CodeAct::Index;
         // What goes into a message comes from the own workspace alone.
         let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
@@ -184,7 +184,9 @@ impl Worker {
             }
             CodeAct::Map { budget, anchors } => {
                 let count = |text: &str| self.counter.count(encoding, text);
-                let map = |held: &Held| map::scaffold(&held.index, &Disk(&held.root), &count, budget, anchors);
+                let map = |held: &LoadedWorkspace| {
+                    map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, budget, anchors)
+                };
                 self.with(map).map(|map| Answer::Map(Box::new(map)))
             }
             CodeAct::Names { typed, most } => {
@@ -216,9 +218,9 @@ impl Worker {
         if known { own } else { last().unwrap_or(own) }
     }
 
-    fn with<T>(&self, what: impl FnOnce(&Held) -> T) -> Result<T, Failure> {
+    fn with<T>(&self, what: impl FnOnce(&LoadedWorkspace) -> T) -> Result<T, Failure> {
         let held = self.read();
-        held.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was read."))
+        held.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was indexed."))
     }
 
     /// Brings a workspace into memory and up to date. Who looks at the index meanwhile waits only while records are put in:
@@ -232,7 +234,7 @@ impl Worker {
             *self.write() = Some(opened);
         }
         let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
-        let long = |held: &Held| WHOLE.max(held.long * RARER);
+        let long = |held: &LoadedWorkspace| WHOLE.max(held.long * RARER);
         let sight = self.book.sight();
         let (fresh, whole) = self.with(|held| {
             let same = held.sight == sight;
@@ -266,7 +268,7 @@ impl Worker {
         let mut guard = self.write();
         let Some(held) = guard.as_mut() else { return Ok(()) };
         let (idle, folders) = (round.is_empty(), round.folders());
-        let Held { index, cache, .. } = held;
+        let LoadedWorkspace { index, cache, .. } = held;
         let mut keep = |change: Change<'_>| match (cache.as_mut(), change) {
             (Some(cache), Change::Read(record)) => cache.keep(record),
             (Some(cache), Change::Touched(path, stamp)) => cache.touched(path, stamp),
@@ -311,8 +313,8 @@ impl Worker {
         let _ = self.events.send(Event::Coding { done, files, symbols });
     }
 
-    fn open(&self, root: &Path) -> Held {
-        let mut held = Held {
+    fn open(&self, root: &Path) -> LoadedWorkspace {
+        let mut held = LoadedWorkspace {
             root: root.to_path_buf(),
             index: Index::default(),
             cache: None,
@@ -321,7 +323,7 @@ impl Worker {
             notes: Vec::new(),
             seen: None,
             surveyed: None,
-            sight: Sight::default(),
+            sight: FileVisibility::default(),
             took: Duration::ZERO,
             short: Duration::ZERO,
             long: Duration::ZERO,
@@ -335,11 +337,13 @@ impl Worker {
         match opened {
             Ok((cache, loaded)) => {
                 if !cache.writes() {
-                    held.notes.push("Another process keeps this index; what is read here is not saved.".into());
+                    held.notes.push("Another process maintains this index; this run's changes are not saved.".into());
                 }
                 if loaded.damaged {
                     held.notes.push(
-                        "The saved index was damaged or of another version; what it lacked is read again.".into(),
+                        "The saved index was damaged or from another version; the missing parts are indexed \
+                            again."
+                            .into(),
                     );
                 }
                 held.cache = Some(cache);
@@ -355,9 +359,9 @@ impl Worker {
         let asked = query::read(&mut self.analyzer, query, &tuning);
         let counter = Arc::clone(&self.counter);
         let count = |text: &str| counter.count(encoding, text);
-        let look = |held: &Held| {
+        let look = |held: &LoadedWorkspace| {
             let hits = rank::rank(&held.index, &asked, &tuning, RANKED);
-            let found = fill(&held.index, &hits, &Disk(&held.root), &count, Limits::within(budget));
+            let found = fill(&held.index, &hits, &WorkspaceFiles(&held.root), &count, Limits::within(budget));
             (found, held.root.clone())
         };
         let (mut found, root) = self.with(look)?;
@@ -371,18 +375,19 @@ impl Worker {
 }
 
 /// A symbol's source as it stands in its file, if that is as it was read.
-pub(crate) fn source(held: &Held, wanted: &Named) -> Result<Sourced, Failure> {
+pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<SymbolSource, Failure> {
     let gone = || Failure::user(format!("{} is no longer in {}.", wanted.short, wanted.path));
     let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
     let (symbol, file) = held.index.symbol(id).ok_or_else(gone)?;
-    let text = Disk(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
-    let text = text.ok_or_else(|| Failure::user(format!("{} is being changed.", file.shown)).todo("Take it again."))?;
+    let text = WorkspaceFiles(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
+    let text =
+        text.ok_or_else(|| Failure::user(format!("{} is being changed right now.", file.shown)).todo("Try again."))?;
     let whole = names::lines(&text, symbol.lines);
     let (text, masked) = secrets::mask(&whole);
-    Ok(Sourced { named: Named { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })
+    Ok(SymbolSource { named: NamedSymbol { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })
 }
 
-fn status(held: &Held) -> IndexStatus {
+fn status(held: &LoadedWorkspace) -> IndexStatus {
     let mut status = IndexStatus {
         root: held.root.display().to_string(),
         read: held.progress.read,
@@ -397,7 +402,7 @@ fn status(held: &Held) -> IndexStatus {
         status.files += 1;
         *status.fates.entry(file.fate).or_default() += 1;
         status.errors += usize::from(file.errors);
-        if file.fate == Fate::Parsed
+        if file.fate == ParseOutcome::Parsed
             && let Some(language) = file.language
         {
             // The file itself is the first of its symbols.
@@ -413,7 +418,7 @@ fn status(held: &Held) -> IndexStatus {
 
 fn failed(error: CodeError) -> Failure {
     match error {
-        CodeError::Cancelled => Failure::new(FailureKind::Internal, "Reading the code was ended."),
+        CodeError::Cancelled => Failure::new(FailureKind::Internal, "Indexing the code was stopped."),
         other => Failure::user(format!("{other}.")),
     }
 }

@@ -1,7 +1,7 @@
 //! The engine's own dealings with code: plans made anew when it changed, the tools for it, which symbol an item is.
 //! Not for: what goes into a plan (`plans::sources::code`).
 
-use super::code_workspace::Held;
+use super::code_workspace::LoadedWorkspace;
 use crate::code::find::choose::scope;
 use crate::code::find::names;
 use crate::domain::base::ids::BranchId;
@@ -47,7 +47,7 @@ impl Core {
         let Some((rules, encoding)) = rules.and_then(|rules| Some((rules.code?, rules.model.encoding))) else {
             return Some(inner);
         };
-        let (book, counter) = (self.coder.book(), self.setup.counter.clone());
+        let (book, counter) = (self.code_indexer.book(), self.setup.counter.clone());
         Some(Arc::new(WithCode { inner, book, rules, counter, encoding }))
     }
 
@@ -56,23 +56,24 @@ impl Core {
         if !self.branch(branch).is_ok_and(|branch| self.looks_at_code(&branch)) {
             return BTreeSet::new();
         }
-        let away = |held: &Held| {
+        let away = |held: &LoadedWorkspace| {
             let own = |name: &String| name.rsplit([':', '.']).next().unwrap_or_default().to_owned();
             let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
             let hops = held.index.graph().hops(&ids, 1);
             let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
             near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
         };
-        self.coder.book().look(away).unwrap_or_default()
+        self.code_indexer.book().look(away).unwrap_or_default()
     }
 
     /// What was said of another focus, and what of it is nothing here, as far as the code is known.
     pub(crate) fn with_unknown(&self, answer: Answer, focus: &[String]) -> Answer {
-        let known = self.trusted.then(|| self.coder.book().look(|held| scope(&held.index, focus).unknown)).flatten();
+        let known =
+            self.trusted.then(|| self.code_indexer.book().look(|held| scope(&held.index, focus).unknown)).flatten();
         match (answer, known.filter(|unknown| !unknown.is_empty())) {
             (Answer::Done(said), Some(unknown)) => {
                 let unknown = unknown.join(", ");
-                Answer::Done(format!("{said} But no file, folder or symbol here is called {unknown}."))
+                Answer::Done(format!("{said} There is no file, folder or symbol {unknown} here."))
             }
             (answer, _) => answer,
         }
@@ -89,7 +90,7 @@ impl Core {
         }
         let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
         if rules.is_ok_and(|rules| rules.code.is_some() && rules.mode != Mode::Off) {
-            self.coder.book().watch();
+            self.code_indexer.book().watch();
         }
     }
 
@@ -107,8 +108,9 @@ impl Core {
         };
         let mark = || branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
         let indexed = || {
-            let find = |held: &Held| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
-            self.looks_at_code(branch).then(|| self.coder.book().look(find)).flatten().flatten()
+            let find =
+                |held: &LoadedWorkspace| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
+            self.looks_at_code(branch).then(|| self.code_indexer.book().look(find)).flatten().flatten()
         };
         row().or_else(mark).or_else(indexed)
     }
@@ -120,9 +122,10 @@ impl Core {
             return Vec::new();
         }
         self.keep_back(Some(branch.id));
-        let book = self.coder.book();
+        let book = self.code_indexer.book();
         book.freshen();
-        let symbols = |held: &Held| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();
+        let symbols =
+            |held: &LoadedWorkspace| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();
         let symbols: Vec<Atom> = book.look(symbols).unwrap_or_default();
         symbols.into_iter().chain(Some(Atom::code_map()).filter(fits)).collect()
     }

@@ -1,4 +1,4 @@
-//! The code of the workspace as the planner and the tools see it: an index that the coder's thread keeps up to date, looked
+//! The code of the workspace as the planner and the tools see it: an index that the code indexer's thread keeps up to date, looked
 //! at without ever waiting for that thread (but where a single command said that it would), and the map made of it.
 //! Not for: reading files (`code_indexer`), or what of it goes into a plan (`plans::sources::code`).
 
@@ -12,9 +12,9 @@ use crate::code::parse::walk::holds_code;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::SessionId;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::code::symbols::Scaffold;
+use crate::domain::code::symbols::CodeMap;
 use crate::domain::tool::consent::Rule;
-use crate::domain::tool::visibility::Sight;
+use crate::domain::tool::visibility::FileVisibility;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -35,7 +35,7 @@ const FEW: usize = 5;
 const MAPS: usize = 4;
 
 /// A workspace in memory.
-pub(crate) struct Held {
+pub(crate) struct LoadedWorkspace {
     pub(crate) root: PathBuf,
     pub(crate) index: Index,
     pub(crate) cache: Option<Cache>,
@@ -46,7 +46,7 @@ pub(crate) struct Held {
     pub(crate) seen: Option<Instant>,
     pub(crate) surveyed: Option<Instant>,
     /// The rules under which it was read.
-    pub(crate) sight: Sight,
+    pub(crate) sight: FileVisibility,
     pub(crate) took: Duration,
     /// How long the last look at what is known took that found nothing, and the last through the whole folder.
     pub(crate) short: Duration,
@@ -56,9 +56,9 @@ pub(crate) struct Held {
 }
 
 /// Reads files of the workspace as they are now.
-pub(crate) struct Disk<'a>(pub(crate) &'a Path);
+pub(crate) struct WorkspaceFiles<'a>(pub(crate) &'a Path);
 
-impl Sources for Disk<'_> {
+impl Sources for WorkspaceFiles<'_> {
     fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
         let path = self.0.join(path);
         let plain = std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_file());
@@ -77,10 +77,10 @@ pub(crate) struct MapWish {
 }
 
 /// A map, and what it was made of.
-struct Made {
+struct BuiltMap {
     wish: MapWish,
     of: Hash,
-    map: Arc<Scaffold>,
+    map: Arc<CodeMap>,
 }
 
 #[derive(Default)]
@@ -89,18 +89,18 @@ struct State {
     asked: bool,
     /// Looks that are done.
     rounds: u64,
-    maps: Vec<Made>,
+    maps: Vec<BuiltMap>,
     wanted: Option<MapWish>,
     /// What the rules of each session deny; those of the folder and the settings without one.
     denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
     /// All of them together.
-    sight: Sight,
+    sight: FileVisibility,
     /// The folder cannot be read; until then nothing is asked.
     failed: Option<Instant>,
 }
 
 struct Inner {
-    held: RwLock<Option<Held>>,
+    held: RwLock<Option<LoadedWorkspace>>,
     jobs: Mutex<Option<Sender<Job>>>,
     state: Mutex<State>,
     wake: Condvar,
@@ -112,9 +112,9 @@ struct Inner {
 
 /// See the module. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Codebase(Arc<Inner>);
+pub(crate) struct CodeWorkspace(Arc<Inner>);
 
-impl Codebase {
+impl CodeWorkspace {
     pub(crate) fn new(jobs: Sender<Job>, workspace: PathBuf, counter: Arc<dyn CountTokens>, patient: bool) -> Self {
         let (held, state, wake) = (RwLock::default(), Mutex::default(), Condvar::new());
         let (jobs, holds_code) = (Mutex::new(Some(jobs)), OnceLock::new());
@@ -125,8 +125,8 @@ impl Codebase {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock of what is held; only the coder's thread writes.
-    pub(crate) fn held(&self) -> &RwLock<Option<Held>> {
+    /// The lock of what is held; only the code indexer's thread writes.
+    pub(crate) fn held(&self) -> &RwLock<Option<LoadedWorkspace>> {
         &self.0.held
     }
 
@@ -140,7 +140,7 @@ impl Codebase {
         self.own().file_name().map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Hands a job to the coder's thread; false when it is gone.
+    /// Hands a job to the code indexer's thread; false when it is gone.
     pub(crate) fn send(&self, job: Job) -> bool {
         let jobs = self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
@@ -159,7 +159,7 @@ impl Codebase {
 
     /// Has the folder looked at now and then while somebody sees what was made of it: the rarer the longer a look takes.
     pub(crate) fn watch(&self) {
-        let due = |held: &Held| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
+        let due = |held: &LoadedWorkspace| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
         if self.look(due).unwrap_or(false) {
             self.freshen();
         }
@@ -181,7 +181,7 @@ impl Codebase {
 
     /// Asks for a look, where one is due: how many were done before.
     fn ask_look(&self) -> Option<u64> {
-        let lately = |held: &Held| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
+        let lately = |held: &LoadedWorkspace| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
         let fresh = self.look(lately).unwrap_or(false);
         let mut state = self.state();
         let rests = state.failed.is_some_and(|since| since.elapsed() < PATIENCE);
@@ -203,7 +203,7 @@ impl Codebase {
         }
     }
 
-    /// The coder's thread begins to look: what is asked from now on wants another look.
+    /// The code indexer's thread begins to look: what is asked from now on wants another look.
     pub(crate) fn begins(&self) -> Option<MapWish> {
         let mut state = self.state();
         state.asked = false;
@@ -220,11 +220,11 @@ impl Codebase {
 
     /// What the rules of a session deny, or those that hold without one. What is held was read under all that are known here,
     /// or nobody looks at it. Gives them.
-    pub(crate) fn keep_back(&self, session: Option<SessionId>, rules: Vec<Rule>) -> Sight {
+    pub(crate) fn keep_back(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
         let mut state = self.state();
         if state.denied.get(&session) != Some(&rules) {
             state.denied.insert(session, rules);
-            let sight = Sight::denying(state.denied.values().flatten().cloned());
+            let sight = FileVisibility::denying(state.denied.values().flatten().cloned());
             if sight != state.sight {
                 state.sight = sight;
                 state.maps.clear();
@@ -234,18 +234,19 @@ impl Codebase {
     }
 
     /// What rules keep from being read.
-    pub(crate) fn sight(&self) -> Sight {
+    pub(crate) fn sight(&self) -> FileVisibility {
         self.state().sight.clone()
     }
 
     /// Something of the own workspace, if it was read and is not being changed right now.
-    pub(crate) fn look<T>(&self, with: impl FnOnce(&Held) -> T) -> Option<T> {
+    pub(crate) fn look<T>(&self, with: impl FnOnce(&LoadedWorkspace) -> T) -> Option<T> {
         let held = match self.0.held.try_read() {
             Ok(held) => held,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let current = |held: &&Held| held.seen.is_some() && held.root == self.own() && held.sight == self.sight();
+        let current =
+            |held: &&LoadedWorkspace| held.seen.is_some() && held.root == self.own() && held.sight == self.sight();
         held.as_ref().filter(current).map(with)
     }
 
@@ -254,7 +255,7 @@ impl Codebase {
         &self,
         most: Duration,
         cancelled: &dyn Fn() -> bool,
-        with: impl Fn(&Held) -> T,
+        with: impl Fn(&LoadedWorkspace) -> T,
     ) -> Option<T> {
         let begun = Instant::now();
         loop {
@@ -267,7 +268,7 @@ impl Codebase {
     }
 
     /// The map that was last made for a wish, an older one until a new one is there.
-    pub(crate) fn map(&self, wish: MapWish) -> Option<Arc<Scaffold>> {
+    pub(crate) fn map(&self, wish: MapWish) -> Option<Arc<CodeMap>> {
         let mut state = self.state();
         let found = state.maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone());
         if found.is_none() {
@@ -277,7 +278,7 @@ impl Codebase {
     }
 
     /// Makes the maps anew that are out of date, and one that is wanted; whether one is another than before.
-    pub(crate) fn draw_maps(&self, held: &Held, wanted: Option<MapWish>) -> bool {
+    pub(crate) fn draw_maps(&self, held: &LoadedWorkspace, wanted: Option<MapWish>) -> bool {
         let known: Vec<(MapWish, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
         let new = wanted.filter(|wish| known.iter().all(|(known, _)| known != wish));
         let mut changed = false;
@@ -287,7 +288,7 @@ impl Codebase {
                 continue;
             }
             let count = |text: &str| self.0.counter.count(wish.encoding, text);
-            let map = map::scaffold(&held.index, &Disk(&held.root), &count, wish.tokens, wish.anchors);
+            let map = map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, wish.tokens, wish.anchors);
             let of = made_of(held, Some(&map));
             changed |= self.kept(wish).is_none_or(|old| *old != map);
             let mut state = self.state();
@@ -295,7 +296,7 @@ impl Codebase {
                 continue;
             }
             state.maps.retain(|made| made.wish != wish);
-            state.maps.push(Made { wish, of, map: Arc::new(map) });
+            state.maps.push(BuiltMap { wish, of, map: Arc::new(map) });
             let over = state.maps.len().saturating_sub(MAPS);
             state.maps.drain(..over);
         }
@@ -304,7 +305,7 @@ impl Codebase {
         changed
     }
 
-    fn kept(&self, wish: MapWish) -> Option<Arc<Scaffold>> {
+    fn kept(&self, wish: MapWish) -> Option<Arc<CodeMap>> {
         self.state().maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone())
     }
 
@@ -316,7 +317,7 @@ impl Codebase {
 
 /// What a map is made of: the names of the files, and the files whose symbols it names. It is not drawn anew for every
 /// change of a file, so that a server can go on with what it has cached.
-fn made_of(held: &Held, map: Option<&Scaffold>) -> Hash {
+fn made_of(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = held.index.files().filter(|file| file.count > 0);
     let names = files.fold(Fields::new("map"), |fields, file| fields.text(&file.shown));
     let anchors = map.map(|map| map.anchors.as_slice()).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! texts, scopes, what belongs together. Runs on the planner's thread.
 //! Not for: what becomes of the hits (`plans::sources::retrieval`) or how they are scored (`retrieval`).
 
-use super::vectors::{Arrived, Vectors};
+use super::vectors::{NewVectors, Vectors};
 use crate::context::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
@@ -42,7 +42,7 @@ const TEXTS: usize = 4_000;
 const WHOLE: usize = 200_000;
 
 /// What is kept of one session.
-pub(crate) struct Shelf {
+pub(crate) struct SessionIndex {
     pub(crate) index: Index,
     session: SessionId,
     /// Digests of the segments that the store holds or was given.
@@ -55,14 +55,14 @@ pub(crate) struct Shelf {
 }
 
 /// See the module.
-pub(crate) struct Finder {
+pub(crate) struct MessageSearch {
     store: Store,
-    sessions: HashMap<SessionId, Shelf>,
+    sessions: HashMap<SessionId, SessionIndex>,
     /// Where vectors come from, where there is an embedder.
     pub(crate) vectors: Option<Vectors>,
 }
 
-impl Finder {
+impl MessageSearch {
     pub(crate) fn new(store: Store) -> Self {
         Self { store, sessions: HashMap::new(), vectors: None }
     }
@@ -82,18 +82,18 @@ impl Finder {
     }
 
     fn of<'a>(
-        sessions: &'a mut HashMap<SessionId, Shelf>,
+        sessions: &'a mut HashMap<SessionId, SessionIndex>,
         store: &Store,
         session: SessionId,
-    ) -> Result<&'a mut Shelf, Failure> {
+    ) -> Result<&'a mut SessionIndex, Failure> {
         Ok(match sessions.entry(session) {
             Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(place) => place.insert(Shelf::open(store, session)?),
+            Entry::Vacant(place) => place.insert(SessionIndex::open(store, session)?),
         })
     }
 
     /// The session's shelf with this whole path indexed, its scope, and the texts and postings behind it.
-    pub(crate) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<Library<'_>, Failure> {
+    pub(crate) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<PathIndex<'_>, Failure> {
         let store = &self.store;
         let there = Self::of(&mut self.sessions, store, session)?;
         there.take_in(store, path, None)?;
@@ -103,7 +103,7 @@ impl Finder {
         }
         let place = there.scope(path);
         let there = &*there;
-        Ok(Library {
+        Ok(PathIndex {
             store,
             vectors: self.vectors.as_ref(),
             shelf: there,
@@ -114,7 +114,7 @@ impl Finder {
     }
 }
 
-impl Shelf {
+impl SessionIndex {
     /// What the store holds of a session. What cannot be read is dropped and made again.
     fn open(store: &Store, session: SessionId) -> Result<Self, Failure> {
         let empty = || Self {
@@ -181,13 +181,13 @@ impl Shelf {
     }
 
     /// Vectors go to the passages that they were made of. One that fits no other is left out, and so are all with it.
-    fn take_vectors(&mut self, arrived: Vec<Arrived>) {
+    fn take_vectors(&mut self, arrived: Vec<NewVectors>) {
         for (key, codes) in arrived {
             let known = self.index.number(&key).and_then(|number| self.index.known(number));
             let Some(known) = known.filter(|known| usize::from(known.passages) == codes.len()) else { continue };
             for (passage, code) in (known.first..).zip(&codes) {
                 if let Err(error) = self.vectors.push(passage, code) {
-                    tracing::warn!(%error, "a vector was left out");
+                    tracing::warn!(%error, "skipped a vector");
                 }
             }
         }
@@ -260,26 +260,26 @@ fn speaker(head: &NodeHead) -> Option<String> {
 }
 
 /// A session's shelf with one path's scope; texts and postings are read when they are wanted.
-pub(crate) struct Library<'a> {
+pub(crate) struct PathIndex<'a> {
     store: &'a Store,
     pub(crate) vectors: Option<&'a Vectors>,
-    pub(crate) shelf: &'a Shelf,
+    pub(crate) shelf: &'a SessionIndex,
     pub(crate) scope: &'a Scope,
-    texts: RefCell<HashMap<Hash, Told>>,
+    texts: RefCell<HashMap<Hash, CardFacts>>,
     /// Postings by term and segment.
     lists: RefCell<HashMap<Term, HashMap<u32, Vec<u8>>>>,
 }
 
 /// What cards need to know of a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct CardFacts {
     pub(crate) id: NodeId,
     pub(crate) text: String,
     pub(crate) external_id: Option<String>,
     name: Option<String>,
 }
 
-impl Library<'_> {
+impl PathIndex<'_> {
     /// How like a question the passages of the scope are; none where a passage that may come back has no vector.
     pub(crate) fn cosines(&self, question: &[f32], allowed: &[bool]) -> Option<Vec<(u32, f32)>> {
         let (index, scope) = (&self.shelf.index, self.scope);
@@ -303,11 +303,11 @@ impl Library<'_> {
     }
 
     /// A message by its key.
-    pub(crate) fn told(&self, key: &Hash) -> Option<Told> {
+    pub(crate) fn told(&self, key: &Hash) -> Option<CardFacts> {
         self.with(key, Clone::clone)
     }
 
-    fn with<T>(&self, key: &Hash, take: impl FnOnce(&Told) -> T) -> Option<T> {
+    fn with<T>(&self, key: &Hash, take: impl FnOnce(&CardFacts) -> T) -> Option<T> {
         let mut texts = self.texts.borrow_mut();
         if let Some(known) = texts.get(key) {
             return Some(take(known));
@@ -316,7 +316,7 @@ impl Library<'_> {
         if texts.len() >= TEXTS {
             texts.clear();
         }
-        let told = Told {
+        let told = CardFacts {
             id: node.head.id,
             text: searchable(&node.head, &node.content),
             name: speaker(&node.head),
@@ -326,7 +326,7 @@ impl Library<'_> {
     }
 }
 
-impl Texts for Library<'_> {
+impl Texts for PathIndex<'_> {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.with(key, |told| Cow::Owned(told.text.clone()))
     }
@@ -336,7 +336,7 @@ impl Texts for Library<'_> {
     }
 }
 
-impl Source for Library<'_> {
+impl Source for PathIndex<'_> {
     fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String> {
         let mut lists = self.lists.borrow_mut();
         let fresh: Vec<Term> = terms.iter().copied().filter(|term| !lists.contains_key(term)).collect();
@@ -369,4 +369,39 @@ pub(crate) fn together(path: &[PathNode], at: usize) -> Range<usize> {
         end += 1;
     }
     start..end.max(at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    /// A segment that grows is stored again only once it has grown by enough: not with every message, and not never.
+    #[test]
+    fn what_grows_is_stored_once_it_has_grown_by_enough() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = crate::store::OpenOptions { path: folder.path().join("s.db"), read_only: false };
+        let store = Store::open(&options).unwrap().store;
+        let session = SessionId(Uuid::from_u128(1));
+        store.write(vec![Write::PutSession { id: session, title: "t".into(), at: 1 }]).unwrap();
+        let mut shelf = SessionIndex::open(&store, session).unwrap();
+        let mut stored = Vec::new();
+        for number in 1..=600_u32 {
+            shelf.index.add(&session::Entry {
+                key: Hash::of(&number.to_le_bytes()),
+                role: Role::User,
+                speaker: None,
+                at: Some(i64::from(number)),
+                lane: 0,
+                text: "the red crane",
+            });
+            let before = shelf.kept;
+            shelf.keep_tail(&store);
+            if shelf.kept != before {
+                stored.push((number, shelf.kept));
+            }
+        }
+        assert_eq!(stored, [(GROWN, GROWN), (2 * GROWN, 2 * GROWN)]);
+        assert_eq!((shelf.index.growing(), GROWN), (600, 256));
+    }
 }

@@ -1,16 +1,16 @@
 //! A look through a branch's messages on request, by the same ways as a plan's.
 //! Not for: plans (`plans::sources::retrieval`).
 
-use super::messages::Library;
-use super::vectors::Haste;
+use super::messages::PathIndex;
+use super::vectors::Priority;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::call::tokens::Encoding;
 use crate::engine::api::{Answer, Retrieved, Ticket};
 use crate::engine::core::{Core, Inbox};
-use crate::engine::plans::input_builder::Gatherer;
+use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::sources::cards;
-use crate::engine::plans::sources::retrieval::{self, Wanted};
+use crate::engine::plans::sources::retrieval::{self, RetrievalQuery};
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::Session;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::time::Instant;
 const NEAR: usize = 12;
 
 /// What is asked.
-pub(crate) struct Wish {
+pub(crate) struct RetrievalRequest {
     pub(crate) query: String,
     pub(crate) at: Option<i64>,
     pub(crate) budget: Option<u32>,
@@ -28,7 +28,7 @@ pub(crate) struct Wish {
 }
 
 /// Where to look.
-struct Place {
+struct SearchPlace {
     session: SessionId,
     path: Arc<PathView>,
     until: usize,
@@ -43,7 +43,7 @@ impl Core {
         ticket: Ticket,
         session: Option<&str>,
         branch: Option<&str>,
-        wish: Wish,
+        wish: RetrievalRequest,
     ) -> Result<(), Failure> {
         let id = self.named_session(session)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         if !self.sessions.contains_key(&id) {
@@ -54,7 +54,7 @@ impl Core {
         let path = session.paths.get(&session.tree, session.head(branch));
         let rules = self.rules(branch)?;
         let until = wish.at.map_or(path.nodes.len(), |at| path.nodes.partition_point(|node| node.at <= at));
-        let place = Place {
+        let place = SearchPlace {
             session: id,
             path,
             until,
@@ -62,19 +62,19 @@ impl Core {
             encoding: rules.model.encoding,
         };
         let inbox = self.inbox.clone();
-        self.planner.run(Box::new(move |gatherer| {
-            let result = look(gatherer, &place, &wish).map(|found| Answer::Retrieved(Box::new(found)));
+        self.planner.run(Box::new(move |builder| {
+            let result = look(builder, &place, &wish).map(|found| Answer::Retrieved(Box::new(found)));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(result)));
         }));
         Ok(())
     }
 }
 
-fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved, Failure> {
-    let counter = gatherer.counter();
+fn look(builder: &mut InputBuilder, place: &SearchPlace, wish: &RetrievalRequest) -> Result<Retrieved, Failure> {
+    let counter = builder.counter();
     let count = |text: &str| counter.count(place.encoding, text);
     let path = &place.path.nodes[..place.until];
-    let wanted = Wanted {
+    let wanted = RetrievalQuery {
         path,
         query: &wish.query,
         out: Vec::new(),
@@ -82,14 +82,14 @@ fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved
         tokens: place.tokens,
         near: NEAR,
         forced: wish.anyway,
-        haste: Haste::Asked,
+        priority: Priority::Asked,
         count: &count,
     };
-    if let Some(vectors) = gatherer.finder.vectors.clone() {
+    if let Some(vectors) = builder.finder.vectors.clone() {
         vectors.want(place.session, path);
         vectors.settle();
     }
-    let library = gatherer.finder.shelf(place.session, path)?;
+    let library = builder.finder.shelf(place.session, path)?;
     let started = Instant::now();
     let looked = retrieval::look(&library, &wanted)?;
     let mut set = cards::set(&looked, &library, &place.tokens);
@@ -97,7 +97,7 @@ fn look(gatherer: &mut Gatherer, place: &Place, wish: &Wish) -> Result<Retrieved
     Ok(Retrieved { items: items(&looked, &library), set })
 }
 
-fn items(looked: &retrieval::Looked, library: &Library<'_>) -> Vec<(NodeId, Option<String>, String)> {
+fn items(looked: &retrieval::RetrievedCards, library: &PathIndex<'_>) -> Vec<(NodeId, Option<String>, String)> {
     let cards = looked.filled.cards.iter();
     cards
         .filter_map(|card| library.told(&card.key).map(|told| (told.id, told.external_id, card.text.clone())))

@@ -40,14 +40,14 @@ const TELL: Duration = Duration::from_secs(1);
 const QUESTIONS: usize = 256;
 
 /// A message whose vectors arrived: one for each of its passages, in order.
-pub(crate) type Arrived = (Hash, Vec<Code>);
+pub(crate) type NewVectors = (Hash, Vec<Code>);
 
 /// What is embedded of a message, passage by passage, with the hashes under which the vectors are kept.
 type Texts = Vec<(Hash, String)>;
 
 /// A message whose vectors are wanted.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct WantedVectors {
     session: SessionId,
     key: Hash,
     node: NodeId,
@@ -59,12 +59,12 @@ struct State {
     /// Asked for at least once in this process, and not failed since.
     known: HashSet<(SessionId, Hash)>,
     /// To be looked for in the store.
-    unread: VecDeque<Wanted>,
+    unread: VecDeque<WantedVectors>,
     /// Not in the store: to be made.
-    missing: VecDeque<Wanted>,
+    missing: VecDeque<WantedVectors>,
     /// A batch is under way: of the first kind, of the second.
     busy: (bool, bool),
-    arrived: HashMap<SessionId, Vec<Arrived>>,
+    arrived: HashMap<SessionId, Vec<NewVectors>>,
     questions: HashMap<String, Option<Vec<f32>>>,
     /// When a question last took too long: the model is being loaded, or busy.
     late: Option<Instant>,
@@ -109,7 +109,7 @@ pub(crate) struct Vectors(Arc<Inner>);
 
 /// How a look may use an embedder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Haste {
+pub(crate) enum Priority {
     /// Somebody types: no server elsewhere is asked.
     Typing,
     /// It was asked for.
@@ -164,7 +164,7 @@ impl Vectors {
         let known = path.iter().rposition(|node| state.known.contains(&(session, node.key))).map_or(0, |at| at + 1);
         for node in path[known..].iter().filter(|node| node.speaks) {
             if state.known.insert((session, node.key)) {
-                state.unread.push_back(Wanted { session, key: node.key, node: node.id });
+                state.unread.push_back(WantedVectors { session, key: node.key, node: node.id });
             }
         }
         self.0.wake.notify_all();
@@ -187,7 +187,7 @@ impl Vectors {
     }
 
     /// What arrived for a session since the last time.
-    pub(crate) fn arrived(&self, session: SessionId) -> Vec<Arrived> {
+    pub(crate) fn arrived(&self, session: SessionId) -> Vec<NewVectors> {
         self.lock().arrived.remove(&session).unwrap_or_default()
     }
 
@@ -220,17 +220,17 @@ impl Vectors {
     }
 
     /// The vector of a question, where it may be asked for now.
-    pub(crate) fn question(&self, question: &str, haste: Haste) -> Option<Vec<f32>> {
+    pub(crate) fn question(&self, question: &str, priority: Priority) -> Option<Vec<f32>> {
         let embedder = {
             let state = self.lock();
             if let Some(Some(known)) = state.questions.get(question) {
                 return Some(known.clone());
             }
             let late = state.late.is_some_and(|since| since.elapsed() < LATE);
-            let may = |embedder: &Arc<dyn Embed>| haste == Haste::Asked || !(late || embedder.remote());
+            let may = |embedder: &Arc<dyn Embed>| priority == Priority::Asked || !(late || embedder.remote());
             state.embedder.clone().filter(|embedder| !state.rests() && may(embedder))?
         };
-        let (since, limit) = (Instant::now(), if haste == Haste::Asked { ASKED } else { TYPING });
+        let (since, limit) = (Instant::now(), if priority == Priority::Asked { ASKED } else { TYPING });
         let go_on = || since.elapsed() < limit && !self.lock().closed;
         match embedder.embed(&[question], Purpose::Query, &go_on) {
             Ok(mut vectors) => {
@@ -297,7 +297,7 @@ impl Vectors {
     }
 
     /// Gives what the store has; what it lacks is to be made.
-    fn read(&self, batch: &[Wanted], removals: u64) -> Result<(), EmbedError> {
+    fn read(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
         let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
@@ -320,7 +320,7 @@ impl Vectors {
     }
 
     /// Makes what the store lacks, writes it down, and gives it.
-    fn make(&self, batch: &[Wanted], removals: u64) -> Result<(), EmbedError> {
+    fn make(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
         let embedder = self.embedder()?;
         let model = embedder.id();
         let texts = self.texts(batch)?;
@@ -363,7 +363,7 @@ impl Vectors {
     }
 
     /// The texts of messages, passage by passage. What is gone has none.
-    fn texts(&self, batch: &[Wanted]) -> Result<Vec<(Wanted, Texts)>, EmbedError> {
+    fn texts(&self, batch: &[WantedVectors]) -> Result<Vec<(WantedVectors, Texts)>, EmbedError> {
         let ids: Vec<NodeId> = batch.iter().map(|wanted| wanted.node).collect();
         let nodes: HashMap<NodeId, Node> = self
             .0
@@ -373,7 +373,7 @@ impl Vectors {
             .into_iter()
             .map(|node| (node.head.id, node))
             .collect();
-        let of = |wanted: &Wanted| (*wanted, nodes.get(&wanted.node).map(passage_texts).unwrap_or_default());
+        let of = |wanted: &WantedVectors| (*wanted, nodes.get(&wanted.node).map(passage_texts).unwrap_or_default());
         Ok(batch.iter().map(of).collect())
     }
 
@@ -383,7 +383,7 @@ impl Vectors {
         state.give_up();
         if first {
             let _ = self.0.events.send(Event::Notice(format!(
-                "Older messages are found by their words alone: {}.",
+                "Older messages are searched by words only: {}.",
                 error.to_string().trim_end_matches('.')
             )));
         }
@@ -405,8 +405,8 @@ impl Vectors {
 }
 
 enum Work {
-    Read(Vec<Wanted>, u64),
-    Make(Vec<Wanted>, u64),
+    Read(Vec<WantedVectors>, u64),
+    Make(Vec<WantedVectors>, u64),
 }
 
 fn unread(error: &StoreError) -> EmbedError {

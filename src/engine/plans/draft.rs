@@ -17,13 +17,13 @@ use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::Reason;
 use crate::engine::api::{Answer, Draft, DraftKind, Event, Planned, Ticket};
 use crate::engine::core::Core;
-use crate::engine::indexing::vectors::Haste;
+use crate::engine::indexing::vectors::Priority;
 use crate::engine::sessions::session::Session;
 use crate::engine::startup::setup::Rules;
 use crate::engine::turns::aside::Waiting;
 
 /// What a planning job was for.
-pub(crate) enum Use {
+pub(crate) enum PlanPurpose {
     Draw { ticket: Option<Ticket>, generation: u64, draft: Draft, revision: u64 },
     Send { ticket: Ticket, draft: Draft, revision: u64, wanted: Option<Hash> },
     Round,
@@ -32,7 +32,7 @@ pub(crate) enum Use {
 
 /// The last plan drawn for a branch.
 #[derive(Clone)]
-pub(crate) struct Drawn {
+pub(crate) struct LastPlan {
     pub(crate) draft: Draft,
     pub(crate) revision: u64,
     pub(crate) solved: Solved,
@@ -98,7 +98,7 @@ impl Core {
         let newest = self.newest.entry(branch).or_default();
         *newest = generation.max(*newest);
         let revision = self.revision(branch);
-        self.solve(branch, &draft.clone(), Use::Draw { ticket, generation, draft, revision })
+        self.solve(branch, &draft.clone(), PlanPurpose::Draw { ticket, generation, draft, revision })
     }
 
     /// Starts solving a draft's plan in order to send it. Where a plan was named, only that one is sent.
@@ -110,7 +110,7 @@ impl Core {
         wanted: Option<Hash>,
     ) -> Result<(), Failure> {
         let revision = self.revision(branch);
-        self.solve(branch, &draft.clone(), Use::Send { ticket, draft, revision, wanted })?;
+        self.solve(branch, &draft.clone(), PlanPurpose::Send { ticket, draft, revision, wanted })?;
         self.latched.insert(branch, self.next_job);
         Ok(())
     }
@@ -123,13 +123,13 @@ impl Core {
             return true;
         }
         let job = self.latched.remove(&branch).and_then(|id| self.jobs.remove(&id));
-        let Some(Use::Send { ticket, .. }) = job else { return false };
+        let Some(PlanPurpose::Send { ticket, .. }) = job else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
         self.answer(ticket, Err(stopped));
         true
     }
 
-    fn solve(&mut self, id: BranchId, draft: &Draft, purpose: Use) -> Result<(), Failure> {
+    fn solve(&mut self, id: BranchId, draft: &Draft, purpose: PlanPurpose) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let question = self.asked(&branch, draft)?;
         self.submit(&branch, &question, purpose)
@@ -160,10 +160,10 @@ impl Core {
     pub(crate) fn solve_round(&mut self, id: BranchId, question: Question) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let reply = question.reply.or_else(|| self.reply_above(id, question.base));
-        self.submit(&branch, &Question { reply, ..question }, Use::Round)
+        self.submit(&branch, &Question { reply, ..question }, PlanPurpose::Round)
     }
 
-    fn submit(&mut self, branch: &Branch, question: &Question, purpose: Use) -> Result<(), Failure> {
+    fn submit(&mut self, branch: &Branch, question: &Question, purpose: PlanPurpose) -> Result<(), Failure> {
         self.submit_under(branch, self.rules(branch)?, question, purpose)
     }
 
@@ -173,21 +173,21 @@ impl Core {
         branch: &Branch,
         rules: Rules,
         question: &Question,
-        purpose: Use,
+        purpose: PlanPurpose,
     ) -> Result<(), Failure> {
         let mut snapshot = snapshot::take(self.session_of(branch.id)?, branch, rules, question);
         self.next_job += 1;
-        let sends = !matches!(purpose, Use::Draw { .. });
+        let sends = !matches!(purpose, PlanPurpose::Draw { .. });
         if sends {
-            snapshot.haste = Haste::Asked;
+            snapshot.priority = Priority::Asked;
         }
         snapshot.waits = sends || self.setup.patient;
         self.jobs.insert(self.next_job, purpose);
         let tag = Tag { branch: branch.id, id: self.next_job, sends };
         if let Some(dropped) = self.planner.submit(Job { tag, snapshot })
-            && let Some(Use::Draw { ticket: Some(ticket), .. }) = self.jobs.remove(&dropped)
+            && let Some(PlanPurpose::Draw { ticket: Some(ticket), .. }) = self.jobs.remove(&dropped)
         {
-            self.answer(ticket, Ok(Answer::Done("A newer draft took its place.".into())));
+            self.answer(ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
         }
         Ok(())
     }
@@ -196,7 +196,7 @@ impl Core {
     pub(crate) fn indexed(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
         self.say(Event::Indexing { done, total });
-        let without = |drawn: &&Drawn| {
+        let without = |drawn: &&LastPlan| {
             drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
         };
         let lacking = self.drawn.get(&branch).filter(|_| done == total).filter(without);
@@ -212,7 +212,7 @@ impl Core {
     pub(crate) fn planned(&mut self, done: Done) {
         let branch = done.tag.branch;
         match self.jobs.remove(&done.tag.id) {
-            Some(Use::Draw { ticket, generation, draft, revision }) => {
+            Some(PlanPurpose::Draw { ticket, generation, draft, revision }) => {
                 let newer = self.newest.get(&branch).is_some_and(|newest| *newest > generation);
                 let result = if revision == self.revision(branch) || newer {
                     self.draw(branch, generation, draft, revision, done.solution)
@@ -228,12 +228,12 @@ impl Core {
                     self.say(Event::Notice(failure.to_string()));
                 }
             }
-            Some(Use::Send { ticket, draft, revision, wanted }) => {
+            Some(PlanPurpose::Send { ticket, draft, revision, wanted }) => {
                 self.latched.remove(&branch);
                 self.solved_to_send(branch, ticket, draft, revision, wanted, done.solution);
             }
-            Some(Use::Round) => self.round_planned(branch, done.solution),
-            Some(Use::Aside(waiting)) => self.aside_planned(waiting, done.solution),
+            Some(PlanPurpose::Round) => self.round_planned(branch, done.solution),
+            Some(PlanPurpose::Aside(waiting)) => self.aside_planned(waiting, done.solution),
             None => {}
         }
     }
@@ -259,9 +259,9 @@ impl Core {
         let result = self.draw(branch, generation, draft.clone(), revision, solution);
         let other = matches!(&result, Ok(Planned::Plan { plan, .. }) if wanted.is_some_and(|id| id != plan.id));
         if other {
-            let stale = Failure::new(FailureKind::Stale, "What would be sent is no longer what the screen showed.")
+            let stale = Failure::new(FailureKind::Stale, "The plan changed after it was shown.")
                 .kept("Nothing was sent; your draft is kept.")
-                .todo("Look at the new plan, then send again.");
+                .todo("Check the new plan, then send again.");
             return self.answer(ticket, Err(stale));
         }
         self.send_drawn(ticket, branch, &draft, result);
@@ -279,7 +279,7 @@ impl Core {
         let planned = match solution? {
             Ok(solved) => {
                 let planned = self.shown(branch, &solved);
-                self.put_drawn(branch, Drawn { draft, revision, solved });
+                self.put_drawn(branch, LastPlan { draft, revision, solved });
                 planned
             }
             Err(blocked) => {
@@ -293,8 +293,8 @@ impl Core {
 
     /// Keeps what is drawn, and what was drawn before it where only what was looked up has changed: a person who sent that
     /// one before the new one was on the screen gets what they saw.
-    fn put_drawn(&mut self, branch: BranchId, new: Drawn) {
-        let same = |old: &Drawn| old.draft == new.draft && old.revision == new.revision;
+    fn put_drawn(&mut self, branch: BranchId, new: LastPlan) {
+        let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
         let before = self.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
         match before.cloned() {
             Some(before) => drop(self.drawn_before.insert(branch, before)),
@@ -339,8 +339,8 @@ impl Core {
         self.claim(branch)?;
         let current = self.revision(branch);
         let named =
-            |drawn: &&Drawn| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
-        let complete = |drawn: &&Drawn| named(drawn) && !self.withheld(&draft);
+            |drawn: &&LastPlan| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
+        let complete = |drawn: &&LastPlan| named(drawn) && !self.withheld(&draft);
         let kept = [self.drawn.get(&branch), self.drawn_before.get(&branch)];
         let drawn = kept.into_iter().flatten().find(complete).cloned();
         match drawn {
@@ -363,7 +363,7 @@ impl Core {
     fn hurry(&mut self, branch: BranchId, draft: &Draft) {
         let waits = self.latched.get(&branch).and_then(|id| self.jobs.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
-        if matches!(waits, Some(Use::Send { draft: waiting, .. }) if same(waiting)) {
+        if matches!(waits, Some(PlanPurpose::Send { draft: waiting, .. }) if same(waiting)) {
             self.unlatch(branch);
         }
     }
@@ -374,7 +374,7 @@ impl Core {
             return Err(Failure::user("There is nothing to send yet.").todo("Type a message first."));
         }
         if self.live.contains_key(&branch) {
-            return Err(Failure::new(FailureKind::Busy, "An answer is still coming on this branch.")
+            return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
                 .kept("Your draft is kept.")
                 .todo("Wait for it, stop it with Esc, or fork and ask there."));
         }
@@ -416,6 +416,6 @@ impl Core {
     /// Keeps a round's plan as the one on the screen.
     pub(crate) fn keep_drawn(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
         let revision = self.revision(branch);
-        self.drawn.insert(branch, Drawn { draft, revision, solved });
+        self.drawn.insert(branch, LastPlan { draft, revision, solved });
     }
 }

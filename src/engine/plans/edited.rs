@@ -2,11 +2,11 @@
 //! sent byte for byte as one call, and written down as such.
 //! Not for: what is wrong with a body (`domain::call::request`) or the rows of its plan (`context::edited`).
 
-use super::input_builder::Gatherer;
+use super::input_builder::InputBuilder;
 use super::snapshot::{self, Snapshot};
-use super::worker::{self, Errand, Planner, Solved, Stored};
+use super::worker::{self, Planner, Solved, Stored, WorkerTask};
 use crate::context::checks::count_body;
-use crate::context::edited::{Base, edited};
+use crate::context::edited::{PlannedRequest, edited};
 use crate::context::render::Outline;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -16,15 +16,15 @@ use crate::domain::call::request;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::planning::policy::Section;
-use crate::engine::api::{Answer, Draft, DraftKind, Event, RawPart, RawRequest, Ticket, Weighed};
+use crate::engine::api::{Answer, BodyCount, Draft, DraftKind, Event, RawPart, RawRequest, Ticket};
 use crate::engine::core::{Core, Inbox};
-use crate::engine::indexing::vectors::Haste;
+use crate::engine::indexing::vectors::Priority;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 /// A body edited by hand, on its way to the planner's thread and back.
-pub(crate) struct ByHand {
+pub(crate) struct EditedBody {
     ticket: Ticket,
     branch: BranchId,
     revision: u64,
@@ -34,15 +34,16 @@ pub(crate) struct ByHand {
     /// What would be sent otherwise: drawn already, or to be solved.
     base: Option<Solved>,
     snapshot: Option<Snapshot>,
-    made: Option<Result<(Solved, Weighed), Failure>>,
+    made: Option<Result<(Solved, BodyCount), Failure>>,
 }
 
 impl Core {
     /// The body of the plan drawn last, with what it consists of.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
-        let drawn = self.drawn.get(&branch).ok_or_else(|| {
-            Failure::user("There is no plan on the screen, so there is no request yet.").todo("Wait a moment.")
-        })?;
+        let drawn = self
+            .drawn
+            .get(&branch)
+            .ok_or_else(|| Failure::user("There is no plan yet, so there is no request.").todo("Wait a moment."))?;
         let Solved { plan, wire, outline, .. } = &drawn.solved;
         Ok(Answer::Raw(Box::new(RawRequest {
             body: String::from_utf8_lossy(&wire.bytes).into(),
@@ -84,8 +85,8 @@ impl Core {
         let rules = self.rules(&branch)?;
         let (asks, named) = (rules.model.name.clone(), request::model(&body).unwrap_or_default());
         if named != asks {
-            let what = format!("The request names the model {named:?}, and this branch asks {asks:?}.");
-            return Err(kept(Failure::user(what)).todo("Choose the model on the branch, or name its own."));
+            let what = format!("The request names model {named:?}, but this branch uses {asks:?}.");
+            return Err(kept(Failure::user(what)).todo("Change the branch's model, or name that model."));
         }
         let revision = self.revision(id);
         let drawn = self.drawn.get(&id).filter(|drawn| drawn.draft == draft && drawn.revision == revision);
@@ -95,21 +96,21 @@ impl Core {
             None
         } else {
             let mut snapshot = snapshot::take(self.session_of(id)?, &branch, rules, &question);
-            snapshot.haste = Haste::Asked;
+            snapshot.priority = Priority::Asked;
             snapshot.waits = sends || self.setup.patient;
             Some(snapshot)
         };
         if sends {
             self.by_hand.insert(id, ticket);
         }
-        let made = ByHand { ticket, branch: id, revision, draft, body, sends, base, snapshot, made: None };
-        self.planner.run(errand(made, self.planner.clone(), self.inbox.clone()));
+        let made = EditedBody { ticket, branch: id, revision, draft, body, sends, base, snapshot, made: None };
+        self.planner.run(task(made, self.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
     /// A body is weighed: it is told, or sent.
-    pub(crate) fn weighed(&mut self, done: ByHand) {
-        let ByHand { ticket, branch, revision, draft, sends, made, .. } = done;
+    pub(crate) fn weighed(&mut self, done: EditedBody) {
+        let EditedBody { ticket, branch, revision, draft, sends, made, .. } = done;
         if sends && self.by_hand.get(&branch) != Some(&ticket) {
             return;
         }
@@ -139,32 +140,35 @@ impl Core {
 }
 
 /// The failure for a body that is over the budget, with the figures.
-fn over(weighed: Weighed) -> Failure {
+fn over(weighed: BodyCount) -> Failure {
     let (tokens, room) = (grouped(weighed.tokens.into()), grouped(weighed.room.into()));
     let more = grouped(u64::from(weighed.tokens - weighed.room));
-    let what = format!("The edited request needs {tokens} tokens (est), and the budget is {room}: {more} too many.");
+    let what = format!(
+        "The edited request needs {tokens} tokens (estimated), and the budget is {room}: {more} \
+        too many."
+    );
     Failure::new(FailureKind::Blocked, what)
         .kept("Nothing was sent; the text is kept.")
         .todo("Shorten it, raise the budget, or choose a model with a larger context window.")
 }
 
-fn errand(mut hand: ByHand, planner: Planner, inbox: Sender<Inbox>) -> Errand {
-    Box::new(move |gatherer| {
+fn task(mut hand: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
+    Box::new(move |builder| {
         if let Some(snapshot) = hand.snapshot.take() {
             let (encoding, room) = (snapshot.rules.model.encoding, snapshot.rules.budget.prompt);
-            let (solution, left) = worker::try_out(gatherer, &snapshot);
+            let (solution, left) = worker::try_out(builder, &snapshot);
             if left > 0 && snapshot.waits {
                 hand.snapshot = Some(snapshot);
                 let again = planner.clone();
-                return planner.run(errand(hand, again, inbox));
+                return planner.run(task(hand, again, inbox));
             }
             match solution {
                 Ok(Ok(solved)) => hand.base = Some(solved),
                 Ok(Err(blocked)) => {
-                    let tokens = count_body(hand.body.as_bytes(), encoding, gatherer.counter().as_ref());
+                    let tokens = count_body(hand.body.as_bytes(), encoding, builder.counter().as_ref());
                     let digest = Hash::of(hand.body.as_bytes());
                     let failure = match tokens.filter(|tokens| *tokens > room) {
-                        Some(tokens) => over(Weighed { digest, tokens, room, changed: 0 }),
+                        Some(tokens) => over(BodyCount { digest, tokens, room, changed: 0 }),
                         None => Failure::new(FailureKind::Blocked, blocked.sentence()),
                     };
                     hand.made = Some(Err(failure.kept("Nothing was sent; the text is kept.")));
@@ -173,7 +177,7 @@ fn errand(mut hand: ByHand, planner: Planner, inbox: Sender<Inbox>) -> Errand {
             }
         }
         if let Some(base) = hand.base.take() {
-            hand.made = Some(put_together(gatherer, &base, &mut hand.draft, &hand.body));
+            hand.made = Some(put_together(builder, &base, &mut hand.draft, &hand.body));
         }
         let _ = inbox.send(Inbox::ByHand(Box::new(hand)));
     })
@@ -181,16 +185,16 @@ fn errand(mut hand: ByHand, planner: Planner, inbox: Sender<Inbox>) -> Errand {
 
 /// The edited call: its plan with the rows that it is made of, and its very bytes.
 fn put_together(
-    gatherer: &Gatherer,
+    builder: &InputBuilder,
     base: &Solved,
     draft: &mut Draft,
     body: &Arc<str>,
-) -> Result<(Solved, Weighed), Failure> {
+) -> Result<(Solved, BodyCount), Failure> {
     let planned = String::from_utf8_lossy(&base.wire.bytes);
-    let of = Base { plan: &base.plan, body: &planned, outline: &base.outline };
-    let made = edited(of, body, gatherer.counter().as_ref());
+    let of = PlannedRequest { plan: &base.plan, body: &planned, outline: &base.outline };
+    let made = edited(of, body, builder.counter().as_ref());
     let (plan, outline) =
-        made.ok_or_else(|| Failure::user("The request is no chat request.").kept("Nothing was sent."))?;
+        made.ok_or_else(|| Failure::user("The text is not a chat request.").kept("Nothing was sent."))?;
     if matches!(draft.kind, DraftKind::Message | DraftKind::Edit(_)) {
         let asked = request::asked(body).unwrap_or_default();
         let own = request::own_words(request::asked(&planned).as_deref(), &draft.text, &asked);
@@ -206,7 +210,7 @@ fn put_together(
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
     let wire = Wire::new(body.as_bytes().to_vec());
     let changed = plan.included().filter(|row| row.kind == RowKind::Request).count();
-    let weighed = Weighed {
+    let weighed = BodyCount {
         digest: wire.digest,
         tokens: plan.est_total,
         room: plan.budget.prompt,
@@ -217,7 +221,7 @@ fn put_together(
         wire,
         outline: Arc::new(outline),
         stored: json.into(),
-        bag: base.bag.clone(),
+        contents: base.contents.clone(),
         marks: base.marks.clone(),
         edited: true,
     };
@@ -231,7 +235,7 @@ fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
         of.extend(row.text.map(|text| (text, row)));
         of.extend(row.items.iter().map(|item| (item.key, row)));
     }
-    let part = |stretch: &crate::context::render::Stretch| {
+    let part = |stretch: &crate::context::render::RequestPiece| {
         let row = of.get(&stretch.of);
         let section = row.and_then(|row| row.section()).map_or("text", Section::title);
         let turn = row.and_then(|row| row.source.turn).map_or_else(String::new, |turn| format!(", turn {turn}"));

@@ -2,7 +2,7 @@
 //! mentions, likeness.
 //! Not for: what these mean (`context::policy`).
 
-use super::input_builder::{Gatherer, bar};
+use super::input_builder::{InputBuilder, bar};
 use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::activation::{HORIZON, activation};
 use crate::context::policy::{conversation, mentions};
@@ -29,12 +29,12 @@ const BATCH: usize = 256;
 
 /// What is remembered of messages, for one list of words.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct FactsCache {
     spec: Option<Adaptive>,
-    noted: HashMap<Hash, Arc<Noted>>,
+    noted: HashMap<Hash, Arc<MessageTerms>>,
 }
 
-impl Memory {
+impl FactsCache {
     /// Forgets all.
     pub(crate) fn forget(&mut self) {
         self.noted.clear();
@@ -49,7 +49,7 @@ impl Memory {
 }
 
 /// What a message's words tell.
-struct Noted {
+struct MessageTerms {
     flags: Vec<Flag>,
     terms: Vec<u64>,
     /// `General` tells nothing.
@@ -57,7 +57,7 @@ struct Noted {
     priority: Option<u8>,
 }
 
-impl Noted {
+impl MessageTerms {
     fn of(role: Role, content: &Content, spec: &Adaptive) -> Self {
         let plain = render_forms::plain(content);
         let text = if role == Role::Assistant { state::strip(&plain, true) } else { plain };
@@ -73,7 +73,7 @@ impl Noted {
 
 /// Freezes into the turns what their policy wants to know of them.
 pub(crate) fn freeze(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
     turns: &mut [TurnInput],
     open: &mut TurnInput,
@@ -89,23 +89,23 @@ pub(crate) fn freeze(
         };
     }
     open.facts.lane = Lane::read(&snapshot.lane).text();
-    alive(gatherer, snapshot, turns)?;
+    alive(builder, snapshot, turns)?;
     if matches!(snapshot.rules.policy.choose, Choose::Recent | Choose::Lane) {
         return Ok(());
     }
     let spec = &snapshot.rules.policy.adaptive;
-    gatherer.facts.keep_for(spec);
+    builder.facts.keep_for(spec);
     let heads: Vec<&NodeHead> = all().flat_map(sendable).collect();
-    note(gatherer, &heads, spec)?;
-    let mut terms: Vec<Vec<u64>> = all().map(|turn| terms_of(gatherer, turn)).collect();
+    note(builder, &heads, spec)?;
+    let mut terms: Vec<Vec<u64>> = all().map(|turn| terms_of(builder, turn)).collect();
     if let (Some((_, content)), Some(last)) = (&snapshot.draft, terms.last_mut()) {
-        *last = Noted::of(Role::User, content, spec).terms;
+        *last = MessageTerms::of(Role::User, content, spec).terms;
     }
     let asked = terms.last().cloned().unwrap_or_default();
     let counted = mentions::mentions(&terms);
     let mut task = Task::General;
     for (at, (turn, heads)) in turns.iter_mut().zip(&snapshot.turns).enumerate() {
-        let noted = sendable(heads).filter_map(|head| Some((head, gatherer.facts.noted.get(&head.key)?)));
+        let noted = sendable(heads).filter_map(|head| Some((head, builder.facts.noted.get(&head.key)?)));
         for (head, noted) in noted {
             task = if noted.task == Task::General { task } else { noted.task };
             turn.facts.priority = noted.priority.unwrap_or(turn.facts.priority);
@@ -120,7 +120,7 @@ pub(crate) fn freeze(
 }
 
 /// How active the turns are that the program pinned, by what the last turns of the path touched.
-fn alive(gatherer: &Gatherer, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
+fn alive(builder: &InputBuilder, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
     let own: Vec<Hash> = snapshot.marks.iter().filter(|mark| mark.by == Actor::Engine).filter_map(turn_of).collect();
     if own.is_empty() {
         return Ok(());
@@ -129,7 +129,7 @@ fn alive(gatherer: &Gatherer, snapshot: &Snapshot, turns: &mut [TurnInput]) -> R
     let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
     let tips: Vec<Hash> =
         path.turns[..closed].iter().rev().take(HORIZON).map(|turn| path.nodes[turn.nodes.end - 1].key).collect();
-    let mut known = gatherer.touches(snapshot.session, &tips)?;
+    let mut known = builder.touches(snapshot.session, &tips)?;
     let past: Vec<Touches> = tips.iter().map(|tip| known.remove(tip).unwrap_or_default()).collect();
     let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
     for turn in turns {
@@ -169,22 +169,22 @@ fn sendable(turn: &TurnHeads) -> impl Iterator<Item = &NodeHead> {
 }
 
 /// Reads the messages that are not remembered, some at a time.
-fn note(gatherer: &mut Gatherer, heads: &[&NodeHead], spec: &Adaptive) -> Result<(), Failure> {
+fn note(builder: &mut InputBuilder, heads: &[&NodeHead], spec: &Adaptive) -> Result<(), Failure> {
     let missing: Vec<&NodeHead> =
-        heads.iter().filter(|head| !gatherer.facts.noted.contains_key(&head.key)).copied().collect();
+        heads.iter().filter(|head| !builder.facts.noted.contains_key(&head.key)).copied().collect();
     for batch in missing.chunks(BATCH) {
-        gatherer.fetch(batch)?;
+        builder.fetch(batch)?;
         for head in batch {
-            let content = gatherer.at_hand(head.key).unwrap_or_default();
-            gatherer.facts.noted.insert(head.key, Arc::new(Noted::of(head.role, &content, spec)));
+            let content = builder.at_hand(head.key).unwrap_or_default();
+            builder.facts.noted.insert(head.key, Arc::new(MessageTerms::of(head.role, &content, spec)));
         }
     }
     Ok(())
 }
 
 /// The terms of a turn, each once, sorted.
-fn terms_of(gatherer: &Gatherer, turn: &TurnHeads) -> Vec<u64> {
-    let noted = sendable(turn).filter_map(|head| gatherer.facts.noted.get(&head.key));
+fn terms_of(builder: &InputBuilder, turn: &TurnHeads) -> Vec<u64> {
+    let noted = sendable(turn).filter_map(|head| builder.facts.noted.get(&head.key));
     let mut terms: Vec<u64> = noted.flat_map(|noted| noted.terms.iter().copied()).collect();
     terms.sort_unstable();
     terms.dedup();

@@ -1,49 +1,55 @@
 //! Puts a plan's input together: turns with their results, the open turn, the blocks around them, warnings, the basis.
 //! Not for: fetching and counting (`input_builder`) or solving (`context`).
 
-use super::input_builder::{Bag, Gathered, Gatherer, bar};
+use super::input_builder::{BuiltInput, Contents, InputBuilder, bar};
 use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
 use super::snapshot::{Snapshot, TurnHeads};
-use super::sources::summaries::{self, Going, summary_text};
-use crate::context::render_forms::{self, Standing};
+use super::sources::summaries::{self, SentSummary, summary_text};
+use crate::context::render_forms::{self, WireState};
+use crate::context::summary::survive;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind, marks_digest};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind, marks_digest};
 use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
 use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::{Bar, Block, MessageInput, PlanInput, RequestShape, Sleeper, TurnInput};
-use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Source, Warning};
+use crate::domain::planning::input::{Block, InactiveMark, MessageInput, NotSent, PlanInput, RequestShape};
+use crate::domain::planning::input::{SendBarrier, SummaryInput, TurnInput};
+use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::{Section, StateBlock};
 use crate::domain::planning::tuning::Choose;
-use crate::domain::summary::accepted::CapsuleKind;
+use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::engine::startup::setup::wire_digest;
 use std::sync::Arc;
 
 /// A plan's input under construction.
 pub(crate) struct Work<'a> {
-    gatherer: &'a mut Gatherer,
+    builder: &'a mut InputBuilder,
     snapshot: &'a Snapshot,
-    bag: Bag,
+    contents: Contents,
     warnings: Vec<Warning>,
     made: u32,
+    asked: &'a str,
+    summaries: Vec<SummaryInput>,
+    near: Vec<NotSent>,
 }
 
 impl<'a> Work<'a> {
-    pub(crate) fn new(gatherer: &'a mut Gatherer, snapshot: &'a Snapshot) -> Self {
-        Self { gatherer, snapshot, bag: Bag::default(), warnings: Vec::new(), made: 0 }
+    pub(crate) fn new(builder: &'a mut InputBuilder, snapshot: &'a Snapshot, asked: &'a str) -> Self {
+        let (contents, warnings) = (Contents::default(), Vec::new());
+        Self { builder, snapshot, contents, warnings, made: 0, asked, summaries: Vec::new(), near: Vec::new() }
     }
 
     /// Puts everything together.
-    pub(crate) fn assemble(mut self) -> Result<Gathered, Failure> {
+    pub(crate) fn assemble(mut self) -> Result<BuiltInput, Failure> {
         let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
         let (mut open, labelled) = self.open()?;
-        super::facts::freeze(self.gatherer, self.snapshot, &mut turns, &mut open)?;
+        super::facts::freeze(self.builder, self.snapshot, &mut turns, &mut open)?;
         let blocks = self.blocks()?;
-        let sleepers = self.sleepers();
-        Ok(self.finish(turns, open, labelled, blocks, sleepers))
+        let inactive_marks = self.inactive_marks();
+        Ok(self.finish(turns, open, labelled, blocks, inactive_marks))
     }
 
     fn encoding(&self) -> Encoding {
@@ -57,10 +63,9 @@ impl<'a> Work<'a> {
     /// A turn's messages, with results made up for calls that have none and orphans named.
     fn messages(&mut self, turn: &TurnHeads) -> Vec<MessageInput> {
         let mut messages: Vec<MessageInput> = Vec::with_capacity(turn.heads.len());
-        let mut open: Vec<(String, String)> = Vec::new();
-        let mut caller = Hash::default();
+        let (mut open, mut caller): (Vec<(String, String)>, Hash) = (Vec::new(), Hash::default());
         for head in &turn.heads {
-            let Some(counted) = self.gatherer.counted(head.key, self.encoding(), self.joins()) else {
+            let Some(counted) = self.builder.counted(head.key, self.encoding(), self.joins()) else {
                 continue;
             };
             let mut message = counted.message;
@@ -88,11 +93,14 @@ impl<'a> Work<'a> {
     fn make_orphan(&mut self, message: &mut MessageInput) {
         message.orphan = true;
         message.cuts.clear();
-        if let Ok(Some(content)) = self.gatherer.content(message.key, message.node) {
-            let standing = Standing { orphan: true, joins: self.joins(), labelled: false };
+        if let Ok(Some(content)) = self.builder.content(message.key, message.node) {
+            if render_forms::plain(&content).is_empty() && message.bar != Some(SendBarrier::Removed) {
+                message.bar = Some(SendBarrier::Empty);
+            }
+            let standing = WireState { orphan: true, joins: self.joins(), labelled: false };
             let text = |form| render_forms::wire_text(message.key, message.role, &content, form, standing);
-            message.tokens = self.gatherer.count(self.encoding(), &text(Form::Full));
-            message.placeholder = self.gatherer.count(self.encoding(), &text(Form::Placeholder));
+            message.tokens = self.builder.count(self.encoding(), &text(Form::Full));
+            message.placeholder = self.builder.count(self.encoding(), &text(Form::Placeholder));
         }
     }
 
@@ -100,9 +108,9 @@ impl<'a> Work<'a> {
         for (id, name) in open {
             let key = Fields::new("made result").hash(caller).text(&id).finish();
             let body = "[cancelled]".to_owned();
-            let tokens = self.gatherer.count(self.encoding(), &body);
-            self.bag
-                .contents
+            let tokens = self.builder.count(self.encoding(), &body);
+            self.contents
+                .messages
                 .insert(key, Arc::new(Content { parts: vec![Part::Reply { call: id, name, body }], extra: None }));
             self.made += 1;
             let made = MessageInput::plain(key, Role::Tool, "[cancelled]".into(), tokens);
@@ -113,7 +121,7 @@ impl<'a> Work<'a> {
     fn turn(&mut self, turn: &TurnHeads) -> Result<TurnInput, Failure> {
         let messages = self.messages(turn);
         let first = turn.heads.first();
-        let marked = turn.heads.iter().any(|head| self.marked(head.key));
+        let marked = turn.heads.iter().any(|head| wants_card(&self.snapshot.marks, head.key));
         let card = if marked { self.card(turn)? } else { None };
         Ok(TurnInput {
             atom: atom_of(turn.number, &turn.heads),
@@ -123,16 +131,6 @@ impl<'a> Work<'a> {
             messages,
             card,
             facts: TurnFacts::default(),
-        })
-    }
-
-    fn marked(&self, key: Hash) -> bool {
-        self.snapshot.marks.iter().any(|mark| match mark.target {
-            Atom::Turn { user, .. } => user == key,
-            Atom::Preamble { first } => first == key,
-            Atom::Message { node } => node == key && !mark.kind.excludes(),
-            Atom::Episode { call, .. } => call == key && !mark.kind.excludes(),
-            Atom::Section { .. } | Atom::Range { .. } => false,
         })
     }
 
@@ -161,22 +159,22 @@ impl<'a> Work<'a> {
 
     fn card(&mut self, turn: &TurnHeads) -> Result<Option<(Hash, u32)>, Failure> {
         let heads: Vec<&NodeHead> = turn.heads.iter().collect();
-        self.gatherer.fetch(&heads)?;
+        self.builder.fetch(&heads)?;
         let parts: Vec<(Role, Arc<Content>)> = turn
             .heads
             .iter()
             .filter(|head| bar(head, false).is_none() && !self.taken_out(head.key))
-            .filter_map(|head| self.gatherer.at_hand(head.key).map(|content| (head.role, content)))
+            .filter_map(|head| self.builder.at_hand(head.key).map(|content| (head.role, content)))
             .collect();
         let at = turn.heads.first().map_or(0, |head| head.at);
         Ok(Some(self.text(card_text(turn.number, at, &parts))))
     }
 
-    /// Puts a block's text into the bag and counts it.
+    /// Puts a block's text into the contents and counts it.
     fn text(&mut self, text: String) -> (Hash, u32) {
         let hash = Hash::of(text.as_bytes());
-        let tokens = self.gatherer.count(self.encoding(), &text);
-        self.bag.blocks.insert(hash, text.into());
+        let tokens = self.builder.count(self.encoding(), &text);
+        self.contents.blocks.insert(hash, text.into());
         (hash, tokens)
     }
 
@@ -190,35 +188,35 @@ impl<'a> Work<'a> {
             open.atom = Atom::Turn { user: *key, tip: *key };
             open.title.clone_from(&message.title);
             open.messages.push(message);
-            self.bag.contents.insert(*key, content);
+            self.contents.messages.insert(*key, content);
         }
         let brought = |key: Hash| snapshot.marks.iter().any(|mark| mark.brings(key));
         let goes = |message: &MessageInput| match message.bar {
             None => true,
-            Some(Bar::Hidden | Bar::Foreign) => brought(message.key),
-            Some(Bar::Empty | Bar::Removed) => false,
+            Some(SendBarrier::Hidden | SendBarrier::Foreign) => brought(message.key),
+            Some(SendBarrier::Empty | SendBarrier::Removed) => false,
         };
         let asks = open.messages.iter().rfind(|message| message.role == Role::User && goes(message));
         let asks = asks.map(|message| (message.key, message.node, message.tokens));
         let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
-        let content = match self.bag.contents.get(&key) {
+        let content = match self.contents.messages.get(&key) {
             Some(content) => content.clone(),
-            None => self.gatherer.content(key, node)?.unwrap_or_default(),
+            None => self.builder.content(key, node)?.unwrap_or_default(),
         };
-        let standing = Standing { labelled: true, joins: self.joins(), orphan: false };
+        let standing = WireState { labelled: true, joins: self.joins(), orphan: false };
         let labelled = render_forms::wire_text(key, Role::User, &content, Form::Full, standing);
-        let tokens = self.gatherer.count(self.encoding(), &labelled);
+        let tokens = self.builder.count(self.encoding(), &labelled);
         Ok((open, tokens.saturating_sub(plain)))
     }
 
     fn draft(&mut self, key: Hash, content: &Content) -> MessageInput {
-        let standing = Standing { joins: self.joins(), ..Standing::default() };
+        let standing = WireState { joins: self.joins(), ..WireState::default() };
         let text = render_forms::wire_text(key, Role::User, content, Form::Full, standing);
         let hidden = Safe::hidden(&text);
         if hidden > 0 {
             self.warnings.push(Warning::HiddenCharacters { count: u32::try_from(hidden).unwrap_or(u32::MAX) });
         }
-        let tokens = self.gatherer.count(self.encoding(), &text);
+        let tokens = self.builder.count(self.encoding(), &text);
         MessageInput::plain(key, Role::User, NodeHead::preview_of(&text), tokens)
     }
 
@@ -271,16 +269,42 @@ impl<'a> Work<'a> {
         Block::new(section, kind, self.text(text), title, reason)
     }
 
-    /// Summaries that were accepted.
+    /// Summaries that were accepted: those that may go as blocks, the others as rows.
     fn summaries(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
-        let each = snapshot.summaries.going.iter().map(|Going { capsule, stale }| {
+        for capsule in &snapshot.summaries.stale {
+            self.summary_out(capsule, Reason::StaleSummary, ("capsules", "lists the summaries in use"));
+        }
+        let mut blocks = Vec::new();
+        for going in &snapshot.summaries.going {
+            let SentSummary { capsule, stale, elsewhere, older, .. } = going;
+            let named = going.named_in(self.asked);
+            if *elsewhere && !named {
+                self.summary_out(capsule, Reason::OtherLane, ("capsules", "lists the summaries in use"));
+                continue;
+            }
             let section =
-                if capsule.kind == CapsuleKind::Session { Section::SessionSummary } else { Section::LaneSummary };
+                if capsule.kind == SummaryKind::Session { Section::SessionSummary } else { Section::LaneSummary };
             let text = summary_text(capsule, *stale);
-            self.block(section, RowKind::Summary, text, &summaries::title(capsule), Reason::Summary)
+            let lacks = survive::lacks(self.asked, capsule.text.as_deref().unwrap_or_default());
+            let block = self.block(section, RowKind::Summary, text, &summaries::title(capsule), Reason::Summary);
+            self.summaries.push(SummaryInput { by: capsule.id, text: block.text, named, lacks, older: *older });
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    fn summary_out(&mut self, capsule: &Summary, reason: Reason, (action, does): (&str, &str)) {
+        self.near.push(NotSent {
+            atom: Atom::Section { text: capsule.id },
+            kind: RowKind::Summary,
+            title: summaries::title(capsule),
+            tokens: capsule.tokens,
+            reason,
+            remedy: (action.to_owned(), does.to_owned()),
+            source: Source::default(),
+            scores: Scores::default(),
         });
-        each.collect()
     }
 
     /// A person's notes: pinned ones are instructions, carried texts are cards.
@@ -331,7 +355,7 @@ impl<'a> Work<'a> {
 
     fn quote(&mut self) -> Result<Option<Block>, Failure> {
         let Some(head) = self.snapshot.reply.clone() else { return Ok(None) };
-        let Some(content) = self.gatherer.content(head.key, Some(head.id))? else { return Ok(None) };
+        let Some(content) = self.builder.content(head.key, Some(head.id))? else { return Ok(None) };
         let text = quote_text(&head, &content);
         let mut block = self.block(Section::QuotedReply, RowKind::Quote, text, &head.preview, Reason::Replied);
         block.source = self.source(0, Some(&head));
@@ -342,7 +366,7 @@ impl<'a> Work<'a> {
     fn pending(&mut self) -> Result<Option<Block>, Failure> {
         let content = match (&self.snapshot.draft, self.snapshot.open.heads.iter().find(|h| h.role == Role::User)) {
             (Some((_, content)), _) => Some(Arc::new(content.clone())),
-            (None, Some(head)) => self.gatherer.content(head.key, Some(head.id))?,
+            (None, Some(head)) => self.builder.content(head.key, Some(head.id))?,
             (None, None) => None,
         };
         let answered =
@@ -354,10 +378,10 @@ impl<'a> Work<'a> {
         }))
     }
 
-    fn sleepers(&self) -> Vec<Sleeper> {
-        let each = self.snapshot.sleepers.iter().map(|(mark, head)| Sleeper {
+    fn inactive_marks(&self) -> Vec<InactiveMark> {
+        let each = self.snapshot.inactive_marks.iter().map(|(mark, head)| InactiveMark {
             mark: mark.clone(),
-            title: head.as_ref().map_or_else(|| "a message that is gone".to_owned(), |head| head.preview.clone()),
+            title: head.as_ref().map_or_else(|| "a deleted message".to_owned(), |head| head.preview.clone()),
             source: self.source(0, head.as_ref()),
             tokens: head.as_ref().map_or(0, |head| u32::try_from(head.bytes / 4).unwrap_or(u32::MAX)),
         });
@@ -370,8 +394,8 @@ impl<'a> Work<'a> {
         open: TurnInput,
         labelled: u32,
         blocks: Vec<Block>,
-        sleepers: Vec<Sleeper>,
-    ) -> Gathered {
+        inactive_marks: Vec<InactiveMark>,
+    ) -> BuiltInput {
         let rules = &self.snapshot.rules;
         let shape = RequestShape {
             model: rules.model.name.clone(),
@@ -380,9 +404,9 @@ impl<'a> Work<'a> {
             temperature: rules.profile.temperature,
             tools: rules.tools.clone(),
         };
-        let (tools_tokens, tool_costs) = self.gatherer.weigh_tools(rules, &shape);
+        let (tools_tokens, tool_costs) = self.builder.weigh_tools(rules, &shape);
         self.notice();
-        let basis = self.basis(&blocks, &turns, &sleepers);
+        let basis = self.basis(&blocks, &turns, &inactive_marks);
         let input = PlanInput {
             basis,
             policy: rules.policy.clone(),
@@ -402,16 +426,17 @@ impl<'a> Work<'a> {
             open,
             labelled,
             marks: self.snapshot.marks.clone(),
-            sleepers,
+            inactive_marks,
+            summaries: self.summaries,
             covered: self.snapshot.summaries.covered.clone(),
             anchor: self.snapshot.branch.anchor.clone(),
-            near: Vec::new(),
+            near: self.near,
             offers: Vec::new(),
             allowance: 0,
             retrieval_set_ids: Vec::new(),
             warnings: self.warnings,
         };
-        Gathered { input, bag: self.bag, behind: 0 }
+        BuiltInput { input, contents: self.contents, behind: 0 }
     }
 
     fn notice(&mut self) {
@@ -430,7 +455,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn basis(&self, blocks: &[Block], turns: &[TurnInput], sleepers: &[Sleeper]) -> Basis {
+    fn basis(&self, blocks: &[Block], turns: &[TurnInput], inactive_marks: &[InactiveMark]) -> Basis {
         let snapshot = self.snapshot;
         let draft = match &snapshot.draft {
             Some((_, content)) if snapshot.lane.is_empty() => content.hash(),
@@ -438,10 +463,16 @@ impl<'a> Work<'a> {
             None => Fields::new("no draft").number(u64::from(snapshot.go_on)).finish(),
         };
         let mut marks = snapshot.marks.clone();
-        marks.extend(snapshot.sleepers.iter().map(|(mark, _)| mark.clone()));
-        let mut frozen = Fields::new("frozen").json(&snapshot.branch.anchor).number(sleepers.len() as u64);
+        marks.extend(snapshot.inactive_marks.iter().map(|(mark, _)| mark.clone()));
+        let mut frozen = Fields::new("frozen").json(&snapshot.branch.anchor).number(inactive_marks.len() as u64);
         for block in blocks {
             frozen = frozen.hash(block.text).number(u64::from(block.tokens));
+        }
+        for summary in self.summaries.iter().filter(|one| one.named || one.lacks) {
+            frozen = frozen.hash(summary.by).number(u64::from(summary.named)).number(u64::from(summary.lacks));
+        }
+        for near in &self.near {
+            frozen = frozen.json(&near.atom).json(&near.reason);
         }
         for (hash, tokens) in turns.iter().filter_map(|turn| turn.card) {
             frozen = frozen.hash(hash).number(u64::from(tokens));
@@ -453,5 +484,52 @@ impl<'a> Work<'a> {
             wire: wire_digest(&snapshot.rules, snapshot.rules.policy.state_block),
             frozen: frozen.finish(),
         }
+    }
+}
+
+/// Whether a message is marked so that its turn may go as a card.
+fn wants_card(marks: &[Mark], key: Hash) -> bool {
+    marks.iter().any(|mark| match mark.target {
+        Atom::Turn { user, .. } => user == key,
+        Atom::Preamble { first } => first == key,
+        Atom::Message { node } => node == key && !mark.kind.excludes(),
+        Atom::Episode { call, .. } => call == key && !mark.kind.excludes(),
+        Atom::Section { .. } | Atom::Range { .. } => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::mark::Actor;
+
+    #[test]
+    fn a_turn_has_a_card_where_a_message_of_it_is_marked_and_not_taken_out() {
+        let (key, other) = (Hash([1; 32]), Hash([2; 32]));
+        let mark = |target, kind| {
+            let (note, inherited_from, counted, origin, code) = (None, None, None, None, None);
+            let by = Actor::User;
+            Mark { target, kind, by, note, inherited_from, revision: 1, counted, renewals: 0, origin, code }
+        };
+        // Each atom with whether it wants a card when it is pinned, and when it is excluded.
+        for (target, pinned, excluded) in [
+            (Atom::Turn { user: key, tip: other }, true, true),
+            (Atom::Turn { user: other, tip: key }, false, false),
+            (Atom::Preamble { first: key }, true, true),
+            (Atom::Preamble { first: other }, false, false),
+            (Atom::Message { node: key }, true, false),
+            (Atom::Message { node: other }, false, false),
+            (Atom::Episode { call: key, tip: other }, true, false),
+            (Atom::Episode { call: other, tip: key }, false, false),
+            (Atom::Section { text: key }, false, false),
+        ] {
+            let wants = |kind| wants_card(&[mark(target, kind)], key);
+            let leased = [MarkKind::Sticky, MarkKind::leased(2), MarkKind::IncludeOnce, MarkKind::Ephemeral].map(wants);
+            assert_eq!(leased, [pinned; 4], "{target:?}");
+            assert_eq!([MarkKind::Exclude, MarkKind::ExcludeOnce].map(wants), [excluded; 2], "{target:?}");
+            let two = [mark(Atom::Message { node: other }, MarkKind::Sticky), mark(target, MarkKind::Sticky)];
+            assert_eq!(wants_card(&two, key), pinned, "any mark counts");
+        }
+        assert!(!wants_card(&[], key));
     }
 }

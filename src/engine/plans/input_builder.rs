@@ -3,12 +3,12 @@
 
 use super::input::Work;
 use super::snapshot::Snapshot;
-use super::sources::card_text::Recipe;
+use super::sources::card_text::CardSettings;
 use super::sources::memory::{self, Memories};
 use super::sources::retrieval as found;
 use crate::context;
 use crate::context::render::Texts;
-use crate::context::render_forms::{self, Standing};
+use crate::context::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{NodeId, SessionId};
@@ -16,11 +16,11 @@ use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role};
-use crate::domain::planning::input::{Bar, MessageInput, Offer, PartInput, PlanInput};
+use crate::domain::planning::input::{MessageInput, Offer, PartInput, PlanInput, SendBarrier};
 use crate::domain::planning::plan::{Form, Warning};
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::indexing::messages::Finder;
-use crate::retrieval::cluster::Placed;
+use crate::engine::indexing::messages::MessageSearch;
+use crate::retrieval::cluster::QuestionPlace;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashMap;
@@ -35,63 +35,63 @@ const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 
 /// Texts by hash and by key, as rendering wants them.
 #[derive(Default, Debug)]
-pub(crate) struct Bag {
+pub(crate) struct Contents {
     pub(crate) blocks: HashMap<Hash, Arc<str>>,
     /// How cards are made from their messages, by the hash of their text.
-    pub(crate) recipes: HashMap<Hash, Recipe>,
+    pub(crate) recipes: HashMap<Hash, CardSettings>,
     /// What was looked up.
     pub(crate) sets: Vec<RetrievalSet>,
     /// The subject of what is asked.
-    pub(crate) subject: Option<Placed>,
-    pub(crate) contents: HashMap<Hash, Arc<Content>>,
+    pub(crate) subject: Option<QuestionPlace>,
+    pub(crate) messages: HashMap<Hash, Arc<Content>>,
 }
 
-impl Texts for Bag {
+impl Texts for Contents {
     fn block(&self, text: Hash) -> Option<Arc<str>> {
         self.blocks.get(&text).cloned()
     }
 
     fn content(&self, key: Hash) -> Option<Arc<Content>> {
-        self.contents.get(&key).cloned()
+        self.messages.get(&key).cloned()
     }
 }
 
 /// What gathering gives.
-pub(crate) struct Gathered {
+pub(crate) struct BuiltInput {
     pub(crate) input: PlanInput,
-    pub(crate) bag: Bag,
+    pub(crate) contents: Contents,
     /// Messages that are still to be indexed before they can be looked through.
     pub(crate) behind: usize,
 }
 
 /// A message as a plan's input takes it, with what decides whether calls and results belong together.
 #[derive(Clone)]
-pub(crate) struct Counted {
+pub(crate) struct CountedMessage {
     pub(crate) message: MessageInput,
     pub(crate) calls: Vec<(String, String)>,
     pub(crate) reply: Option<String>,
 }
 
 /// See the module.
-pub(crate) struct Gatherer {
+pub(crate) struct InputBuilder {
     store: Store,
     counter: Arc<dyn CountTokens>,
-    pub(crate) finder: Finder,
+    pub(crate) finder: MessageSearch,
     pub(crate) memories: Memories,
-    memory: HashMap<(Hash, Encoding, bool), Counted>,
+    memory: HashMap<(Hash, Encoding, bool), CountedMessage>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
-    pub(crate) facts: super::facts::Memory,
+    pub(crate) facts: super::facts::FactsCache,
     pub(crate) questions: super::sources::subjects::Questions,
     /// What the workspace says of itself.
     pub(crate) project: Option<Arc<crate::engine::tools::workspace::Project>>,
     /// The workspace's code.
-    pub(crate) code: Option<crate::engine::indexing::code_workspace::Codebase>,
+    pub(crate) code: Option<crate::engine::indexing::code_workspace::CodeWorkspace>,
     pub(crate) analyzer: crate::code::parse::words::Analyzer,
-    pub(crate) weighed: crate::engine::tools::switches::Weighed,
+    pub(crate) weighed: crate::engine::tools::switches::ToolCostCache,
 }
 
-impl Gathered {
+impl BuiltInput {
     /// Takes an offer in; its texts are part of what the plan follows from.
     pub(crate) fn offer(&mut self, offer: Offer) {
         let mut frozen = Fields::new("offer").hash(self.input.basis.frozen).number(offer.candidates.len() as u64);
@@ -103,9 +103,9 @@ impl Gathered {
     }
 }
 
-impl Gatherer {
+impl InputBuilder {
     pub(crate) fn new(store: Store, counter: Arc<dyn CountTokens>) -> Self {
-        let (finder, memories) = (Finder::new(store.clone()), Memories::new(store.clone()));
+        let (finder, memories) = (MessageSearch::new(store.clone()), Memories::new(store.clone()));
         Self {
             store,
             counter,
@@ -114,12 +114,12 @@ impl Gatherer {
             memory: HashMap::new(),
             contents: HashMap::new(),
             content_bytes: 0,
-            facts: super::facts::Memory::default(),
+            facts: super::facts::FactsCache::default(),
             questions: super::sources::subjects::Questions::default(),
             project: None,
             code: None,
             analyzer: crate::code::parse::words::Analyzer::default(),
-            weighed: crate::engine::tools::switches::Weighed::default(),
+            weighed: crate::engine::tools::switches::ToolCostCache::default(),
         }
     }
 
@@ -134,7 +134,7 @@ impl Gatherer {
     }
 
     /// Gathers. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
-    pub(crate) fn gather(&mut self, snapshot: &Snapshot) -> Result<Gathered, Failure> {
+    pub(crate) fn gather(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
         let (instead, why) = self.counter.settle(snapshot.rules.model.encoding);
         let Some(why) = why else { return self.gather_counted(snapshot) };
         let mut settled = snapshot.clone();
@@ -144,16 +144,16 @@ impl Gatherer {
         Ok(found)
     }
 
-    fn gather_counted(&mut self, snapshot: &Snapshot) -> Result<Gathered, Failure> {
+    fn gather_counted(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
         let joins = snapshot.rules.profile.dialect.strict_alternation;
         let heads: Vec<&NodeHead> =
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
-        let mut found = Work::new(self, snapshot).assemble()?;
+        let asked = found::asked(self, snapshot)?;
+        let mut found = Work::new(self, snapshot, asked.as_deref().unwrap_or_default()).assemble()?;
         found.input.allowance = found::limits(snapshot).retrieval_tokens;
         super::sources::rules::add(self, snapshot, &mut found)?;
-        let asked = found::asked(self, snapshot)?;
-        found.bag.subject = super::sources::subjects::place(self, snapshot, asked.as_deref())?;
+        found.contents.subject = super::sources::subjects::place(self, snapshot, asked.as_deref())?;
         memory::add(self, snapshot, asked.as_deref(), &mut found)?;
         let code = super::sources::code::add(self, snapshot, asked.as_deref(), &mut found)?;
         // What goes anyway is not looked up again: the only question that is asked before the plan is solved.
@@ -179,7 +179,7 @@ impl Gatherer {
     }
 
     /// What is remembered of a message.
-    pub(crate) fn counted(&self, key: Hash, encoding: Encoding, joins: bool) -> Option<Counted> {
+    pub(crate) fn counted(&self, key: Hash, encoding: Encoding, joins: bool) -> Option<CountedMessage> {
         self.memory.get(&(key, encoding, joins)).cloned()
     }
 
@@ -203,12 +203,12 @@ impl Gatherer {
 
     fn count_batch(&mut self, heads: &[&NodeHead], encoding: Encoding, joins: bool) -> Result<(), Failure> {
         self.fetch(heads)?;
-        let drafts: Vec<(usize, Projected)> = heads
+        let drafts: Vec<(usize, RenderedForms)> = heads
             .iter()
             .enumerate()
             .map(|(at, head)| {
                 let content = self.contents.get(&head.key).cloned().unwrap_or_default();
-                (at, Projected::new(head, &content, joins))
+                (at, RenderedForms::new(head, &content, joins))
             })
             .collect();
         let keys: Vec<Hash> =
@@ -285,7 +285,7 @@ impl Gatherer {
 }
 
 /// A message's texts in every form that it may take.
-struct Projected {
+struct RenderedForms {
     whole_form: Form,
     whole: String,
     cuts: Vec<(u32, String)>,
@@ -293,13 +293,13 @@ struct Projected {
     placeholder: String,
     calls: Vec<(String, String, String)>,
     reply: Option<String>,
-    bar: Option<Bar>,
+    bar: Option<SendBarrier>,
     parts: Vec<PartInput>,
 }
 
-impl Projected {
+impl RenderedForms {
     fn new(head: &NodeHead, content: &Content, joins: bool) -> Self {
-        let standing = Standing { joins, ..Standing::default() };
+        let standing = WireState { joins, ..WireState::default() };
         let text = |form: Form| render_forms::wire_text(head.key, head.role, content, form, standing);
         let stateful = head.role == Role::Assistant
             && crate::domain::conversation::state::find(&render_forms::plain(content), true).is_some();
@@ -314,7 +314,8 @@ impl Projected {
             placeholder: text(Form::Placeholder),
             reply: reply_to(content),
             parts: opaque_parts(head.key, content),
-            bar: bar(head, whole.is_empty() && calls.is_empty()),
+            // A tool that said nothing has answered its call all the same.
+            bar: bar(head, whole.is_empty() && calls.is_empty() && reply_to(content).is_none()),
             whole_form,
             whole,
             calls,
@@ -328,9 +329,9 @@ impl Projected {
         own.into_iter().chain(self.elided.as_deref()).chain(cuts).chain(calls)
     }
 
-    fn counted(self, head: &NodeHead, count: &mut impl FnMut(&str) -> u32) -> Counted {
+    fn counted(self, head: &NodeHead, count: &mut impl FnMut(&str) -> u32) -> CountedMessage {
         let called: u32 = self.calls.iter().map(|(_, name, args)| count(name) + count(args)).sum();
-        Counted {
+        CountedMessage {
             message: MessageInput {
                 key: head.key,
                 node: Some(head.id),
@@ -371,15 +372,15 @@ fn reply_to(content: &Content) -> Option<String> {
 }
 
 /// Why a message is not sent by itself.
-pub(crate) fn bar(head: &NodeHead, empty: bool) -> Option<Bar> {
+pub(crate) fn bar(head: &NodeHead, empty: bool) -> Option<SendBarrier> {
     if head.end == End::Removed {
-        Some(Bar::Removed)
+        Some(SendBarrier::Removed)
     } else if empty {
-        Some(Bar::Empty)
+        Some(SendBarrier::Empty)
     } else if head.hidden {
-        Some(Bar::Hidden)
+        Some(SendBarrier::Hidden)
     } else if head.role == Role::System {
-        Some(Bar::Foreign)
+        Some(SendBarrier::Foreign)
     } else {
         None
     }

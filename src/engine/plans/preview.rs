@@ -2,26 +2,26 @@
 //! planner's thread and after the plans that a screen waits for. Nothing is changed; a newer act drops an older one.
 //! Not for: doing it (`branches::marks`), or other settings (`what_if`).
 
-use super::input_builder::Gatherer;
+use super::input_builder::InputBuilder;
 use super::snapshot::{self, Snapshot};
-use super::worker::{self, Errand, Planner, Solved};
+use super::worker::{self, Planner, Solved, WorkerTask};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::model::Price;
 use crate::domain::conversation::operation::Change;
 use crate::domain::planning::plan::ContextPlan;
-use crate::domain::planning::what_if::{Figures, Foreseen};
-use crate::engine::api::{Act, Answer, Draft, Item, Ticket};
+use crate::domain::planning::what_if::{ActPreview, Figures};
+use crate::engine::api::{Act, Answer, Draft, ItemName, Ticket};
 use crate::engine::branches::marks::apply_to;
 use crate::engine::core::{Core, Inbox};
-use crate::engine::indexing::vectors::Haste;
+use crate::engine::indexing::vectors::Priority;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 /// See the module.
-pub(crate) struct Foreseeing {
+pub(crate) struct PreviewWork {
     ticket: Ticket,
     branch: BranchId,
     revision: u64,
@@ -39,18 +39,21 @@ impl Core {
         ticket: Ticket,
         id: BranchId,
         draft: &Draft,
-        items: &[Item],
+        items: &[ItemName],
         act: Act,
     ) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         if act == Act::Reply {
-            return Err(Failure::user("A reply changes the next message, not what goes with it."));
+            return Err(Failure::user("A reply changes the next message, not its context."));
         }
         let revision = self.revision(id);
         let drawn = self.drawn.get(&id).filter(|drawn| drawn.draft == *draft && drawn.revision == revision);
         let present = drawn.map(|drawn| drawn.solved.plan.clone());
         let present = present.ok_or_else(|| {
-            Failure::new(FailureKind::Stale, "The plan on the screen is no longer true.").todo("Wait for the new one.")
+            Failure::new(FailureKind::Stale, "The plan on the screen is out of date.").todo(
+                "Wait for the new \
+                plan.",
+            )
         })?;
         let marked = self.marked(&branch, items, act)?;
         let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
@@ -60,13 +63,13 @@ impl Core {
         let rules = self.rules(&there)?;
         let price = rules.model.price;
         let mut snapshot = snapshot::take(self.session_of(id)?, &there, rules, &question);
-        snapshot.haste = Haste::Typing;
+        snapshot.priority = Priority::Typing;
         snapshot.waits = self.setup.patient;
         self.drop_foreseeing();
         let stop = Arc::new(AtomicBool::new(false));
         self.foreseeing = Some((ticket, stop.clone()));
-        let made = Foreseeing { ticket, branch: id, revision, present, snapshot, price, stop, result: None };
-        self.planner.run(errand(made, self.planner.clone(), self.inbox.clone()));
+        let made = PreviewWork { ticket, branch: id, revision, present, snapshot, price, stop, result: None };
+        self.planner.run(task(made, self.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
@@ -74,18 +77,18 @@ impl Core {
     fn drop_foreseeing(&mut self) {
         if let Some((ticket, stop)) = self.foreseeing.take() {
             stop.store(true, Ordering::Relaxed);
-            self.answer(ticket, Ok(Answer::Done("A newer one took its place.".into())));
+            self.answer(ticket, Ok(Answer::Done("A newer preview replaced this one.".into())));
         }
     }
 
     /// It is solved.
-    pub(crate) fn foreseen(&mut self, made: Foreseeing) {
+    pub(crate) fn foreseen(&mut self, made: PreviewWork) {
         if self.foreseeing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
             return;
         }
         self.foreseeing = None;
         if made.revision != self.revision(made.branch) {
-            let stale = Failure::new(FailureKind::Stale, "The branch changed while it was worked out.");
+            let stale = Failure::new(FailureKind::Stale, "The branch changed during the preview.");
             return self.answer(made.ticket, Err(stale));
         }
         let before = self.outlines.get(&made.branch);
@@ -96,32 +99,32 @@ impl Core {
                 Ok(Figures::of(&solved.plan, &made.present, same, cost))
             }
             Some(Err(why)) => Err(why),
-            None => Err("It was not worked out.".into()),
+            None => Err("The preview was not computed.".into()),
         };
         let (present, est) = (made.present.id, made.present.est_total);
-        let foreseen = Foreseen { branch: made.branch, present, est, result };
+        let foreseen = ActPreview { branch: made.branch, present, est, result };
         self.answer(made.ticket, Ok(Answer::Foreseen(Box::new(foreseen))));
     }
 }
 
-fn errand(mut made: Foreseeing, planner: Planner, inbox: Sender<Inbox>) -> Errand {
-    Box::new(move |gatherer| {
+fn task(mut made: PreviewWork, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
+    Box::new(move |builder| {
         if made.stop.load(Ordering::Relaxed) {
             return;
         }
-        made.result = solved(gatherer, &made.snapshot);
+        made.result = solved(builder, &made.snapshot);
         if made.result.is_some() {
             let _ = inbox.send(Inbox::Foreseen(Box::new(made)));
         } else {
             let again = planner.clone();
-            planner.run(errand(made, again, inbox));
+            planner.run(task(made, again, inbox));
         }
     })
 }
 
 /// The plan; nothing while it waits for older messages to be indexed.
-fn solved(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
-    let (solution, left) = worker::try_out(gatherer, snapshot);
+fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
+    let (solution, left) = worker::try_out(builder, snapshot);
     if left > 0 && snapshot.waits {
         return None;
     }

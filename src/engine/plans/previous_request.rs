@@ -88,7 +88,7 @@ impl Core {
 /// What a stored request consists of; nothing where it does not render to the bytes that were sent.
 fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<Request> {
     let stored = stored(store, run).ok()?;
-    let bag = restored(store, &stored, session, run).ok()?;
-    let (wire, outline) = rendered(&stored, &bag).ok()?;
+    let contents = restored(store, &stored, session, run).ok()?;
+    let (wire, outline) = rendered(&stored, &contents).ok()?;
     (wire.digest == run.request_digest).then(|| (Arc::new(outline), Box::new(stored.plan)))
 }

@@ -1,13 +1,13 @@
 //! Requests that only ask: texts of rows, stored plans, models, the doctor.
 //! Not for: anything that changes a session.
 
-use super::input_builder::Bag;
-use crate::context::render_forms::{self, Standing};
+use super::input_builder::Contents;
+use crate::context::render_forms::{self, WireState};
 use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::address;
-use crate::domain::call::meter::Learned;
+use crate::domain::call::meter::CalibrationEntry;
 use crate::domain::call::model::{Backend, ModelInfo, Profile};
 use crate::domain::call::provider::ProviderError;
 use crate::domain::call::run::RunCard;
@@ -31,7 +31,7 @@ impl Core {
         let plan = &drawn.solved.plan;
         let row = plan.rows.iter().find(|row| row.atom == *atom);
         let row = row.ok_or_else(|| Failure::user("That row is not in the plan."))?;
-        if let Some(text) = row.text.and_then(|text| drawn.solved.bag.blocks.get(&text)) {
+        if let Some(text) = row.text.and_then(|text| drawn.solved.contents.blocks.get(&text)) {
             return Ok(Answer::Text(text.to_string()));
         }
         if matches!(row.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
@@ -43,7 +43,7 @@ impl Core {
             return Ok(Answer::Text(row.title.clone()));
         }
         let mut out = String::new();
-        for (role, text) in self.item_texts(row, &drawn.solved.bag, row.included())? {
+        for (role, text) in self.item_texts(row, &drawn.solved.contents, row.included())? {
             if !out.is_empty() {
                 out.push('\n');
             }
@@ -55,15 +55,15 @@ impl Core {
         Ok(Answer::Text(out))
     }
 
-    fn item_texts(&self, row: &Row, bag: &Bag, sent: bool) -> Result<Vec<(Role, String)>, Failure> {
+    fn item_texts(&self, row: &Row, contents: &Contents, sent: bool) -> Result<Vec<(Role, String)>, Failure> {
         let mut texts = Vec::new();
         for item in &row.items {
-            let content = match (bag.contents.get(&item.key), item.node) {
+            let content = match (contents.messages.get(&item.key), item.node) {
                 (Some(content), _) => content.clone(),
                 (None, Some(node)) => Arc::new(self.content(node)?),
                 (None, None) => continue,
             };
-            let standing = Standing { orphan: item.orphan, ..Standing::default() };
+            let standing = WireState { orphan: item.orphan, ..WireState::default() };
             let mut text = if sent {
                 render_forms::wire_text(item.key, item.role, &content, item.form, standing)
             } else {
@@ -81,7 +81,7 @@ impl Core {
         let session = self.session_of(branch)?;
         let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
         let nothing =
-            if sent { "That row has no text of its own." } else { "It does not go, so its text is not read." };
+            if sent { "That row has no text of its own." } else { "It is left out, so its text is not loaded." };
         let slot = slot.ok_or_else(|| Failure::user(nothing))?;
         Ok(render_forms::plain(&self.content(session.tree.head(slot).id)?))
     }
@@ -100,9 +100,9 @@ impl Core {
                 let run = one_run(&self.store, prefix)?;
                 let id = run.plan;
                 let found = self.store.plan_by_prefix(&id.to_string())?.pop();
-                found.ok_or_else(|| Failure::user("The plan of that call is gone."))?
+                found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?
             }
-            _ => return Err(Failure::user(format!("{prefix:?} names several plans.")).todo("Type more of the id.")),
+            _ => return Err(Failure::user(format!("{prefix:?} matches several plans.")).todo("Type more of the id.")),
         };
         let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
         Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
@@ -118,7 +118,7 @@ impl Core {
         if chosen.is_empty() {
             let known: Vec<&str> = self.setup.profiles.keys().map(String::as_str).collect();
             return Err(Failure::user("There is no such profile, or none is set up.")
-                .todo(format!("Known are: {}.", known.join(", "))));
+                .todo(format!("Profiles: {}.", known.join(", "))));
         }
         Ok(chosen)
     }
@@ -219,7 +219,7 @@ impl Core {
 
     fn workspace_findings(&self) -> Vec<Finding> {
         let trust = if self.trusted {
-            "trusted: tools are offered; what changes anything asks first"
+            "trusted: tools are offered; changes need approval"
         } else {
             "not trusted: no tools are offered"
         };
@@ -233,8 +233,8 @@ impl Core {
         let settings = self.folder_card().map(|card| {
             let todo = match card.standing {
                 FileStanding::Untrusted => "`pleach trust` trusts the folder.",
-                FileStanding::Faulty => "Mend the file, or delete it.",
-                FileStanding::Waits => "`pleach trust --config` shows it and asks.",
+                FileStanding::Faulty => "Correct the file, or delete it.",
+                FileStanding::Waits => "`pleach trust --config` shows it and asks for approval.",
                 FileStanding::Used | FileStanding::Declined => "",
             };
             let standing = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
@@ -250,7 +250,8 @@ impl Core {
     }
 }
 
-const MEND: &str = "Export what matters; then pleach doctor --repair moves it aside and starts from the newest backup.";
+const MEND: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
+    newest backup.";
 
 /// How the store is, the whole of it read once.
 fn store_findings(store: &Store) -> Vec<Finding> {
@@ -269,7 +270,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
             let (sessions, backups) = (counted(sessions.len() as u64, "session"), counted(last as u64, "backup"));
-            finding(true, format!("{sessions}{mode}; the file is sound; {backups}"), "")
+            finding(true, format!("{sessions}{mode}; no damage found; {backups}"), "")
         }
     }];
     found.push(content_finding(store));
@@ -281,14 +282,19 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         facts: Vec::new(),
     };
     if let Ok((left @ 1.., all)) = store.plans_to_move() {
-        let text = format!("{} of {all} are in their present form", all - left);
-        found.push(plain("stored plans", text, "The rest follow while the program is open; it may be interrupted."));
+        let text = format!("{} of {all} are in the current format", all - left);
+        found.push(plain(
+            "stored plans",
+            text,
+            "The rest are converted while pleach is open; you can quit at any \
+            time.",
+        ));
     }
     if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
         found.push(plain("backups", held, ""));
     }
     if store.purge_pending() {
-        let text = "removed text still stands in the log, because another program is reading it".into();
+        let text = "deleted text is still in the log, because another program is reading it".into();
         found.push(plain("purge pending", text, "Close the other windows."));
     }
     found
@@ -300,7 +306,7 @@ fn content_finding(store: &Store) -> Finding {
         Err(error) => (false, error.to_string(), Vec::new()),
         Ok(seen) => {
             let messages = counted(seen.messages, "message");
-            let whole = format!("{messages}: every table, index, head, parent and hash is as it should be");
+            let whole = format!("{messages}: every table, index, head, parent and hash is correct");
             let facts = vec![
                 ("tables", seen.schema.to_string()),
                 ("branches", seen.branches.to_string()),
@@ -318,7 +324,7 @@ fn content_finding(store: &Store) -> Finding {
 
 /// How the models that were asked count, beside our estimates.
 fn meter_findings(store: &Store) -> Vec<Finding> {
-    let finding = |known: Learned| Finding {
+    let finding = |known: CalibrationEntry| Finding {
         subject: format!("meter {}/{}", known.profile, known.model),
         ok: None,
         text: format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding),
@@ -332,7 +338,7 @@ fn meter_findings(store: &Store) -> Vec<Finding> {
 fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Finding> {
     let Encoding::File(_) = model.encoding else { return None };
     let (encoding, why) = counter.settle(model.encoding);
-    let by = format!("tokens of {} are counted by {}", model.name, encoding.title());
+    let by = format!("tokens of {} are counted with {}", model.name, encoding.title());
     let todo = if why.is_some() { "Check `tokenizer` in the settings." } else { "" };
     Some(Finding {
         subject: "tokenizer".into(),
@@ -349,7 +355,7 @@ pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
     match runs.len() {
         0 => Err(Failure::user(format!("There is no call or plan {prefix:?}.")).todo("pleach plans list shows them.")),
         1 => Ok(runs.remove(0)),
-        _ => Err(Failure::user(format!("{prefix:?} names several calls.")).todo("Type more of the id.")),
+        _ => Err(Failure::user(format!("{prefix:?} matches several calls.")).todo("Type more of the id.")),
     }
 }
 

@@ -2,7 +2,7 @@
 //! Not for: contents and counts; the job fetches them itself.
 
 use super::sources::suggested_pins::{self, Suggestion};
-use super::sources::summaries::{self, Ground, Summaries};
+use super::sources::summaries::{self, Summaries, SummaryView};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, StateVersion};
@@ -13,7 +13,7 @@ use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchWish;
-use crate::engine::indexing::vectors::Haste;
+use crate::engine::indexing::vectors::Priority;
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::Session;
 use crate::engine::startup::setup::Rules;
@@ -47,7 +47,7 @@ pub(crate) struct Snapshot {
     /// The open turn ends in a cut answer that is to be continued.
     pub(crate) go_on: bool,
     pub(crate) marks: Vec<Mark>,
-    pub(crate) sleepers: Vec<(Mark, Option<NodeHead>)>,
+    pub(crate) inactive_marks: Vec<(Mark, Option<NodeHead>)>,
     pub(crate) state: Option<StateVersion>,
     pub(crate) state_missing: bool,
     pub(crate) reply: Option<NodeHead>,
@@ -62,7 +62,7 @@ pub(crate) struct Snapshot {
     /// The lane that the open turn belongs to.
     pub(crate) lane: String,
     /// How an embedder may be used.
-    pub(crate) haste: Haste,
+    pub(crate) priority: Priority,
     /// Whether to wait until all older messages are indexed.
     pub(crate) waits: bool,
     /// What is suggested to pin.
@@ -105,7 +105,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         let key = |at: usize| tree.head(path.slots[at]).key;
         (key(turn.nodes.start), key(turn.nodes.end - 1))
     };
-    let ground = Ground { session, path: &path.slots, marks: &awake };
+    let ground = SummaryView { session, path: &path.slots, marks: &awake };
     let summaries =
         summaries::choose(&ground, branch, rules.mode, looked_at.iter().map(|index| ends(&path.turns[*index])), &gaps);
     Snapshot {
@@ -124,7 +124,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         gaps,
         open: TurnHeads { number: open_number, at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
         marks: awake,
-        sleepers: asleep,
+        inactive_marks: asleep,
         state: session.state_on(branch, tip),
         state_missing: session.state_missing.contains(&branch.id),
         reply: question
@@ -134,7 +134,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .filter(|head| head.end != End::Removed),
         head: tip.map(|tip| tree.head(tip).key),
         search: question.search,
-        haste: Haste::Typing,
+        priority: Priority::Typing,
         waits: false,
         suggested: suggested_pins::on(session, branch, &path, rules.policy.activation.suggest_after),
         tasks: tasks(tree, &branch.overrides.tasks, &on_path),

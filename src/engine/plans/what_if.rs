@@ -2,9 +2,9 @@
 //! They replace nothing that is drawn, and a newer draft drops them.
 //! Not for: the plan that is drawn (`draft`) or comparing figures (`domain::planning::what_if`).
 
-use super::input_builder::Gatherer;
+use super::input_builder::InputBuilder;
 use super::snapshot::{self, Question, Snapshot};
-use super::worker::{self, Errand, Planner};
+use super::worker::{self, Planner, WorkerTask};
 use crate::context::render::{Outline, same_prefix};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
@@ -14,10 +14,10 @@ use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Budget, ContextPlan};
 use crate::domain::planning::policy::Layout;
 use crate::domain::planning::variant;
-use crate::domain::planning::what_if::{Figures, Way, WhatIf};
+use crate::domain::planning::what_if::{Alternative, Figures, WhatIf};
 use crate::engine::api::{Answer, Draft, Ticket};
 use crate::engine::core::{Core, Inbox};
-use crate::engine::indexing::vectors::Haste;
+use crate::engine::indexing::vectors::Priority;
 use crate::engine::startup::setup::Rules;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ const POLICIES: usize = 8;
 const WAYS: usize = 32;
 
 /// What is being tried for a branch.
-pub(crate) struct Trying {
+pub(crate) struct TrialWork {
     ticket: Ticket,
     branch: BranchId,
     draft: Draft,
@@ -45,7 +45,7 @@ struct Solved {
 }
 
 /// One way: what is changed, how it is solved, what came out.
-struct Try {
+struct Trial {
     arm: Overrides,
     snapshot: Option<Snapshot>,
     price: Option<Price>,
@@ -55,12 +55,12 @@ struct Try {
 }
 
 /// All ways; the first is the call as it stands.
-pub(crate) struct Tries {
+pub(crate) struct Trials {
     ticket: Ticket,
     branch: BranchId,
     revision: u64,
     stop: Arc<AtomicBool>,
-    all: Vec<Try>,
+    all: Vec<Trial>,
 }
 
 impl Core {
@@ -94,9 +94,9 @@ impl Core {
         all.truncate(WAYS);
         self.drop_trying();
         let stop = Arc::new(AtomicBool::new(false));
-        let tries = Tries { ticket, branch: id, revision: self.revision(id), stop: stop.clone(), all };
-        self.trying = Some(Trying { ticket, branch: id, draft, stop });
-        self.planner.run(errand(tries, self.planner.clone(), self.inbox.clone()));
+        let tries = Trials { ticket, branch: id, revision: self.revision(id), stop: stop.clone(), all };
+        self.trying = Some(TrialWork { ticket, branch: id, draft, stop });
+        self.planner.run(task(tries, self.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
@@ -134,21 +134,23 @@ impl Core {
         names
     }
 
-    fn trial(&self, branch: &Branch, present: &Rules, question: &Question, arm: Overrides) -> Try {
+    fn trial(&self, branch: &Branch, present: &Rules, question: &Question, arm: Overrides) -> Trial {
         let changed = Branch { overrides: variant::over(&branch.overrides, &arm), ..branch.clone() };
         let made = self.rules(&changed).and_then(|rules| {
             let price = rules.model.price;
             let same = (&rules.profile.name, &rules.model.name) == (&present.profile.name, &present.model.name);
             let session = self.session_of(branch.id)?;
             let mut snapshot = snapshot::take(session, &changed, rules, question);
-            snapshot.haste = Haste::Typing;
+            snapshot.priority = Priority::Typing;
             snapshot.waits = self.setup.patient;
             Ok((snapshot, price, same))
         });
         match made {
-            Ok((snapshot, price, same_model)) => Try { arm, snapshot: Some(snapshot), price, same_model, result: None },
+            Ok((snapshot, price, same_model)) => {
+                Trial { arm, snapshot: Some(snapshot), price, same_model, result: None }
+            }
             Err(failure) => {
-                Try { arm, snapshot: None, price: None, same_model: false, result: Some(Err(failure.to_string())) }
+                Trial { arm, snapshot: None, price: None, same_model: false, result: Some(Err(failure.to_string())) }
             }
         }
     }
@@ -157,7 +159,7 @@ impl Core {
     fn drop_trying(&mut self) {
         if let Some(old) = self.trying.take() {
             old.stop.store(true, Ordering::Relaxed);
-            self.answer(old.ticket, Ok(Answer::Done("A newer draft took its place.".into())));
+            self.answer(old.ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
         }
     }
 
@@ -169,14 +171,14 @@ impl Core {
     }
 
     /// All ways are solved.
-    pub(crate) fn tried(&mut self, tries: Tries) {
+    pub(crate) fn tried(&mut self, tries: Trials) {
         if self.trying.as_ref().is_none_or(|trying| trying.ticket != tries.ticket) {
             return;
         }
         self.trying = None;
-        let Tries { ticket, branch, revision, all, .. } = tries;
+        let Trials { ticket, branch, revision, all, .. } = tries;
         if revision != self.revision(branch) {
-            let stale = Failure::new(FailureKind::Stale, "The branch changed while other ways were worked out.");
+            let stale = Failure::new(FailureKind::Stale, "The branch changed during planning.");
             return self.answer(ticket, Err(stale.todo("Ask again.")));
         }
         self.recall_request(branch);
@@ -186,7 +188,7 @@ impl Core {
             Some(Ok(solved)) => Some(solved.plan.clone()),
             _ => None,
         });
-        let mut ways: Vec<Way> = Vec::with_capacity(all.len());
+        let mut ways: Vec<Alternative> = Vec::with_capacity(all.len());
         for tried in all {
             let result = match tried.result {
                 Some(Ok(solved)) => {
@@ -199,9 +201,9 @@ impl Core {
                     Ok(Figures::of(&solved.plan, beside, same, cost))
                 }
                 Some(Err(why)) => Err(why),
-                None => Err("It was not worked out.".into()),
+                None => Err("That plan was not computed.".into()),
             };
-            ways.push(Way { title: variant::title(&tried.arm), arm: tried.arm, result });
+            ways.push(Alternative { title: variant::title(&tried.arm), arm: tried.arm, result });
         }
         let present = if ways.is_empty() { Err("There is no plan.".into()) } else { ways.remove(0).result };
         self.answer(ticket, Ok(Answer::WhatIf(Arc::new(WhatIf { branch, present, ways }))));
@@ -221,14 +223,14 @@ fn budgets(budget: &Budget) -> Vec<u32> {
     caps
 }
 
-/// One way's plan, then the next in an errand of its own, so that what is typed is planned in between.
-fn errand(mut tries: Tries, planner: Planner, inbox: Sender<Inbox>) -> Errand {
-    Box::new(move |gatherer| {
+/// One way's plan, then the next in a task of its own, so that what is typed is planned in between.
+fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
+    Box::new(move |builder| {
         if tries.stop.load(Ordering::Relaxed) {
             return;
         }
         if let Some(next) = tries.all.iter_mut().find(|one| one.result.is_none()) {
-            next.result = next.snapshot.as_ref().and_then(|snapshot| solved(gatherer, snapshot));
+            next.result = next.snapshot.as_ref().and_then(|snapshot| solved(builder, snapshot));
             if next.result.is_some() {
                 next.snapshot = None;
             }
@@ -237,14 +239,14 @@ fn errand(mut tries: Tries, planner: Planner, inbox: Sender<Inbox>) -> Errand {
             let _ = inbox.send(Inbox::Tried(Box::new(tries)));
         } else {
             let again = planner.clone();
-            planner.run(errand(tries, again, inbox));
+            planner.run(task(tries, again, inbox));
         }
     })
 }
 
 /// A way's plan; nothing while it waits for older messages to be indexed.
-fn solved(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
-    let (solution, left) = worker::try_out(gatherer, snapshot);
+fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
+    let (solution, left) = worker::try_out(builder, snapshot);
     if left > 0 && snapshot.waits {
         return None;
     }

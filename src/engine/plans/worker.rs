@@ -3,9 +3,9 @@
 //! until that is done, one that waits for them goes to the end of the queue meanwhile, and everything else goes first.
 //! Not for: deciding what to plan (`core`).
 
-use super::input_builder::{Bag, Gathered, Gatherer};
+use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::Snapshot;
-use super::sources::card_text::Recipe;
+use super::sources::card_text::CardSettings;
 use crate::context;
 use crate::context::render::Outline;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -31,7 +31,7 @@ pub(crate) struct Solved {
     pub(crate) wire: Wire,
     pub(crate) outline: Arc<Outline>,
     pub(crate) stored: Arc<str>,
-    pub(crate) bag: Arc<Bag>,
+    pub(crate) contents: Arc<Contents>,
     /// The marks that counted, with their revisions.
     pub(crate) marks: Arc<[(Atom, u64)]>,
     /// A person edited the body by hand.
@@ -71,39 +71,39 @@ pub(crate) struct Indexed {
 }
 
 /// What comes from the thread.
-pub(crate) enum Told {
+pub(crate) enum WorkerEvent {
     Done(Done),
     Indexed(Indexed),
 }
 
 /// The path of which not everything is indexed yet.
-struct Behind {
+struct UnindexedPath {
     branch: BranchId,
     session: SessionId,
     path: Arc<PathView>,
     until: usize,
 }
 
-impl Behind {
+impl UnindexedPath {
     fn of(snapshot: &Snapshot) -> Self {
         let (path, until) = (snapshot.path.clone(), snapshot.open_at);
         Self { branch: snapshot.branch.id, session: snapshot.session, path, until }
     }
 
-    fn told(&self, left: usize) -> Told {
-        Told::Indexed(Indexed { branch: self.branch, done: self.until.saturating_sub(left), total: self.until })
+    fn told(&self, left: usize) -> WorkerEvent {
+        WorkerEvent::Indexed(Indexed { branch: self.branch, done: self.until.saturating_sub(left), total: self.until })
     }
 }
 
 /// Something else that needs what the planner's thread keeps: done in its turn, after the plans that wait.
-pub(crate) type Errand = Box<dyn FnOnce(&mut Gatherer) + Send>;
+pub(crate) type WorkerTask = Box<dyn FnOnce(&mut InputBuilder) + Send>;
 
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    errands: VecDeque<Errand>,
+    tasks: VecDeque<WorkerTask>,
     /// Done when there is nothing else to do.
-    behind: Option<Behind>,
+    behind: Option<UnindexedPath>,
     closed: bool,
 }
 
@@ -122,13 +122,13 @@ impl Planner {
 
     /// Starts the thread. It ends when [`Planner::close`] is called.
     pub(crate) fn start<M: Send + 'static>(
-        gatherer: Gatherer,
+        builder: InputBuilder,
         out: Sender<M>,
-        wrap: impl Fn(Told) -> M + Send + 'static,
+        wrap: impl Fn(WorkerEvent) -> M + Send + 'static,
     ) -> Self {
         let planner = Self::default();
-        let tell = move |told: Told| out.send(wrap(told)).is_ok();
-        let worker = Worker { gatherer, planner: planner.clone(), tell };
+        let tell = move |told: WorkerEvent| out.send(wrap(told)).is_ok();
+        let worker = Worker { builder, planner: planner.clone(), tell };
         let _ = std::thread::Builder::new().name("pleach-planner".into()).spawn(move || worker.run());
         planner
     }
@@ -147,9 +147,9 @@ impl Planner {
         dropped
     }
 
-    /// Hands an errand in.
-    pub(crate) fn run(&self, errand: Errand) {
-        self.queue().errands.push_back(errand);
+    /// Queues a task.
+    pub(crate) fn run(&self, task: WorkerTask) {
+        self.queue().tasks.push_back(task);
         self.queue.1.notify_one();
     }
 
@@ -162,27 +162,27 @@ impl Planner {
 
 enum Work {
     Plan(Box<Job>),
-    Errand(Errand),
-    Index(Behind),
+    Task(WorkerTask),
+    Index(UnindexedPath),
 }
 
 /// The thread's side.
 struct Worker<T> {
-    gatherer: Gatherer,
+    builder: InputBuilder,
     planner: Planner,
     tell: T,
 }
 
-impl<T: Fn(Told) -> bool> Worker<T> {
+impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
     fn run(mut self) {
         while let Some(work) = self.next() {
             if self.planner.forget.swap(false, Ordering::SeqCst) {
-                self.gatherer.forget();
+                self.builder.forget();
             }
             let heard = match work {
                 Work::Plan(job) => self.plan(*job),
-                Work::Errand(errand) => {
-                    let running = AssertUnwindSafe(|| errand(&mut self.gatherer));
+                Work::Task(task) => {
+                    let running = AssertUnwindSafe(|| task(&mut self.builder));
                     let _ = catch_unwind(running);
                     true
                 }
@@ -203,8 +203,8 @@ impl<T: Fn(Told) -> bool> Worker<T> {
             if let Some(job) = queue.jobs.pop_front() {
                 return Some(Work::Plan(Box::new(job)));
             }
-            if let Some(errand) = queue.errands.pop_front() {
-                return Some(Work::Errand(errand));
+            if let Some(task) = queue.tasks.pop_front() {
+                return Some(Work::Task(task));
             }
             if let Some(behind) = queue.behind.take() {
                 return Some(Work::Index(behind));
@@ -214,24 +214,24 @@ impl<T: Fn(Told) -> bool> Worker<T> {
     }
 
     fn plan(&mut self, job: Job) -> bool {
-        let (solution, left) = try_out(&mut self.gatherer, &job.snapshot);
+        let (solution, left) = try_out(&mut self.builder, &job.snapshot);
         if left == 0 {
-            return (self.tell)(Told::Done(Done { tag: job.tag, solution }));
+            return (self.tell)(WorkerEvent::Done(Done { tag: job.tag, solution }));
         }
-        let behind = Behind::of(&job.snapshot);
+        let behind = UnindexedPath::of(&job.snapshot);
         if job.snapshot.waits {
             let heard = (self.tell)(behind.told(left));
             self.planner.queue().jobs.push_back(job);
             return heard;
         }
         self.planner.queue().behind = Some(behind);
-        (self.tell)(Told::Done(Done { tag: job.tag, solution }))
+        (self.tell)(WorkerEvent::Done(Done { tag: job.tag, solution }))
     }
 
     /// One slice more; again when there is nothing else to do, until all is indexed.
-    fn index(&mut self, behind: Behind) -> bool {
+    fn index(&mut self, behind: UnindexedPath) -> bool {
         let taking =
-            AssertUnwindSafe(|| self.gatherer.finder.take_in(behind.session, &behind.path.nodes[..behind.until]));
+            AssertUnwindSafe(|| self.builder.finder.take_in(behind.session, &behind.path.nodes[..behind.until]));
         let Ok(Ok(left)) = catch_unwind(taking) else { return true };
         let heard = (self.tell)(behind.told(left));
         if left > 0 {
@@ -242,14 +242,14 @@ impl<T: Fn(Told) -> bool> Worker<T> {
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::Internal, "Planning failed inside the program.")
+    Failure::new(FailureKind::Internal, "Planning failed inside pleach.")
         .kept("Nothing was sent and nothing was changed.")
         .todo("Please report it with the log.")
 }
 
 /// The plan or what went wrong, whatever happens, and how many messages are still to be indexed for it.
-pub(crate) fn try_out(gatherer: &mut Gatherer, snapshot: &Snapshot) -> (Solution, usize) {
-    match catch_unwind(AssertUnwindSafe(|| solve(gatherer, snapshot))) {
+pub(crate) fn try_out(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solution, usize) {
+    match catch_unwind(AssertUnwindSafe(|| solve(builder, snapshot))) {
         Ok(Ok((solved, left))) => (Ok(solved), left),
         Ok(Err(failure)) => (Err(failure), 0),
         Err(_) => (Err(broken()), 0),
@@ -257,34 +257,34 @@ pub(crate) fn try_out(gatherer: &mut Gatherer, snapshot: &Snapshot) -> (Solution
 }
 
 /// The plan or why there is none, and how many messages are to be indexed before they can be looked through.
-fn solve(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
-    let found = gatherer.gather(snapshot)?;
+fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
+    let found = builder.gather(snapshot)?;
     let left = found.behind;
     let solved = match context::plan(&found.input) {
-        Ok(plan) => Ok(rendered(gatherer, found, plan)?),
+        Ok(plan) => Ok(rendered(builder, found, plan)?),
         Err(blocked) => Err(Arc::from(blocked)),
     };
     Ok((solved, left))
 }
 
-fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Result<Solved, Failure> {
-    let Gathered { input, mut bag, .. } = found;
+fn rendered(builder: &mut InputBuilder, found: BuiltInput, plan: ContextPlan) -> Result<Solved, Failure> {
+    let BuiltInput { input, mut contents, .. } = found;
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
     for item in plan.included().flat_map(|row| &row.items) {
-        match bag.contents.get(&item.key) {
+        match contents.messages.get(&item.key) {
             Some(content) if item.node.is_none() && item.role == Role::Tool => {
                 made.insert(item.key, content.as_ref().clone());
             }
             Some(_) => {}
             None => {
-                if let Some(content) = gatherer.content(item.key, item.node)? {
-                    bag.contents.insert(item.key, content);
+                if let Some(content) = builder.content(item.key, item.node)? {
+                    contents.messages.insert(item.key, content);
                 }
             }
         }
     }
-    let (wire, outline) = context::render::render(&plan, &input.shape, &bag)
+    let (wire, outline) = context::render::render(&plan, &input.shape, &contents)
         .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
     let texts = plan
         .included()
@@ -295,16 +295,16 @@ fn rendered(gatherer: &mut Gatherer, found: Gathered, plan: ContextPlan) -> Resu
                 K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code
             )
         })
-        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| bag.recipes.contains_key(&text)))
-        .filter_map(|row| row.text.and_then(|text| bag.blocks.get(&text).map(|said| (text, said.clone()))))
+        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| contents.recipes.contains_key(&text)))
+        .filter_map(|row| row.text.and_then(|text| contents.blocks.get(&text).map(|said| (text, said.clone()))))
         .collect();
     let used = plan.included().filter_map(|row| row.text);
-    let cards = used.filter_map(|text| bag.recipes.get(&text).map(|recipe| (text, recipe.clone()))).collect();
+    let cards = used.filter_map(|text| contents.recipes.get(&text).map(|recipe| (text, recipe.clone()))).collect();
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
     let stored = serde_json::to_string(&stored)
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
-    let (plan, outline, bag) = (Arc::new(plan), Arc::new(outline), Arc::new(bag));
-    Ok(Solved { plan, wire, outline, stored: stored.into(), bag, marks, edited: false })
+    let (plan, outline, contents) = (Arc::new(plan), Arc::new(outline), Arc::new(contents));
+    Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
 }
 
 /// A plan as it is stored: with the request's other fields and our own texts, so that it can be rendered again. Texts that
@@ -319,7 +319,7 @@ pub(crate) struct Stored {
     pub(crate) made: HashMap<Hash, Content>,
     /// Cards of single messages, as recipes.
     #[serde(default)]
-    pub(crate) cards: HashMap<Hash, Recipe>,
+    pub(crate) cards: HashMap<Hash, CardSettings>,
     /// The body itself, where a person edited it by hand; empty once a message of its session was removed for good, since
     /// that message's words may stand in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

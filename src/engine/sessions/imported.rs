@@ -9,12 +9,12 @@ use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, StateVersion};
 use crate::domain::conversation::message::{Node, NodeHead, node_key};
 use crate::domain::conversation::record::{
-    Imported, Incoming, Piece, Pieces, Placed, Pointer, Reading, Record, Report, Skipped,
+    BranchPointer, Imported, Incoming, Piece, Pieces, PlacedRecord, Reading, Record, Report, Skipped,
 };
 use crate::domain::conversation::tag::Tag;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
-use crate::store::tables::lookup::{Known, Named};
+use crate::store::tables::lookup::{BranchName, StoreLookup};
 use crate::store::types::{StoreError, Write};
 use std::collections::HashMap;
 use uuid::Uuid;
@@ -27,7 +27,7 @@ const BRANCHES: usize = 1_000;
 
 /// What is known of a record that is a node.
 #[derive(Clone, Copy)]
-struct Spot {
+struct ImportedNode {
     id: NodeId,
     at: i64,
 }
@@ -45,19 +45,19 @@ struct Intake {
     placed: Vec<(Hash, u32)>,
     roots: u32,
     /// The last ones, by number.
-    recent: Vec<(u32, Spot)>,
+    recent: Vec<(u32, ImportedNode)>,
     added: u64,
     known: u64,
     /// States that wait for a yes.
     states: u64,
     head: Option<NodeId>,
     /// Records that wait, so that the last ones are written together with the end.
-    waiting: Vec<Placed>,
+    waiting: Vec<PlacedRecord>,
 }
 
 /// What an import has stored so far.
 #[derive(Default)]
-struct Taken {
+struct ImportProgress {
     /// Sessions that are over.
     sessions: Vec<Imported>,
     /// Sessions that could not be stored.
@@ -68,9 +68,9 @@ struct Taken {
 
 /// How a session ends.
 #[derive(Default)]
-struct Stand {
+struct SessionEnd {
     current: Option<u32>,
-    branches: Vec<(Pointer, Option<u32>)>,
+    branches: Vec<(BranchPointer, Option<u32>)>,
 }
 
 impl Core {
@@ -88,12 +88,12 @@ impl Core {
     /// Stores what an import reads.
     pub(crate) fn import(&mut self, incoming: &Incoming) -> Result<Answer, Failure> {
         let Ok(mut pieces) = incoming.0.lock() else {
-            return Err(Failure::new(FailureKind::Internal, "The reading of the file has failed."));
+            return Err(Failure::new(FailureKind::Internal, "Reading the file failed."));
         };
-        let mut taken = Taken::default();
+        let mut taken = ImportProgress::default();
         let read = self.take_pieces(&mut *pieces, &mut taken);
         let Report { format, mut skipped } = pieces.report();
-        let Taken { sessions, failed, added } = taken;
+        let ImportProgress { sessions, failed, added } = taken;
         skipped.extend(failed);
         if !self.sessions.is_empty() && (added > 0 || !sessions.is_empty()) {
             self.data_version = -1;
@@ -106,7 +106,7 @@ impl Core {
         Ok(Answer::Imported { format, sessions, skipped })
     }
 
-    fn take_pieces(&self, pieces: &mut dyn Pieces, taken: &mut Taken) -> Result<(), Failure> {
+    fn take_pieces(&self, pieces: &mut dyn Pieces, taken: &mut ImportProgress) -> Result<(), Failure> {
         let mut open: HashMap<usize, Intake> = HashMap::new();
         let mut last = None;
         while let Some(piece) = pieces.next()? {
@@ -116,7 +116,9 @@ impl Core {
                     continue;
                 }
                 Piece::Records { session, records } => (session, records, None),
-                Piece::End { session, current, branches } => (session, Vec::new(), Some(Stand { current, branches })),
+                Piece::End { session, current, branches } => {
+                    (session, Vec::new(), Some(SessionEnd { current, branches }))
+                }
             };
             // Only one session at a time has records that wait.
             if let Some(other) = last.replace(session).filter(|other| *other != session)
@@ -140,9 +142,9 @@ impl Core {
     fn write_portion(
         &self,
         mut intake: Intake,
-        fresh: Vec<Placed>,
-        end: Option<Stand>,
-        taken: &mut Taken,
+        fresh: Vec<PlacedRecord>,
+        end: Option<SessionEnd>,
+        taken: &mut ImportProgress,
     ) -> Result<Option<Intake>, Failure> {
         let waiting = std::mem::replace(&mut intake.waiting, fresh);
         if waiting.is_empty() && end.is_none() {
@@ -171,9 +173,9 @@ impl Core {
 fn kept(sessions: &[Imported], added: u64) -> String {
     match (sessions.len(), added) {
         (0, 0) => "Nothing was imported.".into(),
-        (0, added) => format!("{added} messages were imported; import it again for the rest."),
-        (1, _) => "The first conversation was imported; import it again for the rest.".into(),
-        (whole, _) => format!("The first {whole} conversations were imported; import it again for the rest."),
+        (0, added) => format!("{added} messages were imported; import the file again for the rest."),
+        (1, _) => "The first conversation was imported; import the file again for the rest.".into(),
+        (whole, _) => format!("The first {whole} conversations were imported; import the file again for the rest."),
     }
 }
 
@@ -205,9 +207,9 @@ impl Intake {
     /// Works a portion out, inside its transaction.
     fn write(
         mut self,
-        known: &Known<'_>,
-        records: Vec<Placed>,
-        end: Option<Stand>,
+        known: &StoreLookup<'_>,
+        records: Vec<PlacedRecord>,
+        end: Option<SessionEnd>,
     ) -> Result<(Vec<Write>, Self), StoreError> {
         let mut writes = Vec::new();
         let session = match self.session {
@@ -233,7 +235,7 @@ impl Intake {
     }
 
     /// The session that this source has already, or a new one.
-    fn find(&mut self, known: &Known<'_>, writes: &mut Vec<Write>) -> Result<SessionId, StoreError> {
+    fn find(&mut self, known: &StoreLookup<'_>, writes: &mut Vec<Write>) -> Result<SessionId, StoreError> {
         let source_key = format!("import:{}", self.source);
         let stored = known.setting(&source_key)?;
         let ids = [stored.as_deref(), self.source.strip_prefix("pleach:")];
@@ -257,12 +259,12 @@ impl Intake {
     /// Records as nodes: keys carry source and external id, so that the same record is the same node in every import.
     fn nodes(
         &mut self,
-        known: &Known<'_>,
+        known: &StoreLookup<'_>,
         session: SessionId,
-        records: Vec<Placed>,
+        records: Vec<PlacedRecord>,
     ) -> Result<(Vec<Node>, Vec<Tag>), StoreError> {
         let (mut nodes, mut tags) = (Vec::new(), Vec::new());
-        for Placed { record, parent } in records {
+        for PlacedRecord { record, parent } in records {
             let above = match parent {
                 Some(number) => self.spot(known, session, number)?,
                 None => None,
@@ -281,8 +283,10 @@ impl Intake {
             let there = if own.is_some() { own } else { known.by_key(session, key)? };
             let at = record.at.unwrap_or_else(|| above.map_or(self.now, |(_, above)| above.at));
             let at = at.max(above.map_or(i64::MIN, |(_, above)| above.at.saturating_add(1)));
-            let spot = there
-                .map_or_else(|| Spot { id: NodeId(Uuid::now_v7()), at }, |there| Spot { id: there.id, at: there.at });
+            let spot = there.map_or_else(
+                || ImportedNode { id: NodeId(Uuid::now_v7()), at },
+                |there| ImportedNode { id: there.id, at: there.at },
+            );
             let key = there.map_or(key, |there| there.key);
             self.put(key, spot);
             let tag = Tag { node: key, label: record.label.clone(), favourite: record.favourite };
@@ -299,7 +303,7 @@ impl Intake {
         Ok((nodes, tags))
     }
 
-    fn put(&mut self, key: Hash, spot: Spot) {
+    fn put(&mut self, key: Hash, spot: ImportedNode) {
         let number = self.placed.len();
         self.placed.push((key, 0));
         let entry = (u32::try_from(number).unwrap_or(u32::MAX), spot);
@@ -310,17 +314,27 @@ impl Intake {
     }
 
     /// The node that a record became.
-    fn spot(&self, known: &Known<'_>, session: SessionId, number: u32) -> Result<Option<(Hash, Spot)>, StoreError> {
+    fn spot(
+        &self,
+        known: &StoreLookup<'_>,
+        session: SessionId,
+        number: u32,
+    ) -> Result<Option<(Hash, ImportedNode)>, StoreError> {
         let Some((key, _)) = self.placed.get(number as usize).copied() else { return Ok(None) };
         if let Some((whose, spot)) = self.recent.get(number as usize % RECENT).copied()
             && whose == number
         {
             return Ok(Some((key, spot)));
         }
-        Ok(known.by_key(session, key)?.map(|there| (key, Spot { id: there.id, at: there.at })))
+        Ok(known.by_key(session, key)?.map(|there| (key, ImportedNode { id: there.id, at: there.at })))
     }
 
-    fn node(&self, known: &Known<'_>, session: SessionId, number: Option<u32>) -> Result<Option<NodeId>, StoreError> {
+    fn node(
+        &self,
+        known: &StoreLookup<'_>,
+        session: SessionId,
+        number: Option<u32>,
+    ) -> Result<Option<NodeId>, StoreError> {
         let Some(number) = number else { return Ok(None) };
         Ok(self.spot(known, session, number)?.map(|(_, spot)| spot.id))
     }
@@ -328,9 +342,9 @@ impl Intake {
     /// Puts the branches where they stand.
     fn stand(
         &self,
-        known: &Known<'_>,
+        known: &StoreLookup<'_>,
         session: SessionId,
-        end: Option<Stand>,
+        end: Option<SessionEnd>,
         writes: &mut Vec<Write>,
     ) -> Result<(), StoreError> {
         let over = end.is_some();
@@ -379,10 +393,10 @@ impl Intake {
     /// Puts one more branch where it stands: a new one, or one that an earlier import made and nobody has moved since.
     fn other(
         &self,
-        known: &Known<'_>,
+        known: &StoreLookup<'_>,
         session: SessionId,
-        (pointer, head): (&Pointer, Option<NodeId>),
-        (there, names): (&[Named], &mut Vec<String>),
+        (pointer, head): (&BranchPointer, Option<NodeId>),
+        (there, names): (&[BranchName], &mut Vec<String>),
         writes: &mut Vec<Write>,
     ) -> Result<(), StoreError> {
         let name = plain_name(&pointer.name);
@@ -390,7 +404,7 @@ impl Intake {
         let stands = |id: BranchId| format!("{id} {}", head.map_or_else(String::new, |head| head.to_string()));
         if let Some(stored) = known.setting(&key)? {
             let (id, last) = stored.split_once(' ').unwrap_or((stored.as_str(), ""));
-            let same = |branch: &&Named| {
+            let same = |branch: &&BranchName| {
                 branch.id.to_string() == id && branch.head.map_or_else(String::new, |head| head.to_string()) == last
             };
             if let Some(branch) = there.iter().find(same).filter(|branch| branch.head != head && head.is_some()) {
@@ -413,7 +427,7 @@ impl Intake {
 }
 
 /// What else a file says of a new branch.
-fn finished(branch: BranchId, pointer: &Pointer) -> impl Iterator<Item = Write> {
+fn finished(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
     let away = pointer.archived.then_some(Write::Archive { branch, archived: true });
     away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
 }
@@ -434,7 +448,7 @@ fn moved_key(session: SessionId) -> String {
 
 fn imported_node(
     record: Record,
-    spot: Spot,
+    spot: ImportedNode,
     key: Hash,
     parent: Option<NodeId>,
     ord: u32,

@@ -12,7 +12,7 @@ use crate::domain::conversation::memory::Memory;
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::transition::{Subject, Transition};
 use crate::domain::conversation::tree::Tree;
-use crate::engine::api::{Answer, Told};
+use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
 use crate::engine::turns::reflect::{lineage, reaches};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ fn turn_of(tree: &Tree, path: &PathView, key: Hash) -> Option<usize> {
     (path.slots.get(at) == Some(&slot)).then(|| path.turn_at(at))
 }
 
-fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Transition) -> Told {
+fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Transition) -> TransitionReport {
     let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let number = |key: Hash| {
         let turn = turn_of(&session.tree, path, key)?;
@@ -90,10 +90,10 @@ fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Tran
         Subject::Item(Atom::Section { .. }) => Some("a note or a memory".to_owned()),
         Subject::Item(_) => head,
     };
-    Told {
+    TransitionReport {
         turn: node.and_then(number),
         at_turn: step.turn.and_then(number),
-        title: title.unwrap_or_else(|| "what is gone".to_owned()),
+        title: title.unwrap_or_else(|| "a deleted item".to_owned()),
         step,
     }
 }

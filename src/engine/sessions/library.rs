@@ -10,7 +10,7 @@ use crate::domain::conversation::branch::{Branch, Overrides, SessionCard, StateV
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::record::{Pointer, Record, Transcript};
+use crate::domain::conversation::record::{BranchPointer, Record, Transcript};
 use crate::domain::conversation::tree::Slot;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
@@ -51,7 +51,7 @@ impl Core {
         match self.named_session(session)? {
             Some(id) => self.open(id, branch, create),
             None if create => self.new_session(""),
-            None => Err(Failure::user("There is no session yet.").todo("pleach session new makes one.")),
+            None => Err(Failure::user("There is no session yet.").todo("pleach session new creates one.")),
         }
     }
 
@@ -98,7 +98,7 @@ impl Core {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         if self.live.values().any(|live| live.session == id) {
             return Err(
-                Failure::new(FailureKind::Busy, "An answer is still coming in that session.").todo("Stop it first.")
+                Failure::new(FailureKind::Busy, "An answer is still arriving in that session.").todo("Stop it first.")
             );
         }
         self.recover_session(id);
@@ -136,7 +136,7 @@ impl Core {
     pub(crate) fn add_message(&mut self, id: BranchId, role: Role, text: &str) -> Result<Answer, Failure> {
         if self.live.contains_key(&id) {
             return Err(
-                Failure::new(FailureKind::Busy, "An answer is still coming on this branch.").todo("Wait for it.")
+                Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.").todo("Wait for it.")
             );
         }
         let branch = self.branch(id)?;
@@ -171,13 +171,17 @@ impl Core {
     }
 
     /// Deletes a turn (or message) for good.
-    pub(crate) fn remove_message(&mut self, id: BranchId, item: &crate::engine::api::Item) -> Result<Answer, Failure> {
+    pub(crate) fn remove_message(
+        &mut self,
+        id: BranchId,
+        item: &crate::engine::api::ItemName,
+    ) -> Result<Answer, Failure> {
         let open = self.session_of(id)?.card.id;
         self.recover_session(open);
         let branch = self.branch(id)?;
         let (atom, _) = self.target(&branch, item)?;
         let session = self.session_of(id)?;
-        let nodes = whole(session, &branch, &atom).ok_or_else(|| Failure::user("Only messages can be removed."))?;
+        let nodes = whole(session, &branch, &atom).ok_or_else(|| Failure::user("Only messages can be deleted."))?;
         let session_id = session.card.id;
         let count = nodes.len();
         let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
@@ -199,7 +203,7 @@ impl Core {
             self.show_branch(branch);
         }
         Ok(Answer::Done(
-            self.and_the_log(format!("{count} messages are removed for good; their place is kept.{memories}")),
+            self.and_the_log(format!("{count} messages are deleted permanently; their places are kept.{memories}")),
         ))
     }
 
@@ -212,8 +216,8 @@ impl Core {
             return done;
         }
         format!(
-            "{done} The old text still stands in the store's log, because another program is reading it; it goes as soon \
-             as that lets go (pleach doctor shows it)."
+            "{done} The old text is still in the store's log, because another program is reading it; it is \
+                deleted when that program is done (pleach doctor shows it)."
         )
     }
 
@@ -318,14 +322,14 @@ pub(crate) fn origin_key(session: SessionId) -> String {
 }
 
 /// The branches as an export names them; none where there is only the one that every session has.
-fn pointers(session: &Session) -> Vec<Pointer> {
+fn pointers(session: &Session) -> Vec<BranchPointer> {
     if let [only] = session.branches.as_slice()
         && only.name == FIRST
     {
         return Vec::new();
     }
     let head = |branch: &Branch| branch.head.and_then(|id| session.tree.get(id)).map(public_id);
-    let pointer = |branch: &Branch| Pointer {
+    let pointer = |branch: &Branch| BranchPointer {
         name: branch.name.clone(),
         head: head(branch),
         archived: branch.archived,

@@ -48,7 +48,7 @@ impl Core {
         match found.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(*one)),
-            more => Err(Failure::user(format!("{text:?} names {} items.", more.len())).todo("Type more of the id.")),
+            more => Err(Failure::user(format!("{text:?} matches {} items.", more.len())).todo("Type more of the id.")),
         }
     }
 
@@ -94,8 +94,8 @@ fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (Stri
             [one] => return Ok(one),
             more => {
                 let some: Vec<String> = more.iter().take(4).map(|one| names(one).0).collect();
-                return Err(Failure::user(format!("{text:?} names {} {what}s: {} …", more.len(), some.join(", ")))
-                    .todo("Use more of the id."));
+                return Err(Failure::user(format!("{text:?} matches {} {what}s: {} …", more.len(), some.join(", ")))
+                    .todo("Type more of the id."));
             }
         }
     }

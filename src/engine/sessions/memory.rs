@@ -8,8 +8,8 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus, Origin, Scope};
 use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::transition::{Standing, Subject, Transition};
-use crate::engine::api::{Answer, Item, MemoryAct, MemoryScope};
+use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::engine::api::{Answer, ItemName, MemoryAct, MemoryScope};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::{known, ranked};
 use crate::engine::plans::sources::suggested_pins::first;
@@ -58,9 +58,9 @@ impl Core {
         let plain = memory::normalised(&text);
         let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalised(&known.text) == plain);
         if let Some(twin) = twin {
-            let done = if twin.status == MemoryStatus::Confirmed { "" } else { " Confirm that one." };
+            let done = if twin.status == MemoryStatus::Confirmed { "" } else { " Confirm that memory." };
             return Err(Failure::user(format!(
-                "That is known already ({}), and it is {}.",
+                "That memory exists already ({}), and it is {}.",
                 short(twin.id),
                 twin.status.name()
             ))
@@ -81,7 +81,7 @@ impl Core {
             created_at: now,
             updated_at: now,
         };
-        let step = born(id, &made, "written by the person");
+        let step = born(id, &made, "decided by the person");
         self.change_memory(None, Some(made.clone()), "remembered something", vec![step])?;
         Ok(Answer::Memories(vec![made]))
     }
@@ -107,19 +107,19 @@ impl Core {
                 "dismissed a memory"
             }
             MemoryAct::Delete => {
-                let step = self.step(session, &before, Standing::None, "deleted by the person");
+                let step = self.step(session, &before, ItemState::None, "deleted by a person");
                 return self.change_memory(Some(before), None, "deleted a memory", vec![step]);
             }
         };
         if after.same(&Memory { updated_at: after.updated_at, ..before.clone() }) {
-            return Ok(Answer::Done("It is so already.".into()));
+            return Ok(Answer::Done("Nothing to change.".into()));
         }
         let moved = after.status != before.status;
         let step = moved.then(|| self.step(session, &before, standing(after.status), "decided by the person"));
         self.change_memory(Some(before), Some(after), what, step.into_iter().collect())
     }
 
-    fn step(&self, session: SessionId, memory: &Memory, to: Standing, reason: &str) -> Write {
+    fn step(&self, session: SessionId, memory: &Memory, to: ItemState, reason: &str) -> Write {
         Write::PutTransition {
             session,
             transition: Box::new(Transition {
@@ -169,7 +169,7 @@ impl Core {
         let Some(id) = before.or(after).map(|memory| memory.id) else { return Vec::new() };
         let now = self.store.memory(id).ok().flatten();
         let mut writes: Vec<Write> = written(before, after, now.as_ref()).into_iter().collect();
-        let stands = |memory: Option<&Memory>| memory.map_or(Standing::None, |memory| standing(memory.status));
+        let stands = |memory: Option<&Memory>| memory.map_or(ItemState::None, |memory| standing(memory.status));
         if stands(before) != stands(after)
             && let Ok(session) = self.session().map(|session| session.card.id)
         {
@@ -177,7 +177,7 @@ impl Core {
                 item: Subject::Memory(id),
                 from: stands(before),
                 to: stands(after),
-                reason: "undone or done again".into(),
+                reason: "undone or redone".into(),
                 turn: before.or(after).and_then(|memory| memory.source.node),
                 branch: None,
                 by: Actor::User,
@@ -213,7 +213,7 @@ impl Core {
                 Err(Failure::user(format!("There is no memory {named:?} here.")).todo("pleach memory list shows them."))
             }
             more => {
-                Err(Failure::user(format!("{named:?} names {} memories.", more.len())).todo("Type more of the id."))
+                Err(Failure::user(format!("{named:?} matches {} memories.", more.len())).todo("Type more of the id."))
             }
         }
     }
@@ -226,14 +226,15 @@ impl Core {
     }
 
     /// Turns a suggested pin down, for good.
-    pub(crate) fn dismiss(&mut self, id: BranchId, item: &Item) -> Result<Answer, Failure> {
+    pub(crate) fn dismiss(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         let (target, _) = self.target(&branch, item)?;
         let mut overrides = branch.overrides.clone();
         if !self.suggests(id, &target) || overrides.dismissed.contains(&target) {
-            return Err(
-                Failure::user("That is no suggested pin.").todo("Suggested pins stand under their own heading.")
-            );
+            return Err(Failure::user("That is not a suggested pin.").todo(
+                "Suggested pins are listed under their own \
+                    heading.",
+            ));
         }
         overrides.dismissed.push(target);
         let change = Change::Overrides {
@@ -257,8 +258,8 @@ impl Core {
         let only = |here: &[Atom], there: &[Atom]| -> Vec<Atom> {
             here.iter().filter(|atom| !there.contains(atom)).copied().collect()
         };
-        let back = (Standing::Dismissed, Standing::Suggested);
-        let down = (Standing::Suggested, Standing::Dismissed);
+        let back = (ItemState::Dismissed, ItemState::Suggested);
+        let down = (ItemState::Suggested, ItemState::Dismissed);
         let gone = only(&before.dismissed, &after.dismissed).into_iter().map(|atom| (atom, back));
         let come = only(&after.dismissed, &before.dismissed).into_iter().map(|atom| (atom, down));
         gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
@@ -282,7 +283,7 @@ impl Core {
         self.session_of(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(there))
     }
 
-    fn pin_step(&self, branch: &Branch, target: Atom, step: (Standing, Standing)) -> Write {
+    fn pin_step(&self, branch: &Branch, target: Atom, step: (ItemState, ItemState)) -> Write {
         self.told_step(branch, target, step, "decided by the person", Actor::User)
     }
 
@@ -291,7 +292,7 @@ impl Core {
         &self,
         branch: &Branch,
         target: Atom,
-        (from, to): (Standing, Standing),
+        (from, to): (ItemState, ItemState),
         reason: &str,
         by: Actor,
     ) -> Write {
@@ -317,8 +318,8 @@ impl Core {
         let Change::Mark { branch, target, before, after } = change else { return None };
         let branch = self.branch(*branch).ok()?;
         let waits = self.suggests(branch.id, target) && !branch.overrides.dismissed.contains(target);
-        let nothing = if waits { Standing::Suggested } else { Standing::None };
-        let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| Standing::of(mark.kind));
+        let nothing = if waits { ItemState::Suggested } else { ItemState::None };
+        let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| ItemState::of(mark.kind));
         let step = (stands(before.as_deref()), stands(after.as_deref()));
         let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
         (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
@@ -335,8 +336,8 @@ impl Core {
         let listed: Vec<String> = all.iter().map(|memory| format!("{} ({})", memory.text, short(memory.id))).collect();
         Ok(match listed.len() {
             0 => String::new(),
-            1 => format!(" 1 memory came from it and stays: {}.", listed[0]),
-            n => format!(" {n} memories came from it and stay: {}.", listed.join("; ")),
+            1 => format!(" 1 memory came from it and is kept: {}.", listed[0]),
+            n => format!(" {n} memories came from it and are kept: {}.", listed.join("; ")),
         })
     }
 }
@@ -366,17 +367,17 @@ fn wide(scope: MemoryScope, session: SessionId) -> Scope {
 pub(crate) fn fit(said: &str) -> Result<String, Failure> {
     let text = memory::one_line(said);
     if text.is_empty() {
-        return Err(Failure::user("A memory needs words."));
+        return Err(Failure::user("A memory needs text."));
     }
     let length = text.chars().count();
     if length > memory::LONGEST {
-        let what = format!("A memory has at most {} characters; this has {length}.", memory::LONGEST);
-        return Err(Failure::user(what).todo("Say it shorter, or pin a note."));
+        let what = format!("A memory can have at most {} characters; this one has {length}.", memory::LONGEST);
+        return Err(Failure::user(what).todo("Shorten it, or pin a note."));
     }
     if secrets::count(&text) + secrets::count(said) > 0 {
-        return Err(Failure::new(FailureKind::User, "That looks like a secret, and memories never hold secrets.")
+        return Err(Failure::new(FailureKind::User, "That looks like a secret, and memories never contain secrets.")
             .kept("Nothing was kept.")
-            .todo("Name where the secret is kept instead."));
+            .todo("Say where the secret is stored instead."));
     }
     Ok(text)
 }

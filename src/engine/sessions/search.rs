@@ -6,7 +6,7 @@ use super::session::{Session, draft_key};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch;
-use crate::domain::conversation::search::{Find, FoundMessages};
+use crate::domain::conversation::search::{FoundMessages, SearchFilter};
 use crate::engine::api::{Answer, Event, Ticket};
 use crate::engine::core::Core;
 use crate::store::Store;
@@ -26,12 +26,12 @@ struct Search {
 }
 
 /// Takes searches in. The thread ends with it.
-pub(crate) struct Seeker {
+pub(crate) struct SearchWorker {
     newest: Arc<AtomicU64>,
     to: Sender<Search>,
 }
 
-impl Seeker {
+impl SearchWorker {
     pub(crate) fn start(store: Store, events: Sender<Event>) -> Self {
         let (to, from) = channel();
         let newest = Arc::new(AtomicU64::new(0));
@@ -48,7 +48,7 @@ impl Seeker {
     }
 }
 
-impl Drop for Seeker {
+impl Drop for SearchWorker {
     fn drop(&mut self) {
         // A search that is under way is given up.
         self.newest.fetch_add(1, Ordering::SeqCst);
@@ -60,7 +60,7 @@ fn seek(store: &Store, events: &Sender<Event>, from: &Receiver<Search>, newest: 
         let stale = || newest.load(Ordering::SeqCst) != search.number;
         let found = if stale() { Ok(FoundMessages::default()) } else { found(store, &search, &stale) };
         let result = match found {
-            _ if stale() => Err(Failure::new(FailureKind::Stale, "Something newer is looked for.")),
+            _ if stale() => Err(Failure::new(FailureKind::Stale, "A newer search replaced this one.")),
             found => found.map(|found| Answer::Found(Box::new(found))),
         };
         if events.send(Event::Answer { ticket: search.ticket, result }).is_err() {
@@ -71,7 +71,7 @@ fn seek(store: &Store, events: &Sender<Event>, from: &Receiver<Search>, newest: 
 
 fn found(store: &Store, search: &Search, stale: &dyn Fn() -> bool) -> Result<FoundMessages, Failure> {
     let offset = jiff::Zoned::now().offset().seconds();
-    let mut find = Find::read(&search.line, offset);
+    let mut find = SearchFilter::read(&search.line, offset);
     let problems = std::mem::take(&mut find.problems);
     let mut messages = store.find(&find, search.limit + 1, stale)?;
     let more = messages.len() > search.limit;

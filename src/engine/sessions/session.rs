@@ -12,7 +12,7 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::SessionView;
-use crate::engine::plans::sources::summaries::Held;
+use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::Store;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) struct Session {
     /// The branches of races, in the order in which they were made.
     pub(crate) races: Vec<BranchRun>,
     /// All capsules, by id.
-    pub(crate) capsules: HashMap<Hash, Held>,
+    pub(crate) capsules: HashMap<Hash, LoadedSummary>,
     pub(crate) current: BranchId,
     /// Branches whose last answer should have had a state block and had none.
     pub(crate) state_missing: HashSet<BranchId>,
@@ -63,7 +63,11 @@ impl Session {
             runs: Arc::new(store.runs(id)?),
             tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
             races: store.branch_runs(id)?,
-            capsules: store.capsules(id)?.into_iter().map(|capsule| (capsule.id, Held::new(capsule))).collect(),
+            capsules: store
+                .capsules(id)?
+                .into_iter()
+                .map(|capsule| (capsule.id, LoadedSummary::new(capsule)))
+                .collect(),
             current: BranchId(id.0),
             state_missing: HashSet::new(),
             paths: Paths::default(),
@@ -117,9 +121,9 @@ impl Session {
     }
 
     /// It as it stands, for another thread.
-    pub(crate) fn still(&self) -> Still {
+    pub(crate) fn still(&self) -> SessionSnapshot {
         let (tree, runs) = (self.tree.clone(), self.runs.clone());
-        Still { id: self.card.id, tree, branches: self.branches.clone(), runs }
+        SessionSnapshot { id: self.card.id, tree, branches: self.branches.clone(), runs }
     }
 
     /// Puts a node's head in.
@@ -200,7 +204,7 @@ impl Session {
     }
 
     /// A capsule.
-    pub(crate) fn capsule(&self, id: Hash) -> Option<&Held> {
+    pub(crate) fn capsule(&self, id: Hash) -> Option<&LoadedSummary> {
         self.capsules.get(&id)
     }
 
@@ -220,14 +224,14 @@ impl Session {
 }
 
 /// A session as it stood at a moment, to be read beside the engine.
-pub(crate) struct Still {
+pub(crate) struct SessionSnapshot {
     pub(crate) id: SessionId,
     pub(crate) tree: Arc<Tree>,
     pub(crate) branches: Vec<Branch>,
     pub(crate) runs: Arc<Vec<RunCard>>,
 }
 
-impl Still {
+impl SessionSnapshot {
     /// The branch.
     pub(crate) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
         self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
@@ -250,15 +254,16 @@ impl From<crate::store::types::StoreError> for Failure {
         };
         let todo = match &error {
             E::Busy => "Wait for it, stop it with Esc, or fork and ask there.",
-            E::Moved => "Look again, then repeat it.",
+            E::Moved => "Check the new state, then try again.",
             E::Newer { .. } => "Use the newer program, or another store with --store.",
             E::Corrupt { .. } => {
-                "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup; or name another with --store."
+                "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup; or \
+                    name another store with --store."
             }
             E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
-            E::Full(_) => "Make room on the disk; nothing on the screen is lost while the program runs.",
+            E::Full(_) => "Free some disk space; nothing on the screen is lost while pleach runs.",
             E::ReadOnly => "Name a store that can be written with --store.",
-            E::Sql(_) => "Try again; if it stays, run pleach doctor.",
+            E::Sql(_) => "Try again; if it happens again, run pleach doctor.",
         };
         Self::new(kind, format!("{}.", capital(&error.to_string()))).todo(todo)
     }

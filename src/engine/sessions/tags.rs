@@ -7,13 +7,13 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tag::{Tag, clean};
-use crate::engine::api::{Answer, Event, Item, TagAct};
+use crate::engine::api::{Answer, Event, ItemName, TagAct};
 use crate::engine::core::Core;
 use crate::store::types::Write;
 
 impl Core {
     /// Names or stars a message (of a turn, its question), or takes that off.
-    pub(crate) fn tag(&mut self, id: BranchId, item: &Item, act: &TagAct) -> Result<Answer, Failure> {
+    pub(crate) fn tag(&mut self, id: BranchId, item: &ItemName, act: &TagAct) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         let (atom, _) = self.target(&branch, item)?;
         let node = match atom {
@@ -22,7 +22,7 @@ impl Core {
             | Atom::Message { node: key }
             | Atom::Episode { call: key, .. } => key,
             Atom::Section { .. } | Atom::Range { .. } => {
-                return Err(Failure::user("Only messages have names and stars.").todo("Choose a message."));
+                return Err(Failure::user("Only messages have names and stars.").todo("Select a message."));
             }
         };
         let session = self.session_of(id)?;
@@ -31,16 +31,16 @@ impl Core {
         let what = match act {
             TagAct::Label(name) => {
                 after.label = clean(name);
-                if after.label.is_empty() { "took the name off a message" } else { "named a message" }
+                if after.label.is_empty() { "removed the name of a message" } else { "named a message" }
             }
             TagAct::Favourite(wished) => {
                 after.favourite = wished.unwrap_or(!after.favourite);
-                if after.favourite { "starred a message" } else { "took the star off a message" }
+                if after.favourite { "starred a message" } else { "removed the star of a message" }
             }
         };
         let after = Some(after).filter(|tag| !tag.is_empty());
         if before == after {
-            return Ok(Answer::Done("It is so already.".into()));
+            return Ok(Answer::Done("Nothing to change.".into()));
         }
         let session = branch.session;
         let write = Write::PutTag { session, node, expect: before.clone(), tag: after.clone() };

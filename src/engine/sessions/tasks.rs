@@ -31,53 +31,54 @@ impl Core {
             TaskAct::Start(name) => {
                 let name = named(name)?;
                 if ended.as_ref() == Some(&name) {
-                    return Err(Failure::user(format!("The task {name:?} is running already.")));
+                    return Err(Failure::user(format!("Task {name:?} is already running.")));
                 }
                 tasks.push(TaskSpan { name: name.clone(), from: here, done: false, to: None, outcome: None });
-                let before = ended.map_or_else(String::new, |ended| format!("ended the task {ended}, "));
-                (format!("{before}began the task {name}"), None)
+                let before = ended.map_or_else(String::new, |ended| format!("ended task {ended}, "));
+                (format!("{before}started task {name}"), None)
             }
             TaskAct::Done(words) => {
                 let Some(name) = ended else {
-                    return Err(Failure::user("No task is running here.").todo("/task start NAME begins one."));
+                    return Err(Failure::user("No task is running here.").todo("/task start NAME starts one."));
                 };
                 let outcome = words.as_deref().map(|words| fit(&format!("{name}: {words}"))).transpose()?;
                 if let Some(last) = tasks.last_mut() {
                     last.outcome = outcome.as_ref().and(words.clone());
                 }
-                (format!("ended the task {name}"), outcome)
+                (format!("ended task {name}"), outcome)
             }
         };
         let mut overrides = branch.overrides.clone();
         overrides.tasks = tasks;
         let change =
             Change::Overrides { branch: id, before: Box::new(branch.overrides.clone()), after: Box::new(overrides) };
-        self.change_task(&branch, &what, change, outcome)?;
+        self.change_task(&branch, &what, change, outcome, running.is_some())?;
         let done = running.filter(|_| matches!(act, TaskAct::Done(_)));
         let summary = done.map_or_else(String::new, |name| self.sum_up_task(id, &name));
         Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
 
-    /// Writes the change with all that goes with it: the program's own pins end, and an outcome is remembered.
+    /// Writes the change with all that goes with it: where a task `ended`, the program's own pins end, and an outcome is
+    /// remembered.
     fn change_task(
         &mut self,
         branch: &Branch,
         what: &str,
         change: Change,
         outcome: Option<String>,
+        ended: bool,
     ) -> Result<(), Failure> {
         let mut writes = Vec::new();
         if let Change::Overrides { after, .. } = &change {
             writes.push(Write::SetOverrides { branch: branch.id, overrides: after.clone() });
         }
         let mut changes = vec![change];
-        let over = what.contains("ended the task");
-        for mark in branch.marks.iter().filter(|mark| over && mark.by == Actor::Engine) {
+        for mark in branch.marks.iter().filter(|mark| ended && mark.by == Actor::Engine) {
             let (target, expect) = (mark.target, Some(mark.revision));
             writes.push(Write::PutMark { branch: branch.id, target, expect, mark: None });
             let change = Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
             let from = crate::engine::branches::mark_state::standing(Some(mark));
-            let step = (from, crate::domain::conversation::transition::Standing::None);
+            let step = (from, crate::domain::conversation::transition::ItemState::None);
             writes.push(self.told_step(branch, target, step, "its task ended", Actor::Engine));
             changes.push(change);
         }
@@ -122,9 +123,10 @@ fn named(name: &str) -> Result<String, Failure> {
     let name = crate::domain::conversation::memory::one_line(name);
     match name.chars().count() {
         0 => Err(Failure::user("A task needs a name.")),
-        n if n > task::LONGEST => {
-            Err(Failure::user(format!("A task's name has at most {} characters; this has {n}.", task::LONGEST)))
-        }
+        n if n > task::LONGEST => Err(Failure::user(format!(
+            "A task's name can have at most {} characters; this one has {n}.",
+            task::LONGEST
+        ))),
         _ => Ok(name),
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::Change;
 use crate::engine::api::{Answer, Event, Ticket};
-use crate::engine::calls::auxiliary_call::{Errand, Order};
+use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::input_builder::bar;
 use crate::engine::summaries::writer::told;
@@ -98,27 +98,28 @@ impl Core {
     fn start_title(&mut self, ticket: Option<Ticket>, branch: &Branch) -> Result<(), Failure> {
         let rules = self.rules(branch)?;
         if rules.profile.backend == Backend::Offline {
-            return Err(Failure::user("The offline model cannot make a title.")
-                .todo("Give one yourself, or ask another model."));
+            return Err(
+                Failure::user("The offline model can't write titles.").todo("Type a title, or use another model.")
+            );
         }
         let session = self.session_of(branch.id)?;
         let heads = first_turn(session, branch.id);
         if heads.is_empty() {
-            return Err(Failure::user("Nothing was said yet that a title could be made of."));
+            return Err(Failure::user("There is no message yet to write a title from."));
         }
         let id = session.card.id;
         if !self.titling.insert(id) {
-            return Err(Failure::new(FailureKind::Busy, "A title is being made already.").todo("Wait for it."));
+            return Err(Failure::new(FailureKind::Busy, "A title is already being written.").todo("Wait for it."));
         }
         let provider = self.setup.servers.provider(&rules.profile)?;
-        let errand = self.errand(branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
+        let auxiliary_call = self.auxiliary_call(branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
         let (inbox, branch) = (self.inbox.clone(), branch.id);
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
         let work = move || {
             let mut runs = Vec::new();
-            let asking = std::panic::AssertUnwindSafe(|| ask(&errand, &sources, &mut runs));
+            let asking = std::panic::AssertUnwindSafe(|| ask(&auxiliary_call, &sources, &mut runs));
             let result = std::panic::catch_unwind(asking).unwrap_or_else(|_| {
-                Err(Failure::new(FailureKind::Internal, "Making a title failed inside the program."))
+                Err(Failure::new(FailureKind::Internal, "Writing the title failed inside pleach."))
             });
             let titled = Titled { ticket, session: id, branch, sources, result, runs };
             let _ = inbox.send(Inbox::Titled(Box::new(titled)));
@@ -126,7 +127,7 @@ impl Core {
         let started = std::thread::Builder::new().name("pleach-title".into()).spawn(work);
         if started.is_err() {
             self.titling.remove(&id);
-            return Err(Failure::new(FailureKind::Internal, "No thread could be started."));
+            return Err(Failure::new(FailureKind::Internal, "Could not start a thread."));
         }
         Ok(())
     }
@@ -162,7 +163,7 @@ impl Core {
             Write::MadeTitle { session: id, title: title.clone(), sources },
             operation,
         ])?;
-        let said = format!("This session is called {title:?} now; u takes it back.");
+        let said = format!("The session's title is now {title:?}; u undoes it.");
         self.show_title(card, title);
         Ok(said)
     }
@@ -178,27 +179,27 @@ impl Core {
 }
 
 /// One call with the first turn's words, secrets masked.
-fn ask(errand: &Errand, sources: &[NodeId], runs: &mut Vec<RunCard>) -> Result<String, Failure> {
+fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCard>) -> Result<String, Failure> {
     let mut text = String::new();
-    for node in errand.store.nodes(sources)? {
+    for node in auxiliary_call.store.nodes(sources)? {
         let words: String = told(&node.head, &node.content).chars().take(READ).collect();
         text.extend([node.head.role.name(), ": ", words.trim(), "\n\n"]);
     }
     let (text, _) = secrets::mask(&text);
-    let order = Order {
+    let order = Prompt {
         what: "title",
         policy: "title",
-        prompt: prompts::TITLE,
+        instructions: prompts::TITLE,
         version: prompts::TITLE_VERSION,
         title: "the first turn, to be named".to_owned(),
         text: &text,
-        otherwise: "Give the title yourself.",
+        otherwise: "Type a title yourself.",
     };
-    let (said, _) = errand.ask(&order, &mut |_| {}, runs)?;
+    let (said, _) = auxiliary_call.ask(&order, &mut |_| {}, runs)?;
     let (said, _) = secrets::mask(&said);
     let title = cleaned(&said);
     if title.is_empty() {
-        return Err(Failure::new(FailureKind::Provider, "The model gave no title."));
+        return Err(Failure::new(FailureKind::Provider, "The model returned no title."));
     }
     Ok(title)
 }

@@ -38,7 +38,7 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
         EmbedderKind::Server => {
             let gone = || Failure::new(FailureKind::Config, format!("There is no profile {:?}.", set.profile));
             let profile = config.profile(&set.profile).ok_or_else(gone)?.clone();
-            let what = format!("{} at the profile {}", set.model, set.profile);
+            let what = format!("{} at profile {}", set.model, set.profile);
             let settings = ServerSettings {
                 model: set.model.clone(),
                 dimensions: set.dimensions,
@@ -88,7 +88,7 @@ pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
         facts: Vec::new(),
     };
     let Some(set) = set else {
-        return finding(None, "none: older messages are found by their words alone".into(), "");
+        return finding(None, "none: older messages are searched by words only".into(), "");
     };
     let since = Instant::now();
     let tried = (set.open)().and_then(|embedder| {
@@ -97,12 +97,11 @@ pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
     });
     match tried {
         Ok((dims, remote)) => {
-            let place = if remote { "messages leave this machine to be embedded" } else { "on this machine" };
-            finding(Some(true), format!("{} gives vectors of {dims} dimensions, {place}", set.what), "")
+            let place = if remote { "messages are sent to a server for embedding" } else { "on this machine" };
+            finding(Some(true), format!("{} makes vectors of {dims} dimensions, {place}", set.what), "")
         }
         Err(error) => {
-            let todo =
-                "Older messages are found by their words alone until it works; check [embedder] in the settings.";
+            let todo = "Until it works, older messages are searched by words only; check [embedder] in the settings.";
             finding(Some(false), format!("{}: {error}", set.what), todo)
         }
     }

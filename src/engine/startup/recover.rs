@@ -108,9 +108,10 @@ impl Core {
         }
         writes.push(Write::CloseRun(Box::new(card)));
         self.store.write(writes)?;
-        let what = if arrived.is_empty() { "nothing of it had come" } else { "what had come is kept" };
+        let what = if arrived.is_empty() { "nothing had arrived" } else { "the part that arrived is kept" };
         Ok(format!(
-            "An answer on {} in {:?} was interrupted when the program ended; {what}. Nothing was sent again: R asks anew, c goes on.",
+            "An answer on {} in {:?} was interrupted when pleach ended; {what}. Nothing was sent again: R asks \
+                again, c continues.",
             branch.name, session.card.title
         ))
     }

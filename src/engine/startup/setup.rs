@@ -8,14 +8,14 @@ use crate::domain::call::model::{ModelInfo, Profile, Quirk};
 use crate::domain::call::provider::{Provider, ProviderError};
 use crate::domain::call::race::Limits;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::code::settings::Orienting;
+use crate::domain::code::settings::CodeSettings;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Budget;
 use crate::domain::planning::policy::{Layout, PolicySpec, StateBlock};
 use crate::domain::summary::draft::Compaction;
 use crate::domain::tool::folder_settings::FolderSettings;
-use crate::domain::tool::mcp::{Named, Offered, ToolServers};
+use crate::domain::tool::mcp::{ConfiguredServers, Offered, ToolServers};
 use crate::domain::tool::trace::{RunTools, ToolSpec};
 use crate::store::Store;
 use std::collections::{BTreeMap, HashMap};
@@ -72,7 +72,7 @@ pub struct ProjectSetup {
 }
 
 /// What a reading of the configuration changes while the engine runs.
-pub struct Fresh {
+pub struct ReloadedSettings {
     /// All profiles by name.
     pub profiles: BTreeMap<String, Profile>,
     /// The profile used where a branch names none.
@@ -90,11 +90,11 @@ pub struct Fresh {
     /// Tools, where there are any.
     pub tools: Option<Arc<dyn RunTools>>,
     /// Which servers of tools are named, read anew.
-    pub named: Arc<dyn Fn() -> Named + Send + Sync>,
+    pub named: Arc<dyn Fn() -> ConfiguredServers + Send + Sync>,
     /// Most bytes of a result of theirs.
     pub output_limit: usize,
     /// What goes of the workspace's code into calls.
-    pub orient: Orienting,
+    pub orient: CodeSettings,
     /// Rules of the configuration about calls to tools.
     pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
     /// Tool rounds in a turn.
@@ -121,7 +121,7 @@ pub struct FolderFile {
 }
 
 /// Reads the configuration again.
-pub type ReadAgain = Arc<dyn Fn() -> Result<Fresh, Failure> + Send + Sync>;
+pub type ReadAgain = Arc<dyn Fn() -> Result<ReloadedSettings, Failure> + Send + Sync>;
 
 /// The embedder that is set.
 #[derive(Clone)]
@@ -163,11 +163,11 @@ pub struct Setup {
     /// Servers of tools that other people wrote.
     pub foreign: Arc<dyn ToolServers>,
     /// Which of them are named, read anew; none starts any.
-    pub named: Option<Arc<dyn Fn() -> Named + Send + Sync>>,
+    pub named: Option<Arc<dyn Fn() -> ConfiguredServers + Send + Sync>>,
     /// Most bytes of a result of theirs.
     pub output_limit: usize,
     /// What goes of the workspace's code into calls.
-    pub orient: Orienting,
+    pub orient: CodeSettings,
     /// Rules about calls to tools that the settings give.
     pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
     /// Tool rounds in a turn.
@@ -240,21 +240,21 @@ impl Rules {
 
 /// What was learned while running: quirks of servers, windows that servers told.
 #[derive(Default)]
-pub(crate) struct Learned {
+pub(crate) struct LearnedSettings {
     /// By profile and model.
     pub(crate) quirks: HashMap<(String, String), Vec<Quirk>>,
     pub(crate) models: HashMap<(String, String), ModelInfo>,
     /// Tools of servers that are there and approved.
     pub(crate) offered: Arc<Vec<Offered>>,
     /// The workspace's code.
-    pub(crate) code: Option<crate::engine::indexing::code_workspace::Codebase>,
+    pub(crate) code: Option<crate::engine::indexing::code_workspace::CodeWorkspace>,
 }
 
-impl Learned {
+impl LearnedSettings {
     /// Whether the model is offered tools for code.
     pub(crate) fn offers_code(&self, setup: &Setup) -> bool {
         let wanted = setup.orient.enabled && setup.orient.tools;
-        wanted && self.code.as_ref().is_some_and(crate::engine::indexing::code_workspace::Codebase::holds_code)
+        wanted && self.code.as_ref().is_some_and(crate::engine::indexing::code_workspace::CodeWorkspace::holds_code)
     }
 
     /// The program's own tools, those for code among them where there is code.
@@ -268,7 +268,12 @@ impl Learned {
 }
 
 /// Works out the rules: command line above branch above configuration above policy.
-pub(crate) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: bool) -> Result<Rules, Failure> {
+pub(crate) fn rules(
+    setup: &Setup,
+    learned: &LearnedSettings,
+    branch: &Branch,
+    trusted: bool,
+) -> Result<Rules, Failure> {
     let pick = |get: &dyn Fn(&Overrides) -> Option<String>| {
         get(&setup.call).or_else(|| get(&branch.overrides)).or_else(|| get(&setup.defaults))
     };
@@ -314,7 +319,7 @@ pub(crate) fn rules(setup: &Setup, learned: &Learned, branch: &Branch, trusted: 
         code: (setup.orient.enabled && trusted).then(|| crate::engine::plans::sources::code::CodeRules {
             orienting: setup.orient,
             focus: branch.overrides.focus.clone(),
-            sight: crate::domain::tool::visibility::Sight::default(),
+            sight: crate::domain::tool::visibility::FileVisibility::default(),
         }),
         compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
         profile,
@@ -330,7 +335,7 @@ fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
         _ => setup.profiles.keys().map(String::as_str).collect(),
     };
     Failure::new(FailureKind::Config, format!("There is no {what} {name:?}."))
-        .todo(format!("Known are: {}.", known.join(", ")))
+        .todo(format!("Available: {}.", known.join(", ")))
 }
 
 /// A model chosen for one profile does not follow to another: the nearest layer that names a model wins, unless a nearer

@@ -1,19 +1,19 @@
 //! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
 //! Not for: deciding anything while it runs.
 
-use super::setup::{FolderFile, Fresh, ModelLookup, ProjectSetup, Prompts, ReadAgain, Servers, Setup};
+use super::setup::{FolderFile, ModelLookup, ProjectSetup, Prompts, ReadAgain, ReloadedSettings, Servers, Setup};
 use crate::config::load::{self, Config, Environment};
 use crate::config::paths::expand;
 use crate::config::prompts;
 use crate::config::settings::StateBlockChoice;
-use crate::domain::base::damage::{Damage, Mended, StartWith};
+use crate::domain::base::damage::{Damage, RepairResult, StartWith};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::model::{Backend, ModelInfo, Profile};
 use crate::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::policy::StateBlock;
-use crate::domain::tool::mcp::Named;
+use crate::domain::tool::mcp::ConfiguredServers;
 use crate::domain::tool::trace::RunTools;
 use crate::llm;
 use crate::llm::counting::tokens::Tokenizers;
@@ -150,7 +150,7 @@ fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
             changed.push("policies".into());
         }
         *last = config.clone();
-        Ok(Fresh {
+        Ok(ReloadedSettings {
             profiles: config.settings.profiles.clone(),
             profile: first_profile(&config),
             model: Some(config.settings.model.clone()).filter(|model| !model.is_empty()),
@@ -205,15 +205,15 @@ fn unopened(error: StoreError, path: &Path) -> Failure {
     let failure = Failure::from(error);
     match damage::look(path, false) {
         Ok(Some(found)) if damaged => {
-            failure.kept(format!("Nothing of it was changed. {}", found.backups_sentence())).todo(MEND)
+            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(MEND)
         }
-        _ if damaged => failure.kept("Nothing of it was changed.").todo("Name another store with --store."),
+        _ if damaged => failure.kept("The store was not changed.").todo("Name another store with --store."),
         _ => failure,
     }
 }
 
-const MEND: &str = "`pleach doctor --repair` moves it aside, on your word, and starts from the newest backup (with --empty \
-                    from nothing); or name another store with --store.";
+const MEND: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
+    (with --empty: from nothing); or name another store with --store.";
 
 /// What is wrong with the configured store, without opening it for use; `thorough` reads all of it.
 ///
@@ -228,7 +228,7 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
 ///
 /// # Errors
 /// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
-pub fn mend(config: &Config, start: StartWith) -> Result<Mended, Failure> {
+pub fn mend(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
     let path = &config.paths.store;
     let mended = damage::set_aside(path, start)?;
     let found = damage::salvage(Path::new(&mended.moved));
@@ -238,7 +238,7 @@ pub fn mend(config: &Config, start: StartWith) -> Result<Mended, Failure> {
     }
     let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false).text).collect();
     let file = damage::keep_salvaged(path, &lines)?;
-    Ok(Mended { salvaged: Some((file, count)), ..mended })
+    Ok(RepairResult { salvaged: Some((file, count)), ..mended })
 }
 
 /// The folder of the indexes of workspaces' code, beside the store's file.
@@ -319,7 +319,7 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
 }
 
 /// Reads which servers of tools are named: the settings as they were read, the folder's file as it is now.
-fn named(config: &Config) -> Arc<dyn Fn() -> Named + Send + Sync> {
+fn named(config: &Config) -> Arc<dyn Fn() -> ConfiguredServers + Send + Sync> {
     let config = config.clone();
     Arc::new(move || config.named_servers())
 }
@@ -358,8 +358,7 @@ struct Network {
 impl Network {
     fn key(&self, profile: &Profile) -> Result<Option<secrecy::SecretString>, Failure> {
         llm::key::resolve(profile, &|name| self.env.get(name)).map_err(|error| {
-            Failure::new(FailureKind::Provider, format!("{error}."))
-                .todo("Check the profile's key in the configuration.")
+            Failure::new(FailureKind::Provider, format!("{error}.")).todo("Check the profile's key in the settings.")
         })
     }
 
@@ -379,7 +378,7 @@ impl Servers for Network {
         llm::provider(profile, key, self.counter.clone()).map_err(|error| {
             Failure::new(FailureKind::Provider, format!("{error}."))
                 .kept("Nothing was sent; your draft is kept.")
-                .todo("Check the profile in the configuration, or choose another model.")
+                .todo("Check the profile in the settings, or choose another model.")
         })
     }
 
@@ -389,12 +388,12 @@ impl Servers for Network {
         }
         let in_env = !profile.api_key_env.is_empty() && self.env.get(&profile.api_key_env).is_some();
         if profile.needs_key && !in_env && profile.api_key_cmd.is_empty() {
-            let failure = Failure::new(FailureKind::Provider, format!("The profile {} has no key.", profile.name));
-            let how = format!("Set {} in the environment, or api_key_cmd in the configuration.", profile.api_key_env);
+            let failure = Failure::new(FailureKind::Provider, format!("Profile {} has no key.", profile.name));
+            let how = format!("Set {} in the environment, or api_key_cmd in the settings.", profile.api_key_env);
             return Err(failure.todo(how));
         }
         if profile.model.is_empty() && profile.base_url.is_empty() {
-            return Err(Failure::new(FailureKind::Config, format!("The profile {} has no address.", profile.name)));
+            return Err(Failure::new(FailureKind::Config, format!("Profile {} has no address.", profile.name)));
         }
         Ok(())
     }

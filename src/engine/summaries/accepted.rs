@@ -6,11 +6,11 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::operation::Change;
-use crate::domain::summary::accepted::{Capsule, CapsuleKind};
-use crate::domain::summary::draft::{CapsuleCard, Stats};
+use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::domain::summary::draft::{Stats, SummaryCard};
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
-use crate::engine::plans::sources::summaries::{self, Ground};
+use crate::engine::plans::sources::summaries::{self, SummaryView};
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl Core {
     }
 
     /// Takes the newest level of a kind back.
-    pub(crate) fn undo_level(&mut self, id: BranchId, kind: CapsuleKind) -> Result<Answer, Failure> {
+    pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         let session = self.session_of(id)?;
         let of_kind = |wanted: &&Hash| session.capsule(**wanted).is_some_and(|held| held.capsule.kind == kind);
@@ -84,15 +84,15 @@ impl Core {
         self.use_capsules(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
         self.put_down(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
-            Some(level) => format!("The summary of turns {}–{} goes again", level.turns.0, level.turns.1),
-            None => "The turns go themselves again, as far as they fit".into(),
+            Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),
+            None => "The turns themselves are sent again, as far as they fit".into(),
         };
         Ok(Answer::Done(format!("{now}; u undoes it.")))
     }
 
     /// A capsule and the levels below it, newest first.
-    pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Capsule>> {
-        let mut chain: Vec<Arc<Capsule>> = Vec::new();
+    pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
+        let mut chain: Vec<Arc<Summary>> = Vec::new();
         let Ok(session) = self.session_of(branch.id) else { return chain };
         let mut at = Some(top);
         while let Some(held) = at.and_then(|id| session.capsule(id)) {
@@ -109,16 +109,16 @@ impl Core {
         let branch = self.branch(id)?;
         let session = self.session_of(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = Ground { session, path: &path, marks: &branch.marks };
+        let ground = SummaryView { session, path: &path, marks: &branch.marks };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
         for newest in branch.capsules.iter().rev() {
             let goes = ground.usable(*newest, mode).0.map(|going| going.capsule.id);
             let chain = self.levels(&branch, *newest);
             let levels = chain.len();
-            let card = |(place, capsule): (usize, Arc<Capsule>)| {
+            let card = |(place, capsule): (usize, Arc<Summary>)| {
                 let held = session.capsule(capsule.id)?;
-                Some(CapsuleCard {
+                Some(SummaryCard {
                     state: summaries::state(&ground, held),
                     active: place == 0,
                     goes: Some(capsule.id) == goes,
@@ -150,7 +150,7 @@ impl Core {
     }
 
     /// The capsule of a kind that the branch uses in a lane.
-    pub(crate) fn in_use(&self, branch: &Branch, kind: CapsuleKind, lane: &str) -> Option<Arc<Capsule>> {
+    pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
         let session = self.session_of(branch.id).ok()?;
         let found = branch.capsules.iter().rev().filter_map(|id| session.capsule(*id));
         found.map(|held| held.capsule.clone()).find(|capsule| capsule.kind == kind && capsule.lane == lane)
@@ -160,7 +160,7 @@ impl Core {
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.session_of(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = Ground { session, path: &path, marks: &branch.marks };
+        let ground = SummaryView { session, path: &path, marks: &branch.marks };
         session.capsule(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
     }
 }

@@ -6,7 +6,7 @@
 use super::candidates::{readable, stays};
 use super::writer::cost;
 use crate::context::policy::lanes::{self, Cause, LaneTurn};
-use crate::context::policy::levels::{self, Unsummed};
+use crate::context::policy::levels::{self, UnsummarizedTurn};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -17,11 +17,11 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::{PolicySpec, Section};
-use crate::domain::summary::accepted::CapsuleKind;
-use crate::domain::summary::draft::{Accept, By, Measure};
+use crate::domain::summary::accepted::SummaryKind;
+use crate::domain::summary::draft::{Accept, Measure, SummaryAuthor};
 use crate::engine::api::{Answer, Event};
 use crate::engine::core::{Core, Inbox};
-use crate::engine::plans::sources::summaries::Ground;
+use crate::engine::plans::sources::summaries::SummaryView;
 use crate::engine::sessions::session::Session;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -48,7 +48,7 @@ struct Turn {
 }
 
 /// What a thread needs to work out whether a summary is due.
-struct Look {
+struct DueCheck {
     branch: BranchId,
     turns: Vec<Turn>,
     policy: PolicySpec,
@@ -65,7 +65,7 @@ struct Look {
 }
 
 /// What it found: the last turn to be summed up, and why.
-pub(crate) struct Looked {
+pub(crate) struct DueResult {
     branch: BranchId,
     due: Option<(u32, String)>,
 }
@@ -87,7 +87,7 @@ impl Core {
         }
     }
 
-    fn look_for_due(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<Look>, Failure> {
+    fn look_for_due(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<DueCheck>, Failure> {
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;
         if rules.compaction.measure == Measure::Off {
@@ -105,7 +105,7 @@ impl Core {
         }
         let turns = unsummed(session, &branch, &path, from, (&lane, now));
         let began = turns.first().and_then(|turn| turn.heads.first()).map_or(now, |head| head.at);
-        Ok(Some(Look {
+        Ok(Some(DueCheck {
             branch: id,
             since: seconds(now, summed.map_or(began, |(_, at)| at)),
             turns,
@@ -134,9 +134,9 @@ impl Core {
             let at = session.tree.depth(slot) as usize;
             (path.get(at) == Some(&slot)).then_some(at)
         };
-        let ground = Ground { session, path, marks: &branch.marks };
+        let ground = SummaryView { session, path, marks: &branch.marks };
         let mode = self.rules(branch).ok()?.mode;
-        let capsule = self.in_use(branch, CapsuleKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
+        let capsule = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
         let capsule = capsule.and_then(|going| Some((place(going.capsule.tip()?)?, going.capsule.generated_at)));
         let down = self.was_put_down(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
         capsule.into_iter().chain(down).max()
@@ -185,15 +185,15 @@ impl Core {
     }
 
     /// It was worked out.
-    pub(crate) fn looked(&mut self, looked: Looked) {
-        let Looked { branch, due } = looked;
+    pub(crate) fn looked(&mut self, looked: DueResult) {
+        let DueResult { branch, due } = looked;
         let Some((up_to, cause)) = due.filter(|_| !self.drafts.busy(branch)) else { return };
-        if let Err(failure) = self.draft_due(branch, CapsuleKind::Lane, up_to, cause) {
+        if let Err(failure) = self.draft_due(branch, SummaryKind::Lane, up_to, cause) {
             tracing::debug!(%failure, "a summary that is due was not drafted");
         }
     }
 
-    fn draft_due(&mut self, id: BranchId, kind: CapsuleKind, up_to: u32, cause: String) -> Result<(), Failure> {
+    fn draft_due(&mut self, id: BranchId, kind: SummaryKind, up_to: u32, cause: String) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;
         if rules.compaction.measure == Measure::Off {
@@ -208,7 +208,7 @@ impl Core {
             return Ok(());
         }
         let callable = self.setup.servers.ready(&rules.profile).is_ok();
-        let by = if callable { rules.compaction.by } else { By::Extractive };
+        let by = if callable { rules.compaction.by } else { SummaryAuthor::Extractive };
         self.start_draft(None, id, kind, Some(up_to), by, Some(cause))
     }
 
@@ -227,9 +227,9 @@ impl Core {
         if off || self.drafts.busy(id) {
             return format!(" /compress session {turns} drafts a summary of its turns.");
         }
-        match self.draft_due(id, CapsuleKind::Session, turns, format!("the task {name} is done")) {
-            Ok(()) => " A summary of its turns is drafted; F5 shows it.".to_owned(),
-            Err(failure) => format!(" No summary of its turns is drafted: {failure}"),
+        match self.draft_due(id, SummaryKind::Session, turns, format!("task {name} is done")) {
+            Ok(()) => " Drafting a summary of its turns; F5 shows it.".to_owned(),
+            Err(failure) => format!(" Could not draft a summary of its turns: {failure}"),
         }
     }
 
@@ -241,8 +241,9 @@ impl Core {
 
     fn too_much(&mut self, branch: BranchId) {
         if self.drafts.too_much.insert(branch) {
-            let words = "A summary of the older turns is due, but they are too many to be summed up unasked.";
-            self.say(Event::Notice(format!("{words} Nothing was changed; /compress N sums up the first N.")));
+            let words = "A summary of the older turns is due, but there are too many turns to summarize \
+                automatically.";
+            self.say(Event::Notice(format!("{words} Nothing was changed; /compress N summarizes the first N.")));
         }
     }
 
@@ -270,7 +271,10 @@ impl Core {
         match accepted {
             Ok(Some((capsule, Answer::Done(said)))) => {
                 let (before, after) = (grouped(capsule.original_tokens.into()), grouped(capsule.tokens.into()));
-                self.say(Event::Notice(format!("{said} ({before} tok est became {after}, as the policy says.)")));
+                self.say(Event::Notice(format!(
+                    "{said} ({before} est. tokens became {after}; the policy accepts \
+                    drafts automatically.)"
+                )));
             }
             Ok(_) => {}
             Err(failure) => tracing::debug!(%failure, "a draft was not accepted by itself"),
@@ -283,7 +287,7 @@ impl Core {
         let Ok(branch) = self.branch(id) else { return };
         self.put_down(&branch, lane, tip);
         if failure.kind != FailureKind::User {
-            let what = format!("A summary was due and could not be made: {failure}");
+            let what = format!("A summary was due but could not be written: {failure}");
             self.say(Event::Notice(format!("{what} /compress tries again.")));
         }
     }
@@ -333,7 +337,7 @@ fn beside_turns(plan: &ContextPlan) -> u32 {
     rows.fold(fixed, |sum, row| sum.saturating_add(row.tokens))
 }
 
-impl Look {
+impl DueCheck {
     /// Works it out on a thread of its own.
     fn start(self, inbox: std::sync::mpsc::Sender<Inbox>) {
         let work = move || {
@@ -341,7 +345,7 @@ impl Look {
                 tracing::debug!(%failure, "it was not worked out whether a summary is due");
                 None
             });
-            let _ = inbox.send(Inbox::Looked(Box::new(Looked { branch: self.branch, due })));
+            let _ = inbox.send(Inbox::Looked(Box::new(DueResult { branch: self.branch, due })));
         };
         let _ = std::thread::Builder::new().name("pleach-due".into()).spawn(work);
     }
@@ -372,10 +376,14 @@ impl Look {
             let cause = match due.cause {
                 Cause::Messages(n) => format!("{n} messages had no summary, more than {}", spec.messages),
                 Cause::Tokens(n) => {
-                    format!("{} tok est had no summary, more than {}", grouped(n.into()), grouped(spec.tokens.into()))
+                    format!(
+                        "{} est. tokens had no summary, more than {}",
+                        grouped(n.into()),
+                        grouped(spec.tokens.into())
+                    )
                 }
                 Cause::Hours(n) => {
-                    format!("{} hours have passed without a summary, more than {}", grouped(n), spec.hours)
+                    format!("{} hours passed without a summary, more than {}", grouped(n), spec.hours)
                 }
             };
             (due.upto, cause)
@@ -385,13 +393,13 @@ impl Look {
     /// By what all levels hold.
     fn levels_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let counted = self.tokens()?;
-        let turns: Vec<Unsummed> =
-            self.turns.iter().zip(counted).map(|(turn, tokens)| Unsummed { tokens, age: turn.age }).collect();
+        let turns: Vec<UnsummarizedTurn> =
+            self.turns.iter().zip(counted).map(|(turn, tokens)| UnsummarizedTurn { tokens, age: turn.age }).collect();
         let spec = &self.policy.levels;
         let due = levels::due(&turns, self.fixed, self.total, self.policy.refill_percent, spec);
         Ok(due.map(|due| {
             let (used, total) = (grouped(due.used), grouped(self.total.into()));
-            (due.upto, format!("the levels held {used} of {total} tok est, more than {} %", spec.trigger_percent))
+            (due.upto, format!("the levels held {used} of {total} est. tokens, more than {} %", spec.trigger_percent))
         }))
     }
 

@@ -7,8 +7,8 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tree::{self, Slot};
-use crate::domain::summary::accepted::{Capsule, CapsuleKind};
-use crate::domain::summary::draft::{SourceTurn, Stays};
+use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::domain::summary::draft::{KeepReason, SourceTurn};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::bar;
 
@@ -20,12 +20,12 @@ pub(crate) struct Ready {
 
 impl Core {
     /// The closed turns of a branch as candidates. The turn that is open, or not answered yet, is none.
-    pub(crate) fn ready(&self, branch: &Branch, kind: CapsuleKind) -> Result<Ready, Failure> {
+    pub(crate) fn ready(&self, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
         let session = self.session_of(branch.id)?;
         let tree = &session.tree;
         let path: Vec<Slot> = session.head(branch).map(|tip| tree.path(tip)).unwrap_or_default();
         let lane = match (kind, path.last()) {
-            (CapsuleKind::Lane, Some(last)) => tree.head(*last).lane.clone(),
+            (SummaryKind::Lane, Some(last)) => tree.head(*last).lane.clone(),
             _ => String::new(),
         };
         let mut turns = tree::turns(tree, &path);
@@ -41,7 +41,7 @@ impl Core {
             let [first, .., last] = heads.as_slice() else { continue };
             let read = readable(branch, &heads);
             let stays = stays(branch, &heads, read.is_empty())
-                .or((kind == CapsuleKind::Lane && first.lane != lane).then_some(Stays::OtherLane));
+                .or((kind == SummaryKind::Lane && first.lane != lane).then_some(KeepReason::OtherLane));
             let source = SourceTurn {
                 user: first.key,
                 tip: last.key,
@@ -69,7 +69,7 @@ pub(crate) fn readable(branch: &Branch, heads: &[&NodeHead]) -> Vec<NodeHead> {
 }
 
 /// Why a turn is not summed up: a mark on it or on one of its messages, or nothing to read.
-pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option<Stays> {
+pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option<KeepReason> {
     let first = heads.first()?.key;
     let on_turn = |mark: &&Mark| match mark.target {
         Atom::Turn { user, tip } => user == first && heads.iter().any(|head| head.key == tip),
@@ -77,11 +77,11 @@ pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option
     };
     let on_any = |mark: &&Mark| on_turn(mark) || heads.iter().any(|head| on_node(&mark.target, head.key));
     if branch.marks.iter().any(|mark| on_turn(&mark) && mark.kind.excludes()) {
-        Some(Stays::Excluded)
+        Some(KeepReason::Excluded)
     } else if branch.marks.iter().any(|mark| on_any(&mark) && !mark.kind.excludes()) {
-        Some(Stays::Pinned)
+        Some(KeepReason::Pinned)
     } else {
-        empty.then_some(Stays::Empty)
+        empty.then_some(KeepReason::Empty)
     }
 }
 
@@ -92,7 +92,7 @@ fn on_node(target: &Atom, key: Hash) -> bool {
     }
 }
 
-pub(crate) fn on_cover(capsule: &Capsule, target: &Atom) -> bool {
+pub(crate) fn on_cover(capsule: &Summary, target: &Atom) -> bool {
     capsule.covers.iter().any(|cover| match target {
         Atom::Turn { user, .. } => *user == cover.user,
         other => cover.nodes.iter().any(|(key, _)| on_node(other, *key)),

@@ -1,19 +1,19 @@
 //! A draft in memory: put together from its body and its kept words, sized, and checked for what it dropped.
 //! Not for: writing a body (`writer`) or what a person does with it (`drafts`).
 
-use crate::context::summary::survive::Wanted;
+use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{CondenseError, Size, keep, ratio};
 use crate::domain::base::failure::Failure;
-use crate::domain::summary::accepted::{Capsule, CapsuleSource, Kept, ratio_milli};
-use crate::domain::summary::draft::CapsuleDraft;
+use crate::domain::summary::accepted::{Kept, Summary, SummarySource, ratio_milli};
+use crate::domain::summary::draft::SummaryDraft;
 use crate::engine::plans::sources::summaries::summary_text;
 use std::sync::Arc;
 
 /// A draft with what must not be lost.
 #[derive(Clone)]
 pub(crate) struct Drafted {
-    pub(crate) draft: CapsuleDraft,
-    pub(crate) wanted: Arc<Wanted>,
+    pub(crate) draft: SummaryDraft,
+    pub(crate) wanted: Arc<RequiredFacts>,
 }
 
 impl From<CondenseError> for Failure {
@@ -32,7 +32,7 @@ impl Drafted {
         &self,
         body: String,
         kept: Vec<Kept>,
-        source: CapsuleSource,
+        source: SummarySource,
         count: &dyn Fn(&str) -> u32,
     ) -> Result<Self, CondenseError> {
         if body.trim().is_empty() && kept.is_empty() {
@@ -41,16 +41,16 @@ impl Drafted {
         let text = keep::joined(&body, &kept);
         let confidence = self.wanted.survival(&text).milli();
         let dropped = self.wanted.dropped(&text);
-        let mut capsule = Capsule { text: Some(text), kept, source, confidence, ..self.draft.capsule.clone() };
+        let mut capsule = Summary { text: Some(text), kept, source, confidence, ..self.draft.capsule.clone() };
         capsule.tokens = count(&summary_text(&capsule, None));
         ratio(capsule.original_tokens, capsule.tokens)?;
-        let draft = CapsuleDraft { capsule: capsule.sealed(), body, dropped: dropped.into(), ..self.draft.clone() };
+        let draft = SummaryDraft { capsule: capsule.sealed(), body, dropped: dropped.into(), ..self.draft.clone() };
         Ok(Self { draft, wanted: self.wanted.clone() })
     }
 
     /// The draft as a person is shown it, with all that there is to know.
-    pub(crate) fn shown(&self) -> CapsuleDraft {
-        CapsuleDraft { warnings: self.warnings(), ..self.draft.clone() }
+    pub(crate) fn shown(&self) -> SummaryDraft {
+        SummaryDraft { warnings: self.warnings(), ..self.draft.clone() }
     }
 
     /// Tokens that may still be kept: the summary stays at half of its sources, and within twice its usual size.
@@ -66,7 +66,7 @@ impl Drafted {
         if capsule.too_detailed() {
             let ratio = ratio_milli(capsule.original_tokens, capsule.tokens);
             warnings.push(format!(
-                "The summary is too detailed: {}.{} times smaller than its sources, less than 2.",
+                "The summary is too detailed: only {}.{} times shorter than its sources (at least 2 wanted).",
                 ratio / 1_000,
                 ratio % 1_000 / 100
             ));

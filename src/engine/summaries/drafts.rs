@@ -14,11 +14,11 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::model::Backend;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Mark;
-use crate::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, Kept};
-use crate::domain::summary::draft::{By, CapsuleDraft, SourceTurn};
-use crate::engine::api::{Answer, Condense, Event, Ticket};
+use crate::domain::summary::accepted::{Kept, Summary, SummaryKind, SummarySource};
+use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
+use crate::engine::api::{Answer, Event, SummaryAct, Ticket};
 use crate::engine::core::{Core, Inbox};
-use crate::engine::plans::sources::summaries::{Ground, Held};
+use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::store::types::Write;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Default)]
 pub(crate) struct Drafts {
     waiting: HashMap<BranchId, Drafted>,
-    making: HashMap<BranchId, Making>,
+    making: HashMap<BranchId, DraftInProgress>,
     last: u64,
     /// Branches whose draft is to be used as soon as their open turn has ended.
     pub(crate) own: HashSet<BranchId>,
@@ -51,7 +51,7 @@ impl Drafts {
 }
 
 /// A draft that is being made.
-struct Making {
+struct DraftInProgress {
     number: u64,
     cancel: Arc<AtomicBool>,
     /// Nobody asked for it.
@@ -66,17 +66,17 @@ impl Core {
         &mut self,
         ticket: Option<Ticket>,
         id: BranchId,
-        kind: CapsuleKind,
+        kind: SummaryKind,
         up_to: Option<u32>,
-        by: By,
+        by: SummaryAuthor,
         cause: Option<String>,
     ) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;
-        let by = if rules.profile.backend == Backend::Offline { By::Extractive } else { by };
+        let by = if rules.profile.backend == Backend::Offline { SummaryAuthor::Extractive } else { by };
         let provider = match by {
-            By::Model => Some(self.setup.servers.provider(&rules.profile)?),
-            By::Extractive => None,
+            SummaryAuthor::Model => Some(self.setup.servers.provider(&rules.profile)?),
+            SummaryAuthor::Extractive => None,
         };
         let Ready { turns, lane } = self.ready(&branch, kind)?;
         let parent = self.in_use(&branch, kind, &lane);
@@ -97,7 +97,7 @@ impl Core {
             stays: choice.stays,
             by,
             cause,
-            errand: self.errand(&branch, rules, provider, cancel),
+            auxiliary_call: self.auxiliary_call(&branch, rules, provider, cancel),
             events: self.events.clone(),
         };
         let inbox = self.inbox.clone();
@@ -111,7 +111,7 @@ impl Core {
     fn begin_making(&mut self, id: BranchId, by_itself: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
         self.drafts.last += 1;
         let (number, cancel) = (self.drafts.last, Arc::new(AtomicBool::new(false)));
-        let making = Making { number, cancel: cancel.clone(), by_itself, reach };
+        let making = DraftInProgress { number, cancel: cancel.clone(), by_itself, reach };
         if let Some(old) = self.drafts.making.insert(id, making) {
             old.cancel.store(true, Ordering::Relaxed);
         }
@@ -142,57 +142,57 @@ impl Core {
             (Some(ticket), result) => self.answer(ticket, result.map(|draft| Answer::Draft(Some(draft)))),
             (None, Ok(_)) => self.made_by_itself(branch),
             (None, Err(failure)) => {
-                if let Some(Making { reach: (lane, tip), .. }) = making {
+                if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
                     self.failed_by_itself(branch, &lane, tip, &failure);
                 }
             }
         }
     }
 
-    fn put_draft(&mut self, branch: BranchId, drafted: Drafted) -> Arc<CapsuleDraft> {
+    fn put_draft(&mut self, branch: BranchId, drafted: Drafted) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
         self.drafts.waiting.insert(branch, drafted);
         self.say(Event::Draft { branch, draft: Some(shown.clone()) });
         shown
     }
 
-    fn shown_draft(&self, branch: BranchId) -> Option<Arc<CapsuleDraft>> {
+    fn shown_draft(&self, branch: BranchId) -> Option<Arc<SummaryDraft>> {
         self.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
     }
 
     /// Everything that is answered at once.
-    pub(crate) fn condense(&mut self, branch: BranchId, act: Condense) -> Result<Answer, Failure> {
+    pub(crate) fn condense(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         match act {
-            Condense::Draft { .. } => Err(Failure::user("That cannot be asked here.")),
-            Condense::Show => Ok(Answer::Draft(self.shown_draft(branch))),
-            Condense::Keep { draft, items } => self.keep_items(branch, draft, &items),
-            Condense::KeepAll { draft } => self.keep_all(branch, draft),
-            Condense::Unkeep { draft, item } => self.unkeep(branch, draft, item),
-            Condense::Edit { draft, text } => {
+            SummaryAct::Draft { .. } => Err(Failure::user("A draft needs a request of its own.")),
+            SummaryAct::Show => Ok(Answer::Draft(self.shown_draft(branch))),
+            SummaryAct::Keep { draft, items } => self.keep_items(branch, draft, &items),
+            SummaryAct::KeepAll { draft } => self.keep_all(branch, draft),
+            SummaryAct::Unkeep { draft, item } => self.unkeep(branch, draft, item),
+            SummaryAct::Edit { draft, text } => {
                 let kept = self.waiting(branch, draft)?.draft.capsule.kept.clone();
                 self.recompose(branch, draft, Some(text), kept)
             }
-            Condense::Accept { draft } => self.accept(branch, draft),
-            Condense::Reject => self.reject(branch),
-            Condense::Stop => self.stop_making(branch),
-            Condense::UndoLevel { kind } => self.undo_level(branch, kind),
-            Condense::TakeBack { capsule } => self.take_back(branch, capsule),
-            Condense::Rewrite { capsule, text } => self.rewrite(branch, capsule, &text),
-            Condense::List => self.list_capsules(branch),
-            Condense::Stats => self.memory_stats(branch),
+            SummaryAct::Accept { draft } => self.accept(branch, draft),
+            SummaryAct::Reject => self.reject(branch),
+            SummaryAct::Stop => self.stop_making(branch),
+            SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
+            SummaryAct::TakeBack { capsule } => self.take_back(branch, capsule),
+            SummaryAct::Rewrite { capsule, text } => self.rewrite(branch, capsule, &text),
+            SummaryAct::List => self.list_capsules(branch),
+            SummaryAct::Stats => self.memory_stats(branch),
         }
     }
 
     pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&Drafted, Failure> {
         let found = self.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
-        found.ok_or_else(|| Failure::new(FailureKind::Stale, "That draft is no longer there.").todo("Draft it again."))
+        found.ok_or_else(|| Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft it again."))
     }
 
     fn keep_items(&mut self, branch: BranchId, draft: u64, items: &[usize]) -> Result<Answer, Failure> {
         let drafted = self.waiting(branch, draft)?;
         let mut kept = drafted.draft.capsule.kept.clone();
         let found = items.iter().map(|at| {
-            let gone = || Failure::user(format!("The draft has no dropped item {}.", at + 1));
+            let gone = || Failure::user(format!("The draft has no missing item {}.", at + 1));
             drafted.draft.dropped.get(*at).map(keep::keep).ok_or_else(gone)
         });
         let found: Vec<_> = found.collect::<Result<_, Failure>>()?;
@@ -233,7 +233,7 @@ impl Core {
         let counter = self.setup.counter.clone();
         let drafted = self.waiting(branch, draft)?;
         let changed = body.as_ref().is_some_and(|body| body.trim() != drafted.draft.body.trim());
-        let source = if changed { CapsuleSource::User } else { drafted.draft.capsule.source };
+        let source = if changed { SummarySource::User } else { drafted.draft.capsule.source };
         let body = body.unwrap_or_else(|| drafted.draft.body.clone());
         let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
         Ok(Answer::Draft(Some(self.put_draft(branch, fresh))))
@@ -249,25 +249,25 @@ impl Core {
         after.retain(|id| Some(*id) != old && *id != capsule.id);
         after.push(capsule.id);
         let (from, to) = capsule.turns;
-        let what = format!("summed up turns {from}–{to}");
+        let what = format!("summarized turns {from}–{to}");
         let put = Write::PutCapsule { session: branch.session, capsule: Box::new(capsule.clone()), at: self.now() };
         self.use_capsules(&branch, what, after, vec![put], |core| {
             if let Ok(session) = core.session_mut(id) {
-                session.capsules.insert(capsule.id, Held::new(capsule));
+                session.capsules.insert(capsule.id, LoadedSummary::new(capsule));
             }
         })?;
         self.drafts.waiting.remove(&id);
         self.say(Event::Draft { branch: id, draft: None });
-        Ok(Answer::Done(format!("Turns {from}–{to} go as a summary from now on; u undoes it.")))
+        Ok(Answer::Done(format!("The summary now stands for turns {from}–{to}; u undoes it.")))
     }
 
     /// What was read must still be what is there, and nothing of it pinned or taken out since.
-    fn must_still_hold(&self, branch: &Branch, capsule: &Capsule) -> Result<(), Failure> {
+    fn must_still_hold(&self, branch: &Branch, capsule: &Summary) -> Result<(), Failure> {
         let session = self.session_of(branch.id)?;
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let marks: Vec<Mark> = branch.marks.clone();
-        let held = Held::new(capsule.clone());
-        let sight = Ground { session, path: &path, marks: &marks }.sight(&held);
+        let held = LoadedSummary::new(capsule.clone());
+        let sight = SummaryView { session, path: &path, marks: &marks }.sight(&held);
         let same = |(key, content): &(Hash, Hash)| {
             session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
         };
@@ -276,7 +276,7 @@ impl Core {
         if sight.on_path && sight.source.is_none() && read && !pinned {
             return Ok(());
         }
-        Err(Failure::new(FailureKind::Stale, "The conversation has changed since this was drafted.")
+        Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
             .kept("Nothing was changed.")
             .todo("Draft it again."))
     }
@@ -294,12 +294,12 @@ impl Core {
         if let (Ok(branch), Some((lane, tip))) = (self.branch(id), waiting.or(making)) {
             self.put_down(&branch, &lane, tip);
         }
-        Ok(Answer::Done("The draft is thrown away; nothing was changed.".into()))
+        Ok(Answer::Done("The draft is discarded; nothing was changed.".into()))
     }
 
     /// A person stops a draft that is being made.
     fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let making = self.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being made."))?;
+        let making = self.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
         making.cancel.store(true, Ordering::Relaxed);
         if let (true, Ok(branch)) = (making.by_itself, self.branch(id)) {
             self.put_down(&branch, &making.reach.0, making.reach.1);

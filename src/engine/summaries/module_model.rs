@@ -10,11 +10,11 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::provider::CallEnd;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
-use crate::domain::summary::accepted::CapsuleSource;
-use crate::domain::summary::draft::By;
+use crate::domain::summary::accepted::SummarySource;
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::ModuleCard;
 use crate::engine::api::{Event, Ticket};
-use crate::engine::calls::auxiliary_call::{Errand, Order};
+use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::export::secrets;
 use std::cell::Cell;
@@ -40,7 +40,7 @@ const TELL: Duration = Duration::from_millis(200);
 
 /// Summaries that are being made.
 #[derive(Default)]
-pub(crate) struct Making(Vec<One>);
+pub(crate) struct PendingModules(Vec<One>);
 
 struct One {
     ticket: Ticket,
@@ -49,12 +49,12 @@ struct One {
     cancel: Arc<AtomicBool>,
 }
 
-impl Making {
+impl PendingModules {
     /// One is begun; refused while one of the same part is being made. What is given is set once nobody wants it any more.
     pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
         let path = modules::shown(path);
         if self.0.iter().any(|one| one.path == path) {
-            return Err(Failure::user(format!("{path} is being summed up already.")).kept("That one goes on."));
+            return Err(Failure::user(format!("{path} is already being summarized.")).kept("That summary continues."));
         }
         let cancel = Arc::new(AtomicBool::new(false));
         self.0.push(One { ticket, branch, path, cancel: cancel.clone() });
@@ -75,16 +75,16 @@ impl Making {
 }
 
 /// Tells how far a summary is.
-pub(crate) struct Teller {
+pub(crate) struct ProgressReporter {
     events: Sender<Event>,
     branch: BranchId,
     path: String,
-    by: By,
+    by: SummaryAuthor,
     told: Cell<Option<Instant>>,
 }
 
-impl Teller {
-    pub(crate) fn new(events: Sender<Event>, branch: BranchId, path: &Path, by: By) -> Self {
+impl ProgressReporter {
+    pub(crate) fn new(events: Sender<Event>, branch: BranchId, path: &Path, by: SummaryAuthor) -> Self {
         Self { events, branch, path: modules::shown(path), by, told: Cell::new(None) }
     }
 
@@ -104,20 +104,20 @@ impl Teller {
 
 impl Core {
     /// What a call about a module needs.
-    pub(crate) fn module_job(&self, branch: &Branch) -> Result<Errand, Failure> {
+    pub(crate) fn module_job(&self, branch: &Branch) -> Result<AuxiliaryCall, Failure> {
         let rules = self.rules(branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
-        Ok(self.errand(branch, rules, Some(provider), Arc::new(AtomicBool::new(false))))
+        Ok(self.auxiliary_call(branch, rules, Some(provider), Arc::new(AtomicBool::new(false))))
     }
 }
 
 /// The same summary in the model's words.
 pub(crate) fn asked(
-    job: &Errand,
+    job: &AuxiliaryCall,
     root: &Path,
     card: ModuleCard,
     runs: &mut Vec<RunCard>,
-    teller: &Teller,
+    teller: &ProgressReporter,
 ) -> Result<ModuleCard, Failure> {
     let count = |text: &str| job.counter.count(job.rules.model.encoding, text);
     let fixed = count(prompts::MODULE).saturating_add(count(&card.text)).saturating_add(AROUND);
@@ -128,14 +128,14 @@ pub(crate) fn asked(
         (text.into_owned(), masked)
     };
     tracing::debug!(masked, "files for a summary");
-    let order = Order {
+    let order = Prompt {
         what: "summary",
         policy: "module",
-        prompt: prompts::MODULE,
+        instructions: prompts::MODULE,
         version: prompts::MODULE_VERSION,
-        title: format!("A part of a program, {}, to be summed up", card.path),
+        title: format!("A module to summarize: {}", card.path),
         text: &text,
-        otherwise: "Have it summed up without a model.",
+        otherwise: "Summarize it without a model.",
     };
     if job.stopped() {
         return Err(Failure::user("Stopped."));
@@ -153,7 +153,7 @@ pub(crate) fn asked(
     let (said, _) = secrets::mask(&said);
     let mut said = said.trim().to_owned();
     if said.is_empty() {
-        return Err(Failure::new(FailureKind::Provider, "The model gave no summary."));
+        return Err(Failure::new(FailureKind::Provider, "The model returned no summary."));
     }
     if end == CallEnd::Truncated {
         said.push_str("\n[cut at the model's output limit]");
@@ -161,7 +161,7 @@ pub(crate) fn asked(
     Ok(ModuleCard {
         confidence: known_names(&said, &text),
         text: said,
-        source: CapsuleSource::Llm,
+        source: SummarySource::Llm,
         model: Some(job.rules.model.name.clone()),
         version: prompts::MODULE_VERSION,
         ..card

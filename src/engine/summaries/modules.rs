@@ -2,7 +2,7 @@
 //! mode Heavy with a line that says by whom and when they were made and whether they still hold.
 //! Not for: how code is summed up (`code::find::module_summary`), files with rules (`plans::sources::rules`).
 
-use super::module_model::{self, Teller};
+use super::module_model::{self, ProgressReporter};
 use crate::code::find::cards::Sources;
 use crate::code::find::module_summary::{self, Summary};
 use crate::code::index::build::renew;
@@ -16,13 +16,13 @@ use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
 use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::summary::accepted::{CapsuleSource, FileCover};
-use crate::domain::summary::draft::By;
+use crate::domain::summary::accepted::{FileCover, SummarySource};
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
-use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
-use crate::domain::tool::visibility::{READS, Sight};
+use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
+use crate::domain::tool::visibility::{FileVisibility, READS};
 use crate::engine::api::{Answer, Event, ModuleAct, Ticket};
-use crate::engine::calls::auxiliary_call::Errand;
+use crate::engine::calls::auxiliary_call::AuxiliaryCall;
 use crate::engine::core::{Core, Inbox};
 use crate::engine::tools::workspace::Project;
 use crate::export::secrets;
@@ -38,7 +38,7 @@ const FILES: usize = 400;
 const LONGEST: usize = 8_000;
 
 /// A summary that was made, or could not be.
-pub(crate) struct Moduled {
+pub(crate) struct ModuleResult {
     ticket: Ticket,
     branch: BranchId,
     root: String,
@@ -75,22 +75,22 @@ impl Core {
         Ok(())
     }
 
-    fn make_module(&mut self, ticket: Ticket, id: BranchId, path: &str, by: By) -> Result<(), Failure> {
+    fn make_module(&mut self, ticket: Ticket, id: BranchId, path: &str, by: SummaryAuthor) -> Result<(), Failure> {
         let kept = |failure: Failure| failure.kept("Nothing was changed.");
         if !self.trusted {
-            let failure = Failure::user("This folder is not trusted, so nothing of it is read.");
+            let failure = Failure::user("This folder is not trusted, so none of its files are read.");
             return Err(kept(failure.todo("/trust-folder changes that.")));
         }
         let branch = self.branch(id)?;
-        let asks = by == By::Model && self.rules(&branch)?.profile.backend != Backend::Offline;
-        let instead = by == By::Model && !asks;
-        let by = if asks { By::Model } else { By::Extractive };
+        let asks = by == SummaryAuthor::Model && self.rules(&branch)?.profile.backend != Backend::Offline;
+        let instead = by == SummaryAuthor::Model && !asks;
+        let by = if asks { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
         let job = if asks { Some(self.module_job(&branch)?) } else { None };
         let root = self.module_root();
-        let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} leads out of this folder."))))?;
+        let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} is outside this folder."))))?;
         let cancel = self.modules.begin(ticket, id, &path)?;
-        let job = job.map(|job| Errand { cancel: cancel.clone(), ..job });
-        let teller = Teller::new(self.events.clone(), id, &path, by);
+        let job = job.map(|job| AuxiliaryCall { cancel: cancel.clone(), ..job });
+        let teller = ProgressReporter::new(self.events.clone(), id, &path, by);
         let (now, inbox, denied) = (self.now(), self.inbox.clone(), self.project.denied());
         let work = move || {
             let mut runs = Vec::new();
@@ -102,15 +102,16 @@ impl Core {
                 }
             });
             let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
-                Err(Failure::new(FailureKind::Internal, "Summing up failed inside the program.")
+                Err(Failure::new(FailureKind::Internal, "Summarizing failed inside pleach.")
                     .todo("Please report it with the log."))
             });
             let result = result.map_err(|failure| failure.kept("Nothing was changed."));
-            let _ = inbox.send(Inbox::Moduled(Box::new(Moduled { ticket, branch: id, root, result, runs, instead })));
+            let _ =
+                inbox.send(Inbox::Moduled(Box::new(ModuleResult { ticket, branch: id, root, result, runs, instead })));
         };
         if let Err(error) = std::thread::Builder::new().name("pleach-module".into()).spawn(work) {
             self.modules.end(ticket);
-            return Err(Failure::new(FailureKind::Internal, format!("No thread could be started: {error}.")));
+            return Err(Failure::new(FailureKind::Internal, format!("Could not start a thread: {error}.")));
         }
         Ok(())
     }
@@ -118,18 +119,18 @@ impl Core {
     fn stop_module(&mut self, branch: BranchId) -> Result<Answer, Failure> {
         let stopped = self.modules.stop(branch);
         if stopped.is_empty() {
-            return Err(Failure::user("No part of the program is being summed up."));
+            return Err(Failure::user("No module is being summarized."));
         }
-        Ok(Answer::Done(format!("Summing up {} is being stopped.", stopped.join(", "))))
+        Ok(Answer::Done(format!("Stopping the summary of {}.", stopped.join(", "))))
     }
 
     /// A summary is there: it is stored, and plans on the screen are made again.
-    pub(crate) fn moduled(&mut self, made: Moduled) {
-        let Moduled { ticket, branch, root, result, runs, instead } = made;
+    pub(crate) fn moduled(&mut self, made: ModuleResult) {
+        let ModuleResult { ticket, branch, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call is counted." };
         // What came too late to be stopped is not kept either.
         let result = if self.modules.end(ticket) {
-            Err(Failure::user("Stopped.").kept(format!("Nothing of the summary was kept.{counted}")))
+            Err(Failure::user("Stopped.").kept(format!("No part of the summary was kept.{counted}")))
         } else {
             result
         };
@@ -143,9 +144,9 @@ impl Core {
         }
         let stored = result.and_then(|card| {
             let files = if card.files.len() == 1 { "file" } else { "files" };
-            let how = if instead { " (the offline model is no language model: from names and comments)" } else { "" };
+            let how = if instead { " (the offline model can't summarize, so from names and comments)" } else { "" };
             let said = format!(
-                "Summed up {} from {} {files}{how}; it goes with calls in mode Heavy, marked as a summary.",
+                "Summarized {} from {} {files}{how}; mode Heavy sends it, marked as a summary.",
                 card.path,
                 grouped(card.files.len() as u64)
             );
@@ -167,27 +168,27 @@ impl Core {
         let (old, _) = old.ok_or_else(gone)?;
         let text: String = text.trim().chars().take(LONGEST).collect();
         if text.is_empty() {
-            return Err(Failure::user("A summary without a word says nothing.").todo("u takes a version back."));
+            return Err(Failure::user("A summary needs text.").todo("u takes a version back."));
         }
         if text == old.text.trim() {
-            return Ok(Answer::Done("It says so already.".into()));
+            return Ok(Answer::Done("There is no change to save.".into()));
         }
-        let card = ModuleCard { text, source: CapsuleSource::User, model: None, generated_at: now, ..old };
+        let card = ModuleCard { text, source: SummarySource::User, model: None, generated_at: now, ..old };
         self.store.write(vec![Write::PutModule { root, card: Box::new(card) }])?;
         self.project_changed();
-        Ok(Answer::Done(format!("The summary of {path} says what you wrote; u undoes it.")))
+        Ok(Answer::Done(format!("The summary of {path} now has your text; u undoes it.")))
     }
 
     fn step_module(&mut self, path: &str, forward: bool) -> Result<Answer, Failure> {
         let (root, path) = (self.module_root(), path.to_owned());
         let step = Write::StepModule { root, path: path.clone(), forward };
         self.store.write(vec![step]).map_err(|error| match error {
-            crate::store::types::StoreError::Moved if forward => Failure::user("No version of it was undone."),
+            crate::store::types::StoreError::Moved if forward => Failure::user("No undone version is left."),
             crate::store::types::StoreError::Moved => Failure::user(format!("There is no summary of {path:?}.")),
             other => other.into(),
         })?;
         self.project_changed();
-        let what = if forward { "on to the version after" } else { "back to the version before" };
+        let what = if forward { "on to the next version" } else { "back to the previous version" };
         Ok(Answer::Done(format!("The summary of {path} went {what}.")))
     }
 
@@ -206,7 +207,7 @@ impl Core {
         let (counter, inbox) = (self.setup.counter.clone(), self.inbox.clone());
         let work = move || {
             let made = versions(&store, &project, counter.as_ref(), encoding);
-            let made = made.map(|all| Answer::Things(ThingKind::Modules, things(&all)));
+            let made = made.map(|all| Answer::Things(EditableKind::Modules, things(&all)));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(made)));
         };
         let _ = std::thread::Builder::new().name("pleach-module".into()).spawn(work);
@@ -272,17 +273,17 @@ fn versions(
     Ok(found)
 }
 
-fn things(all: &[ModuleVersion]) -> Vec<Thing> {
-    let mut things: Vec<Thing> = Vec::new();
+fn things(all: &[ModuleVersion]) -> Vec<Editable> {
+    let mut things: Vec<Editable> = Vec::new();
     for one in all {
         let card = &one.card;
         if things.last().is_none_or(|thing| thing.id != card.path) {
-            things.push(Thing {
-                kind: ThingKind::Modules,
+            things.push(Editable {
+                kind: EditableKind::Modules,
                 id: card.path.clone(),
                 title: card.path.clone(),
-                note: "taken back; U brings it again".into(),
-                editing: Editing::Not("Every version of it is taken back; U brings one again."),
+                note: "taken back; U restores it".into(),
+                editing: Editing::Not("Every version is taken back; U restores one."),
                 goes: false,
                 versions: Vec::new(),
             });
@@ -299,16 +300,16 @@ fn things(all: &[ModuleVersion]) -> Vec<Thing> {
                 .as_ref()
                 .map_or_else(String::new, |commit| format!("; commit {}", commit.chars().take(8).collect::<String>()));
             let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
-            thing.note = format!("{short}{stale}; {tokens} tok est; by {}; {}{commit}", card.by(), card.trust());
+            thing.note = format!("{short}{stale}; {tokens} est. tokens; by {}; {}{commit}", card.by(), card.trust());
             thing.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
             thing.editing = Editing::Here;
         }
         let at = thing.versions.len();
         thing.versions.push(Version {
             what: match card.source {
-                CapsuleSource::Extractive => "by the program".into(),
-                CapsuleSource::Llm => "by the model".into(),
-                CapsuleSource::User => "in your words".into(),
+                SummarySource::Extractive => "by pleach".into(),
+                SummarySource::Llm => "by the model".into(),
+                SummarySource::User => "in your words".into(),
             },
             at: Some(card.generated_at),
             text: card.text.as_str().into(),
@@ -360,7 +361,7 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// What of a folder is looked at: under the person's rules, which speak of paths beneath the workspace.
-pub(crate) fn bounds(sight: Sight, beneath: PathBuf) -> Bounds {
+pub(crate) fn bounds(sight: FileVisibility, beneath: PathBuf) -> Bounds {
     Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
 }
 
@@ -370,13 +371,13 @@ fn make(
     path: &Path,
     now: i64,
     stop: &AtomicBool,
-    (teller, sight): (&Teller, &Sight),
+    (teller, sight): (&ProgressReporter, &FileVisibility),
 ) -> Result<ModuleCard, Failure> {
     let shown = shown(path);
     let whole = root.join(path).canonicalize();
     let whole = whole.map_err(|error| Failure::user(format!("The path {shown} cannot be read: {error}.")))?;
     if !whole.starts_with(root) {
-        return Err(Failure::user(format!("{shown} leads out of this folder.")));
+        return Err(Failure::user(format!("{shown} is outside this folder.")));
     }
     let (folder, only) = if whole.is_dir() {
         (whole, None)
@@ -390,18 +391,18 @@ fn make(
     renew(&mut index, &folder, &bounds, stop, &mut |_| {}, &mut |progress| teller.reads(progress))
         .map_err(|error| Failure::user(format!("{error}.")))?;
     let made = module_summary::summary(&index, &Disk(&folder), &shown, only.as_deref());
-    let none = || Failure::user(format!("{shown} holds no code in a language that is read."));
+    let none = || Failure::user(format!("{shown} has no code in a supported language."));
     let Summary { text, files, confidence } = made.ok_or_else(none)?;
     if files.len() > FILES {
-        return Err(Failure::new(FailureKind::User, format!("{shown} has {} files of code.", files.len()))
-            .todo(format!("Choose a smaller part: at most {FILES} files go into one summary.")));
+        return Err(Failure::new(FailureKind::User, format!("{shown} has {} code files.", files.len()))
+            .todo(format!("Choose a smaller part: at most {FILES} files fit in one summary.")));
     }
     let cover = |(name, hash): (String, _)| FileCover { path: beneath.join(name).to_string_lossy().into_owned(), hash };
     let (text, _) = secrets::mask(&text);
     Ok(ModuleCard {
         path: shown,
         text: text.chars().take(LONGEST).collect(),
-        source: CapsuleSource::Extractive,
+        source: SummarySource::Extractive,
         model: None,
         version: module_summary::VERSION,
         confidence,

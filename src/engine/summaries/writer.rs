@@ -5,7 +5,7 @@
 use super::draft_text::Drafted;
 use crate::config::prompts;
 use crate::context::render_forms;
-use crate::context::summary::survive::Wanted;
+use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, extract, keep, parts};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -15,10 +15,10 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::Form;
-use crate::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, Cover, Kept};
-use crate::domain::summary::draft::{By, CapsuleDraft, SourceMessage, SourceTurn, Stays};
+use crate::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, SummarySource};
+use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Event, Ticket};
-use crate::engine::calls::auxiliary_call::{Errand, Order};
+use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::plans::input_builder::bar;
 use crate::export::secrets;
 use std::sync::Arc;
@@ -30,22 +30,24 @@ const ERROR_LINES: usize = 3;
 const TOLD: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
+/// With less room than this for sources, a model is not asked.
+const LEAST_ROOM: u32 = 256;
 
 /// What is to be drafted.
 pub(crate) struct Job {
     pub(crate) number: u64,
     pub(crate) ticket: Option<Ticket>,
-    pub(crate) kind: CapsuleKind,
+    pub(crate) kind: SummaryKind,
     pub(crate) lane: String,
-    pub(crate) parent: Option<Arc<Capsule>>,
+    pub(crate) parent: Option<Arc<Summary>>,
     /// The turns, without their messages, and the nodes of each that may be read.
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
-    pub(crate) stays: Vec<(u32, Stays)>,
-    pub(crate) by: By,
+    pub(crate) stays: Vec<(u32, KeepReason)>,
+    pub(crate) by: SummaryAuthor,
     /// Why it is made by itself, where it is.
     pub(crate) cause: Option<String>,
     /// Asks the model, where it is the model's to write.
-    pub(crate) errand: Errand,
+    pub(crate) auxiliary_call: AuxiliaryCall,
     /// Where it is told how far it is.
     pub(crate) events: Sender<Event>,
 }
@@ -65,10 +67,10 @@ impl Job {
     pub(crate) fn start(self, report: impl Fn(Made) + Send + 'static) {
         let work = move || {
             let mut runs = Vec::new();
-            let (number, ticket, branch) = (self.number, self.ticket, self.errand.branch);
+            let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
             let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
             let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
-                Err(Failure::new(FailureKind::Internal, "Summing up failed inside the program.")
+                Err(Failure::new(FailureKind::Internal, "Summarizing failed inside pleach.")
                     .kept("Nothing was changed.")
                     .todo("Please report it with the log."))
             });
@@ -78,40 +80,48 @@ impl Job {
     }
 
     fn count(&self, text: &str) -> u32 {
-        self.errand.count(text)
+        self.auxiliary_call.count(text)
     }
 
     /// Tells how far it is: which of how many parts, and tokens of the part's text so far.
     fn tell(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
-        let _ =
-            self.events.send(Event::Condensing { branch: self.errand.branch, turns, by: self.by, done, of, tokens });
+        let _ = self.events.send(Event::Condensing {
+            branch: self.auxiliary_call.branch,
+            turns,
+            by: self.by,
+            done,
+            of,
+            tokens,
+        });
     }
 
     fn make(&self, runs: &mut Vec<RunCard>) -> Result<Drafted, Failure> {
         self.tell((0, 1), 0);
         let (sources, masked) = self.read()?;
         let original = sources.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
-        let wanted = Arc::new(Wanted::of(&sources));
+        let wanted = Arc::new(RequiredFacts::of(&sources));
         let covers: Vec<Cover> = sources.iter().map(cover).collect();
         let kept = self.carried(&covers);
         let (body, source, warnings) = match self.by {
-            By::Extractive => (self.extracted(&sources, original, &kept), CapsuleSource::Extractive, Vec::new()),
-            By::Model => {
+            SummaryAuthor::Extractive => {
+                (self.extracted(&sources, original, &kept), SummarySource::Extractive, Vec::new())
+            }
+            SummaryAuthor::Model => {
                 let (text, warnings) = self.asked(&sources, runs)?;
-                (text, CapsuleSource::Llm, warnings)
+                (text, SummarySource::Llm, warnings)
             }
         };
         let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
-        let blank = Capsule {
+        let blank = Summary {
             id: Hash::default(),
             kind: self.kind,
             lane: self.lane.clone(),
             text: None,
             source,
-            model: (source == CapsuleSource::Llm).then(|| self.errand.rules.model.name.clone()),
-            prompt_version: if source == CapsuleSource::Llm { prompts::SUMMARISE_VERSION } else { extract::VERSION },
+            model: (source == SummarySource::Llm).then(|| self.auxiliary_call.rules.model.name.clone()),
+            prompt_version: if source == SummarySource::Llm { prompts::SUMMARISE_VERSION } else { extract::VERSION },
             confidence: 0,
             generated_at: sources.iter().map(|turn| turn.at).max().unwrap_or(0),
             covers,
@@ -123,9 +133,9 @@ impl Job {
             tokens: 0,
             kept: Vec::new(),
         };
-        let draft = CapsuleDraft {
+        let draft = SummaryDraft {
             number: self.number,
-            branch: self.errand.branch,
+            branch: self.auxiliary_call.branch,
             capsule: blank,
             body: String::new(),
             dropped: Arc::from([]),
@@ -160,7 +170,7 @@ impl Job {
         for (turn, heads) in &self.turns {
             let ids: Vec<NodeId> = heads.iter().filter(|head| bar(head, false).is_none()).map(|head| head.id).collect();
             let mut turn = turn.clone();
-            for Node { head, content } in self.errand.store.nodes(&ids)? {
+            for Node { head, content } in self.auxiliary_call.store.nodes(&ids)? {
                 turn.tokens = turn.tokens.saturating_add(cost(&head, &content, &|text| self.count(text)));
                 let text = told(&head, &content);
                 let (text, found) = secrets::mask(&text);
@@ -168,7 +178,7 @@ impl Job {
                 let content = head.content.unwrap_or_default();
                 turn.messages.push(SourceMessage { node: head.key, content, role: head.role, text: text.into_owned() });
             }
-            if self.errand.stopped() {
+            if self.auxiliary_call.stopped() {
                 return Err(Failure::user("Stopped.").kept("Nothing was changed."));
             }
             sources.extend((!turn.messages.is_empty()).then_some(turn));
@@ -181,11 +191,7 @@ impl Job {
     fn asked(&self, sources: &[SourceTurn], runs: &mut Vec<RunCard>) -> Result<(String, Vec<String>), Failure> {
         let count = |text: &str| self.count(text);
         let fixed = self.count(prompts::SUMMARISE).saturating_add(AROUND);
-        let room = self.errand.rules.budget.prompt.saturating_sub(fixed) / 10 * 9;
-        if room < 256 {
-            return Err(Failure::new(FailureKind::Blocked, "The model's budget leaves no room for sources.")
-                .todo("Raise the budget, or use the extractive summariser."));
-        }
+        let room = room(self.auxiliary_call.rules.budget.prompt, fixed)?;
         let mut answers = Vec::new();
         let mut warnings = Vec::new();
         let chunks = parts::chunks(sources, room, &count);
@@ -198,7 +204,7 @@ impl Job {
             let text = if self.count(&whole) > room { parts::told(chunk, most) } else { whole };
             let (text, end) = self.ask((done, of), chunk, &text, runs)?;
             if end == CallEnd::Truncated {
-                warnings.push("The model's summary was cut at its output limit.".to_owned());
+                warnings.push("The model's summary was cut off at its output limit.".to_owned());
             }
             answers.push(text);
         }
@@ -222,15 +228,15 @@ impl Job {
         runs: &mut Vec<RunCard>,
     ) -> Result<(String, CallEnd), Failure> {
         let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
-        let title = format!("turns {}–{} to be summed up", number(chunk.first()), number(chunk.last()));
-        let order = Order {
+        let title = format!("turns {}–{}, to summarize", number(chunk.first()), number(chunk.last()));
+        let order = Prompt {
             what: "summary",
             policy: "summarise",
-            prompt: prompts::SUMMARISE,
+            instructions: prompts::SUMMARISE,
             version: prompts::SUMMARISE_VERSION,
             title,
             text,
-            otherwise: "Use the extractive summariser.",
+            otherwise: "Extract the summary from the turns' own sentences instead.",
         };
         let mut told = 0;
         let mut hear = |said: &str| {
@@ -239,8 +245,18 @@ impl Job {
                 self.tell(part, self.count(said));
             }
         };
-        self.errand.ask(&order, &mut hear, runs)
+        self.auxiliary_call.ask(&order, &mut hear, runs)
     }
+}
+
+/// Tokens of sources that one request may hold, beside what stands in it anyway.
+fn room(budget: u32, fixed: u32) -> Result<u32, Failure> {
+    let room = budget.saturating_sub(fixed) / 10 * 9;
+    if room < LEAST_ROOM {
+        return Err(Failure::new(FailureKind::Blocked, "The model's budget leaves no room for sources.")
+            .todo("Raise the budget, or extract the summary from the turns' own sentences."));
+    }
+    Ok(room)
 }
 
 /// Tokens of a message as it would be sent whole.
@@ -268,4 +284,20 @@ pub(crate) fn told(head: &NodeHead, content: &Content) -> String {
             .any(|cue| line.contains(cue))
     };
     words.lines().filter(tells).take(ERROR_LINES).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_with_hardly_any_room_for_sources_is_not_made() {
+        for (budget, fixed, wanted) in
+            [(4_000, 400, Some(3_240)), (690, 400, Some(261)), (689, 400, None), (400, 400, None), (0, 400, None)]
+        {
+            let found = room(budget, fixed);
+            assert!(found.as_ref().err().is_none_or(|failure| failure.kind == FailureKind::Blocked));
+            assert_eq!(found.ok(), wanted, "{budget} less {fixed}");
+        }
+    }
 }

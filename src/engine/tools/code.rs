@@ -11,13 +11,13 @@ use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::code::symbols::{Kind, Named};
+use crate::domain::code::symbols::{Kind, NamedSymbol};
 use crate::domain::conversation::attachment;
-use crate::domain::tool::consent::Deed;
-use crate::domain::tool::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
-use crate::domain::tool::visibility::{READS, Sight};
+use crate::domain::tool::consent::ToolEffect;
+use crate::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec, ToolStatus};
+use crate::domain::tool::visibility::{FileVisibility, READS};
 use crate::engine::indexing::code_indexer::source;
-use crate::engine::indexing::code_workspace::{Codebase, Disk, Held};
+use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, WorkspaceFiles};
 use crate::engine::plans::sources::code::CodeRules;
 use crate::export::secrets;
 use serde::Deserialize;
@@ -109,7 +109,7 @@ struct Expand {
 /// The workspace's tools with those for code among them.
 pub(crate) struct WithCode {
     pub(crate) inner: Arc<dyn RunTools>,
-    pub(crate) book: Codebase,
+    pub(crate) book: CodeWorkspace,
     pub(crate) rules: CodeRules,
     pub(crate) counter: Arc<dyn CountTokens>,
     pub(crate) encoding: Encoding,
@@ -120,18 +120,25 @@ impl RunTools for WithCode {
         self.inner.specs().into_iter().chain(specs()).collect()
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         match name {
-            FIND => Ok(Deed::Look { what: String::new() }),
+            FIND => Ok(ToolEffect::Look { what: String::new() }),
             EXPAND => {
                 let path = serde_json::from_str::<Expand>(args).ok().and_then(|expand| expand.path);
-                Ok(Deed::Look { what: path.unwrap_or_default() })
+                Ok(ToolEffect::Look { what: path.unwrap_or_default() })
             }
             _ => self.inner.deed(name, args),
         }
     }
 
-    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+    fn carry_out(
+        &self,
+        name: &str,
+        args: &str,
+        deed: &ToolEffect,
+        hunks: &[Vec<bool>],
+        watch: &dyn ToolObserver,
+    ) -> Done {
         match name {
             FIND | EXPAND => Done::said(self.run(name, args, &|| watch.cancelled())),
             _ => self.inner.carry_out(name, args, deed, hunks, watch),
@@ -160,11 +167,11 @@ impl RunTools for WithCode {
         self.inner.keeps()
     }
 
-    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
         self.inner.files(most, sight)
     }
 
-    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
         self.inner.text(path, most, sight)
     }
 
@@ -178,7 +185,7 @@ impl WithCode {
         &self,
         args: &str,
         cancelled: &dyn Fn() -> bool,
-        with: impl Fn(&A, &Held) -> Result<String, String>,
+        with: impl Fn(&A, &LoadedWorkspace) -> Result<String, String>,
     ) -> Result<String, String> {
         let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments do not fit: {error}."))?;
         self.book.settle(PATIENCE, cancelled);
@@ -191,7 +198,7 @@ impl WithCode {
         !self.rules.sight.shows(READS, path)
     }
 
-    fn find(&self, args: &Find, held: &Held) -> String {
+    fn find(&self, args: &Find, held: &LoadedWorkspace) -> String {
         let budget = args.budget.unwrap_or(USUAL).clamp(100, MOST);
         let tuning = Tuning::default();
         let asked = query::read(&mut Analyzer::default(), &args.query, &tuning);
@@ -200,19 +207,19 @@ impl WithCode {
         hits.retain(|hit| held.index.symbol(hit.id).is_some_and(|(_, file)| !self.withheld(&file.shown)));
         let count = |text: &str| self.counter.count(self.encoding, text);
         let limits = Limits { budget, items: PIECES, lines: 30, tokens: 600, excerpts: 60 };
-        let mut items = fill(&held.index, &hits, &Disk(&held.root), &count, limits).items;
+        let mut items = fill(&held.index, &hits, &WorkspaceFiles(&held.root), &count, limits).items;
         items.sort_by_key(|item| item.rank);
         let (mut out, mut left) = (unknown(&scope), 0);
         let begun = out.len();
         for item in &items {
-            let named = Named {
+            let named = NamedSymbol {
                 path: item.path.clone(),
                 short: item.symbol.clone(),
                 qualified: item.qualified.clone(),
                 kind: item.kind,
                 lines: (item.span.0.max(1), item.span.1.max(1)),
             };
-            let text = Disk(&held.root).text(Path::new(&item.path)).unwrap_or_default();
+            let text = WorkspaceFiles(&held.root).text(Path::new(&item.path)).unwrap_or_default();
             let more = if item.span.1 < item.whole.1 {
                 format!("[{} goes on to line {}; expand gives all of it]\n", item.symbol, item.whole.1)
             } else {
@@ -234,7 +241,7 @@ impl WithCode {
         out
     }
 
-    fn expand(&self, args: &Expand, held: &Held) -> Result<String, String> {
+    fn expand(&self, args: &Expand, held: &LoadedWorkspace) -> Result<String, String> {
         let ids = self.meant(args, held);
         let [id] = ids.as_slice() else {
             return if ids.is_empty() {
@@ -252,7 +259,7 @@ impl WithCode {
     }
 
     /// Why nothing is called so: the path is none, or it is elsewhere.
-    fn nowhere(&self, args: &Expand, held: &Held) -> String {
+    fn nowhere(&self, args: &Expand, held: &LoadedWorkspace) -> String {
         let name = short(&args.symbol);
         let Some(path) = &args.path else {
             return format!("no symbol of the workspace is called {name:?}; {FIND} finds some.");
@@ -270,7 +277,7 @@ impl WithCode {
     }
 
     /// The symbols that a name means, in a file where one is named.
-    fn meant(&self, args: &Expand, held: &Held) -> Vec<SymbolId> {
+    fn meant(&self, args: &Expand, held: &LoadedWorkspace) -> Vec<SymbolId> {
         let index = &held.index;
         let wanted = args.symbol.trim();
         let own = wanted.rsplit(['#', ':', '.']).next().unwrap_or_default();
@@ -279,7 +286,7 @@ impl WithCode {
         let here = |path: &str| scope.as_ref().is_none_or(|scope| scope.holds(path)) && !self.withheld(path);
         let found = names::find(index, wanted, 200).into_iter().filter(|named| here(&named.path));
         let named = found.filter(|named| named.qualified.rsplit([':', '.']).next() == Some(own));
-        let at = |named: Named| names::at(index, &named.path, &named.qualified, named.lines.0);
+        let at = |named: NamedSymbol| names::at(index, &named.path, &named.qualified, named.lines.0);
         let ids: Vec<SymbolId> = named.filter_map(at).collect();
         // The very name goes before one in other letters; what tests define last.
         let exact: Vec<SymbolId> = ids
@@ -292,13 +299,13 @@ impl WithCode {
         if exact.is_empty() { ids } else { exact }
     }
 
-    fn listed(&self, held: &Held, ids: &[SymbolId], none: &str) -> String {
+    fn listed(&self, held: &LoadedWorkspace, ids: &[SymbolId], none: &str) -> String {
         let list = self.list(held, ids.iter().copied());
         if list.is_empty() { none.to_owned() } else { list }
     }
 
     /// A line each, by file; tests last.
-    fn list(&self, held: &Held, ids: impl Iterator<Item = SymbolId>) -> String {
+    fn list(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = SymbolId>) -> String {
         let mut lines: Vec<(bool, String, u32, String)> = Vec::new();
         for id in ids {
             let Some((symbol, file)) = held.index.symbol(id) else { continue };
@@ -332,12 +339,12 @@ fn unknown(scope: &choose::Scope) -> String {
 }
 
 /// All of a symbol, up to a bound.
-fn whole(held: &Held, id: SymbolId) -> Result<String, String> {
+fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
     let named = names::named(&held.index, id).ok_or("it is gone.")?;
     let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
     let found = source(held, &named).map_err(|failure| failure.what)?;
     let text: String = found.text.split_inclusive('\n').take(LINES as usize).collect();
-    let shown = Named { lines: (named.lines.0, last), ..found.named.clone() };
+    let shown = NamedSymbol { lines: (named.lines.0, last), ..found.named.clone() };
     let more = if last < named.lines.1 {
         format!("[it goes on to line {}; read_file from line {} on]\n", named.lines.1, last + 1)
     } else {
@@ -347,7 +354,7 @@ fn whole(held: &Held, id: SymbolId) -> Result<String, String> {
 }
 
 /// Lines of a file with their place over them, in a fence that nothing in them closes.
-fn piece(named: &Named, text: &str) -> String {
+fn piece(named: &NamedSymbol, text: &str) -> String {
     let (text, _) = secrets::mask(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
@@ -366,7 +373,7 @@ mod tests {
     #[test]
     fn nothing_in_a_piece_closes_its_fence() {
         let (path, lines, kind) = ("src/a.rs".to_owned(), (3, 9), Kind::Function);
-        let named = Named { path, short: "a".into(), qualified: "a".into(), kind, lines };
+        let named = NamedSymbol { path, short: "a".into(), qualified: "a".into(), kind, lines };
         for (text, fence) in [("fn a() {}", "```"), ("`a`\n", "```"), ("/// ```\n", "````"), ("````` a", "``````")] {
             let piece = piece(&named, text);
             let lines: Vec<&str> = piece.lines().collect();

@@ -5,7 +5,7 @@ use super::skills::PREFIX;
 use crate::domain::base::failure::Failure;
 use crate::domain::call::tokens::grouped;
 use crate::domain::tool::trace::RunTools;
-use crate::domain::tool::visibility::Sight;
+use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
 use crate::engine::core::{Core, Inbox};
 use crate::export::secrets;
@@ -21,7 +21,7 @@ const LARGEST: u64 = 200_000;
 const FRESH: Duration = Duration::from_secs(5);
 
 /// When names were read last, under which rules, the names, and whether there are more.
-type Names = Option<(Instant, Sight, Arc<Vec<String>>, bool)>;
+type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)>;
 
 /// The names that were read last.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Listed(Arc<Mutex<Names>>);
 
 impl Listed {
     /// The names, read anew where they are old. One thread reads, the others wait for it.
-    fn names(&self, tools: &dyn RunTools, sight: &Sight) -> (Arc<Vec<String>>, bool) {
+    fn names(&self, tools: &dyn RunTools, sight: &FileVisibility) -> (Arc<Vec<String>>, bool) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);
         if let Some((_, _, names, more)) = fresh {
@@ -45,8 +45,8 @@ impl Listed {
 impl Core {
     fn readable(&self) -> Result<Arc<dyn RunTools>, Failure> {
         let tools = self.setup.tools.clone();
-        let tools = tools.ok_or_else(|| Failure::user("Files of this folder cannot be read: tools are off."))?;
-        let untrusted = || Failure::user("This folder is not trusted, so no file of it is named or read.");
+        let tools = tools.ok_or_else(|| Failure::user("Files of this folder can't be read: tools are off."))?;
+        let untrusted = || Failure::user("This folder is not trusted, so its files are neither listed nor read.");
         Some(tools).filter(|_| self.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
     }
 
@@ -61,7 +61,7 @@ impl Core {
                 Ok(tools) => {
                     let (names, more) = listed.names(&*tools, &denied);
                     let paths = best(&names, &query, limit.min(500));
-                    let note = if more { format!("only the first {MOST} files are looked at") } else { String::new() };
+                    let note = if more { format!("only the first {MOST} files are listed") } else { String::new() };
                     FileList { paths, note }
                 }
             };
@@ -80,7 +80,9 @@ impl Core {
         let wanted = self.setup.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {
-            Ok(()) if wanted => self.coder.ask(ticket, act, root, crate::engine::startup::setup::encoding(&self.setup)),
+            Ok(()) if wanted => {
+                self.code_indexer.ask(ticket, act, root, crate::engine::startup::setup::encoding(&self.setup))
+            }
             Ok(()) | Err(_) if act.is_names() => {
                 self.answer(ticket, Ok(Answer::Symbols(Vec::new())));
                 Ok(())
@@ -116,7 +118,7 @@ fn drop_note(_: Failure) -> FileList {
 }
 
 fn largest() -> String {
-    format!("Text files of at most {} bytes go with a message.", grouped(LARGEST))
+    format!("Only text files of at most {} bytes can be attached.", grouped(LARGEST))
 }
 
 /// The names that fit what was typed, best first; without anything typed the ones that lie highest.

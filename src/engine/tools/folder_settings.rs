@@ -20,12 +20,12 @@ impl Core {
             self.show_branch(branch);
         }
         let what = if trusted {
-            "This folder is trusted: tools are offered; what changes anything asks first."
+            "This folder is trusted: tools are offered; changes need approval."
         } else {
             "No tools are offered here."
         };
         if let Err(why) = saved {
-            return Answer::Done(format!("{what} It holds until the program ends: {why}"));
+            return Answer::Done(format!("{what} This lasts until pleach ends: {why}"));
         }
         let more = match self.read_again() {
             Err(failure) => Some(format!("The settings could not be read again: {failure}")),
@@ -48,7 +48,7 @@ impl Core {
 
     fn say_to_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
         let card = self.folder_card();
-        let stale = || Failure::new(FailureKind::Stale, "The file was changed meanwhile; look at it again.");
+        let stale = || Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again.");
         let Some(file) = self.setup.folder.clone().filter(|_| {
             card.as_ref().is_some_and(|card| card.digest == Some(digest) && card.standing != FileStanding::Faulty)
         }) else {
@@ -59,7 +59,7 @@ impl Core {
         }
         self.read_again()?;
         Ok(Answer::Done(if yes {
-            "The folder's settings hold from now on; they are asked about again when they change.".into()
+            "The folder's settings are in use; when they change, you are asked again.".into()
         } else {
             "The folder's settings are not used.".into()
         }))

@@ -3,7 +3,7 @@
 //! Not for: using them (`servers`).
 
 use crate::domain::tool::cards::FileWord;
-use crate::domain::tool::mcp::{FolderFile, Named, Origin, ServerSpec, ServerState, Way};
+use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, ServerSpec, ServerState, ServerTransport};
 use crate::engine::api::Finding;
 use crate::engine::core::Core;
 use crate::mcp;
@@ -14,7 +14,8 @@ struct State(&'static str, Option<bool>, String, String);
 impl Core {
     /// One finding for each server that the settings and the folder's file name, and one for a file that cannot be read.
     pub(crate) fn examine_servers(&self) -> Vec<Finding> {
-        let Named { servers, file } = self.setup.named.as_ref().map_or_else(Named::default, |read| read());
+        let ConfiguredServers { servers, file } =
+            self.setup.named.as_ref().map_or_else(ConfiguredServers::default, |read| read());
         let mut found: Vec<Finding> = servers.iter().map(|spec| finding(spec, self.state_of(spec, None))).collect();
         let Some(file) = file else { return found };
         match &file.servers {
@@ -22,7 +23,7 @@ impl Core {
                 subject: file.path.clone(),
                 ok: Some(false),
                 text: format!("not used: {why}"),
-                todo: "Mend the file.".into(),
+                todo: "Correct the file.".into(),
                 facts: vec![("state", "fault".into())],
             }),
             Ok(all) => {
@@ -41,54 +42,53 @@ impl Core {
         let lives = self.setup.foreign.servers().into_iter().find(|server| server.spec == *spec);
         let still = |word, why: &str, todo: &str| State(word, None, why.to_owned(), todo.to_owned());
         if !mcp::BUILT {
-            return State("absent", Some(false), "MCP is not built into this program".into(), String::new());
+            return State("absent", Some(false), "this build has no MCP support".into(), String::new());
         }
         if spec.disabled {
-            return still("disabled", "disabled where it is named", "");
+            return still("disabled", "disabled in its settings", "");
         }
         if word == FileWord::No {
-            return still("refused", "you said no to the file that names it", "`pleach mcp use` asks again.");
+            return still("refused", "you denied the file that names it", "`pleach mcp use` asks again.");
         }
         if let Some((why, todo)) = mcp::missing(spec) {
             return State("missing", Some(false), why, todo);
         }
         if word == FileWord::Waits {
-            return still(
-                "waits",
-                "it waits for your yes to the file that names it",
-                "`pleach mcp use` shows it and asks.",
-            );
+            return still("waits", "the file that names it needs your approval", "`pleach mcp use` shows it and asks.");
         }
         if !self.trusted {
             return still("untrusted", "not started: this folder is not trusted", "");
         }
         match lives.map(|server| (server.state, server.tools.len())) {
             Some((ServerState::Ready, tools)) => {
-                State("ready", Some(true), format!("it runs, {tools} tools"), String::new())
+                State("ready", Some(true), format!("running, {tools} tools"), String::new())
             }
-            Some((ServerState::Starting, _)) => still("starting", "it is starting", ""),
+            Some((ServerState::Starting, _)) => still("starting", "starting", ""),
             Some((ServerState::Failed { why, todo }, _)) => State("failed", Some(false), why, todo),
             Some((ServerState::Off { why }, _)) => State("off", None, why, String::new()),
-            None if matches!(spec.way, Ok(Way::Address { .. })) => {
-                still("unasked", "not called to look", "`pleach mcp test NAME` calls it.")
+            None if matches!(spec.way, Ok(ServerTransport::Address { .. })) => {
+                still("unasked", "not called for this report", "`pleach mcp test NAME` calls it.")
             }
-            None => {
-                State("found", Some(true), "its program is there; it was not started to look".into(), String::new())
-            }
+            None => State(
+                "found",
+                Some(true),
+                "its program was found; it was not started for this report".into(),
+                String::new(),
+            ),
         }
     }
 }
 
 fn passed_over(file: &FolderFile) -> State {
-    let why = format!("passed over: your settings name a server so, and {} names another", file.path);
-    State("passed over", None, why, "Give one of them another name, where you want both.".into())
+    let why = format!("skipped: your settings have a server with this name, and {} names another", file.path);
+    State("passed over", None, why, "Rename one of them to use both.".into())
 }
 
 fn finding(spec: &ServerSpec, State(word, ok, text, todo): State) -> Finding {
     let (transport, how) = match &spec.way {
-        Ok(Way::Address { .. }) => ("http", "http"),
-        Ok(Way::Program { .. }) => ("stdio", "stdio"),
-        Err(_) => ("unknown", "unknown way"),
+        Ok(ServerTransport::Address { .. }) => ("http", "http"),
+        Ok(ServerTransport::Program { .. }) => ("stdio", "stdio"),
+        Err(_) => ("unknown", "unknown transport"),
     };
     let (origin, whose) = match spec.origin {
         Origin::Folder => ("folder", ".mcp.json"),

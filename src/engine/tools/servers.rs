@@ -9,7 +9,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::FileWord;
-use crate::domain::tool::mcp::{self, Named, Server, ServerSpec, ServerState, ServerTool};
+use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::tool::trace::RunTools;
 use crate::engine::api::{
     Answer, CallRequest, Event, PlanRequest, Request, ServerAct, Ticket, ToolRequest, TurnRequest,
@@ -30,7 +30,7 @@ pub(crate) struct Approved {
 
 /// What a person said to a folder's file.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Said {
+struct FolderAnswer {
     digest: Hash,
     yes: bool,
 }
@@ -39,7 +39,7 @@ struct Said {
 #[derive(Default)]
 pub(crate) struct Foreign {
     /// What is named, as it was read last.
-    pub(crate) named: Named,
+    pub(crate) named: ConfiguredServers,
     /// Somebody asked for a plan, or for servers.
     wanted: bool,
     /// Requests that wait until none is still starting.
@@ -96,7 +96,7 @@ impl Core {
             return;
         }
         let read = self.setup.named.clone();
-        self.foreign.named = read.map_or_else(Named::default, |read| read());
+        self.foreign.named = read.map_or_else(ConfiguredServers::default, |read| read());
         let may = self.trusted && self.setup.tools.is_some();
         let specs = if may { self.usable() } else { Vec::new() };
         self.setup.foreign.set(&specs);
@@ -124,7 +124,10 @@ impl Core {
 
     pub(crate) fn file_word(&self, digest: Hash) -> FileWord {
         let kept = self.store.setting(&self.file_key()).ok().flatten();
-        match kept.and_then(|text| serde_json::from_str::<Said>(&text).ok()).filter(|said| said.digest == digest) {
+        match kept
+            .and_then(|text| serde_json::from_str::<FolderAnswer>(&text).ok())
+            .filter(|said| said.digest == digest)
+        {
             None => FileWord::Waits,
             Some(said) if said.yes => FileWord::Yes,
             Some(_) => FileWord::No,
@@ -142,7 +145,10 @@ impl Core {
                 let count = servers.len();
                 let what = if count == 1 { "a server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;
-                self.say(Event::Notice(format!("{path} of this folder names {what} of tools; /mcp shows and asks.")));
+                self.say(Event::Notice(format!(
+                    "{path} of this folder names {what} for tools; /mcp shows them \
+                    and asks."
+                )));
             }
             Ok(_) => {}
         }
@@ -157,7 +163,7 @@ impl Core {
             if let ServerState::Failed { why, todo } = &state
                 && before.as_ref() != Some(&state)
             {
-                let what = if before == Some(ServerState::Ready) { "is gone" } else { "could not be used" };
+                let what = if before == Some(ServerState::Ready) { "ended" } else { "could not be used" };
                 self.say(Event::Notice(format!("The server {name} {what}: {why}. {todo}")));
             }
         }
@@ -220,7 +226,7 @@ impl Core {
             && let Ok(text) = serde_json::to_string(value)
             && let Err(error) = self.store.write(vec![Write::Setting { key, value: Some(text) }])
         {
-            self.say(Event::Alarm(format!("What was approved could not be kept: {error}.")));
+            self.say(Event::Alarm(format!("Your approvals could not be saved: {error}.")));
         }
     }
 
@@ -234,7 +240,7 @@ impl Core {
             ServerAct::Restart { server } => {
                 self.known(&server)?;
                 self.setup.foreign.restart(&server);
-                Ok(Answer::Done(format!("{server} is started again.")))
+                Ok(Answer::Done(format!("{server} is restarting.")))
             }
             ServerAct::Approve { server, tool } => self.approve_tools(&server, tool.as_deref()),
             ServerAct::File { digest, yes } => self.say_to_file(digest, yes),
@@ -254,24 +260,24 @@ impl Core {
         let mut approved = self.approved(&found);
         let wanted: Vec<_> = found.tools.iter().filter(|known| tool.is_none_or(|name| known.name == name)).collect();
         if wanted.is_empty() {
-            return Err(Failure::new(FailureKind::Stale, "The server offers no such tool any more."));
+            return Err(Failure::new(FailureKind::Stale, "The server no longer offers this tool."));
         }
         approved.extend(wanted.iter().map(|tool| approve(tool)));
         self.keep(Self::approvals_key(&found.spec), &approved);
         self.servers_changed();
         let what = tool.map_or_else(|| format!("All tools of {server} are"), |tool| format!("{server}'s {tool} is"));
-        Ok(Answer::Done(format!("{what} taken as described now.")))
+        Ok(Answer::Done(format!("{what} approved as described now.")))
     }
 
     fn say_to_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
         self.set_servers();
         if self.foreign.named.file.as_ref().is_none_or(|file| file.digest != digest) {
-            return Err(Failure::new(FailureKind::Stale, "The file was changed meanwhile; look at it again."));
+            return Err(Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again."));
         }
-        self.keep(self.file_key(), &Said { digest, yes });
+        self.keep(self.file_key(), &FolderAnswer { digest, yes });
         self.set_servers();
         Ok(Answer::Done(if yes {
-            "The folder's servers are being started; they are asked about again when the file changes.".into()
+            "The folder's servers are starting; when the file changes, you are asked again.".into()
         } else {
             "The folder's servers are not used.".into()
         }))
@@ -301,10 +307,10 @@ fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, App
     let (changed, fresh) = (names(true), names(false));
     let mut parts = Vec::new();
     if !changed.is_empty() {
-        parts.push(format!("describes {} otherwise than when it was approved", changed.join(", ")));
+        parts.push(format!("describes {} differently than when you approved it", changed.join(", ")));
     }
     if !fresh.is_empty() {
-        parts.push(format!("offers {} anew", fresh.join(", ")));
+        parts.push(format!("offers {}, which you have not approved", fresh.join(", ")));
     }
     format!("The server {server} {}: not offered to the model until you approve it in /mcp.", parts.join(" and "))
 }

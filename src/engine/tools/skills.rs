@@ -6,10 +6,10 @@ use super::workspace::{Project, short};
 use crate::domain::base::hash::Hash;
 use crate::domain::code::workspace_rules::{self, ProjectKind, frontmatter, plain};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::tool::consent::Deed;
+use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::folder_settings::SKILLS;
-use crate::domain::tool::trace::{Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch};
-use crate::domain::tool::visibility::Sight;
+use crate::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec, ToolStatus};
+use crate::domain::tool::visibility::FileVisibility;
 use crate::export::secrets;
 use crate::tools::folder::{Folder, Looked};
 use std::path::{Path, PathBuf};
@@ -151,14 +151,21 @@ impl RunTools for WithSkills {
         specs
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if name == TOOL {
-            return Ok(Deed::Look { what: named(args).unwrap_or_default() });
+            return Ok(ToolEffect::Look { what: named(args).unwrap_or_default() });
         }
         self.inner.deed(name, args)
     }
 
-    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+    fn carry_out(
+        &self,
+        name: &str,
+        args: &str,
+        deed: &ToolEffect,
+        hunks: &[Vec<bool>],
+        watch: &dyn ToolObserver,
+    ) -> Done {
         if name == TOOL { Done::said(self.load(args)) } else { self.inner.carry_out(name, args, deed, hunks, watch) }
     }
 
@@ -174,11 +181,11 @@ impl RunTools for WithSkills {
         self.inner.keeps()
     }
 
-    fn files(&self, most: usize, sight: &Sight) -> (Vec<String>, bool) {
+    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
         self.inner.files(most, sight)
     }
 
-    fn text(&self, path: &str, most: u64, sight: &Sight) -> Result<String, String> {
+    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
         self.inner.text(path, most, sight)
     }
 

@@ -12,7 +12,7 @@ use crate::domain::tool::mcp::{self, Offered};
 use crate::domain::tool::trace::ToolSpec;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
-use crate::engine::plans::input_builder::Gatherer;
+use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::startup::setup::Rules;
 
 /// All of the program's own tools, where they are switched off.
@@ -72,9 +72,9 @@ fn after(mut off: Vec<String>, key: &str, on: bool, families: &[Family]) -> Vec<
 
 /// What the tools of plans cost, as it was counted last.
 #[derive(Default)]
-pub(crate) struct Weighed(Option<(Hash, Encoding, u32, Vec<ToolCost>)>);
+pub(crate) struct ToolCostCache(Option<(Hash, Encoding, u32, Vec<ToolCost>)>);
 
-impl Gatherer {
+impl InputBuilder {
     /// Tokens of all tools that go, as sent, and of each that there is.
     pub(crate) fn weigh_tools(&mut self, rules: &Rules, shape: &RequestShape) -> (u32, Vec<ToolCost>) {
         let sent = tools_json(shape).map_or_else(String::new, |tools| tools.to_string());
@@ -120,7 +120,7 @@ impl Core {
             return Ok(Answer::Done(String::new()));
         }
         let what = match keys.as_slice() {
-            [key] if key == OWN => "all own tools".to_owned(),
+            [key] if key == OWN => "all built-in tools".to_owned(),
             [key] => key.strip_suffix("/*").map_or_else(|| key.clone(), |server| format!("all tools of {server}")),
             _ => format!("{} tools", keys.len()),
         };
@@ -163,7 +163,7 @@ mod tests {
             spec: spec(&format!("mcp__{server}__{tool}")),
             server: server.into(),
             tool: tool.into(),
-            hints: mcp::Hints::default(),
+            hints: mcp::ToolHints::default(),
         });
         let own = || vec![spec("read_file"), spec("run")];
         let (goes, stays) = switched(own(), &offered, &strings(&["run", "a/two", "b/*"]));

@@ -40,9 +40,8 @@ impl Core {
         found.retain(|trace| !id.is_empty() && trace.id().starts_with(id));
         match found.len() {
             1 => Ok((session, found.remove(0))),
-            0 => Err(Failure::user(format!("There is no call to a tool {id:?} in this session."))
-                .todo("pleach traces lists them.")),
-            _ => Err(Failure::user(format!("{id:?} names several calls.")).todo("Type more of the id.")),
+            0 => Err(Failure::user(format!("This session has no tool call {id:?}.")).todo("pleach traces lists them.")),
+            _ => Err(Failure::user(format!("{id:?} matches several calls.")).todo("Type more of the id.")),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Not for: putting them into a plan (`plans::sources::rules`), requests about them (`workspace_rules`) or summaries of modules (`modules`).
 
 use super::skills::{self, Skill};
-use crate::code::index::arrived::Arrived;
+use crate::code::index::arrived::NewFiles;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
@@ -12,7 +12,7 @@ use crate::domain::planning::plan::{ContextPlan, RowKind};
 use crate::domain::summary::accepted::FileCover;
 use crate::domain::summary::module::{ModuleCard, Staleness};
 use crate::domain::tool::consent::matches;
-use crate::domain::tool::visibility::Sight;
+use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::plans::sources::rule_text::load;
 use crate::engine::startup::setup::{ProjectSetup, Setup};
 use crate::engine::summaries::modules;
@@ -79,7 +79,7 @@ struct Known {
     sent: HashMap<BranchId, HashMap<Atom, Hash>>,
     skills: Arc<Vec<Skill>>,
     /// What rules of the person's keep from being read.
-    denied: Sight,
+    denied: FileVisibility,
 }
 
 /// What was read.
@@ -92,7 +92,7 @@ struct Read {
     /// Hashes of files, with what stood there.
     hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
     /// Files that came into folders since summaries of them were made, by folder and the summary's time.
-    arrived: HashMap<(PathBuf, i64), Arc<Arrived>>,
+    arrived: HashMap<(PathBuf, i64), Arc<NewFiles>>,
 }
 
 /// See the module.
@@ -103,7 +103,7 @@ pub(crate) struct Project {
 }
 
 /// The folder that is looked at, opened, with the workspace's place beneath it.
-pub(crate) struct Top {
+pub(crate) struct WorkspaceTop {
     pub(crate) folder: Folder,
     pub(crate) path: PathBuf,
     pub(crate) below: PathBuf,
@@ -120,7 +120,7 @@ impl Project {
             atoms: HashSet::new(),
             sent: HashMap::new(),
             skills: Arc::default(),
-            denied: Sight::default(),
+            denied: FileVisibility::default(),
         };
         let project = Self { workspace, known: Mutex::new(known), read: Mutex::default() };
         project.find_skills();
@@ -147,7 +147,7 @@ impl Project {
     }
 
     /// What rules of the person's keep from being read, from now on.
-    pub(crate) fn keep_back(&self, denied: Sight) {
+    pub(crate) fn keep_back(&self, denied: FileVisibility) {
         let before = std::mem::replace(&mut self.known().denied, denied);
         if before != self.denied() {
             self.read().arrived.clear();
@@ -155,7 +155,7 @@ impl Project {
     }
 
     /// What rules of the person's keep from being read.
-    pub(crate) fn denied(&self) -> Sight {
+    pub(crate) fn denied(&self) -> FileVisibility {
         self.known().denied.clone()
     }
 
@@ -195,13 +195,13 @@ impl Project {
     }
 
     /// The folder from which on rules count.
-    pub(crate) fn top(&self) -> Option<Top> {
+    pub(crate) fn top(&self) -> Option<WorkspaceTop> {
         let workspace = self.workspace.canonicalize().ok()?;
         let path = repository(&workspace);
         let below = workspace.strip_prefix(&path).ok()?.to_path_buf();
         let name = path.file_name().map(|name| plain(&name.to_string_lossy())).unwrap_or_default();
         let folder = Folder::open(&path).ok()?.without(self.denied(), &below);
-        Some(Top { folder, path, below, name })
+        Some(WorkspaceTop { folder, path, below, name })
     }
 
     /// The rules that count while these paths beneath the workspace are named or touched: the person's own, then from the
@@ -267,7 +267,7 @@ impl Project {
         let arrived = held.unwrap_or_else(|| {
             let known: HashSet<&Path> =
                 card.files.iter().filter_map(|file| Path::new(&file.path).strip_prefix(beneath).ok()).collect();
-            let found = Arrived::look(&folder, &modules::bounds(self.denied(), beneath.to_owned()), &|path| {
+            let found = NewFiles::look(&folder, &modules::bounds(self.denied(), beneath.to_owned()), &|path| {
                 known.contains(Path::new(path))
             });
             let found = Arc::new(found);
@@ -347,7 +347,7 @@ impl Project {
 }
 
 /// A folder that may hold rules.
-struct Spot {
+struct RuleFolder {
     /// Beneath the topmost folder.
     folder: PathBuf,
     /// Before the file's name, as people name it.
@@ -357,7 +357,7 @@ struct Spot {
 }
 
 /// The folders from the topmost down to the workspace, then those around the paths that are near.
-fn places(top: &Top, near: &[String], most: usize) -> Vec<Spot> {
+fn places(top: &WorkspaceTop, near: &[String], most: usize) -> Vec<RuleFolder> {
     let steps: Vec<Component<'_>> = top.below.components().collect();
     let mut found = Vec::new();
     for depth in 0..=steps.len() {
@@ -368,14 +368,14 @@ fn places(top: &Top, near: &[String], most: usize) -> Vec<Spot> {
             _ if depth == 0 => format!("all of {}", top.name),
             _ => plain(&format!("{}/", folder.display())),
         };
-        found.push(Spot { folder, shown: "../".repeat(up), words, nested: false });
+        found.push(RuleFolder { folder, shown: "../".repeat(up), words, nested: false });
     }
     let mut inner: Vec<PathBuf> = near.iter().filter_map(|path| beneath(path)).flat_map(|path| around(&path)).collect();
     inner.sort();
     inner.dedup();
     for folder in inner.into_iter().take(most * 4) {
         let shown = plain(&format!("{}/", folder.display()));
-        found.push(Spot { folder: top.below.join(&folder), words: shown.clone(), shown, nested: true });
+        found.push(RuleFolder { folder: top.below.join(&folder), words: shown.clone(), shown, nested: true });
     }
     found
 }
@@ -401,7 +401,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The name of the file that counts in a folder.
-    fn name(&mut self, top: &Top, spot: &Spot) -> Option<(&'static str, Looked)> {
+    fn name(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<(&'static str, Looked)> {
         self.first(&top.path, &top.folder, &spot.folder)
     }
 
@@ -417,7 +417,7 @@ impl Search<'_> {
         None
     }
 
-    fn guide(&mut self, top: &Top, spot: &Spot) -> Option<Guide> {
+    fn guide(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<Guide> {
         let (name, there) = self.name(top, spot)?;
         let path = spot.folder.join(name);
         let foreign = spot.nested && top.folder.ignored(&spot.folder);

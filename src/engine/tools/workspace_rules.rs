@@ -8,14 +8,14 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
-use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList, Stands};
+use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList, RuleState};
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::operation::Change;
 use crate::domain::planning::plan::{ContextPlan, Reason, Row, Verdict};
-use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use crate::domain::tool::trace::RunTools;
-use crate::domain::tool::visibility::Sight;
-use crate::engine::api::{Act, Answer, Item, ProjectAct, Ticket};
+use crate::domain::tool::visibility::FileVisibility;
+use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::sources::rules;
 use crate::store::types::Write;
@@ -30,7 +30,7 @@ pub(crate) const SKILLS: &str = "skills";
 
 /// What the list is made from, so that it can be made beside the engine.
 struct Ground {
-    denied: Sight,
+    denied: FileVisibility,
     project: Arc<Project>,
     tools: Option<Arc<dyn RunTools>>,
     marks: Vec<Mark>,
@@ -79,9 +79,9 @@ impl Core {
     }
 
     /// Rules or skills as things that a person looks through.
-    pub(crate) fn project_things(&self, ticket: Ticket, branch: BranchId, kind: ThingKind) -> Result<(), Failure> {
+    pub(crate) fn project_things(&self, ticket: Ticket, branch: BranchId, kind: EditableKind) -> Result<(), Failure> {
         self.beside(ticket, branch, move |ground| {
-            let wanted = if kind == ThingKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
+            let wanted = if kind == EditableKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
             let items = ground.list().items.into_iter().filter(|item| item.kind == wanted);
             Ok(Answer::Things(kind, items.map(|item| thing(kind, item)).collect()))
         })
@@ -109,7 +109,7 @@ impl Core {
             (true, true, _) => Act::Clear,
             (true, false, true) => Act::Set { kind: MarkKind::IncludeOnce, toggle: false },
             (true, false, false) if nested => {
-                let words = "it goes once a file near it is named or touched";
+                let words = "it is sent once a file near it is named or touched";
                 return Ok(Answer::Done(format!("{path} is not excluded; {words}.")));
             }
             (true, false, false) => return Ok(Answer::Done(format!("{path} is not excluded."))),
@@ -118,7 +118,7 @@ impl Core {
             (false, false, _) if once => Act::Set { kind: MarkKind::ExcludeOnce, toggle: false },
             (false, false, _) => Act::Set { kind: MarkKind::Exclude, toggle: false },
         };
-        self.mark(id, &[Item::Atom(atom)], act)
+        self.mark(id, &[ItemName::Atom(atom)], act)
     }
 
     /// Writes a file with rules as the tools would, so that undo takes it back.
@@ -126,7 +126,7 @@ impl Core {
         let branch = self.branch(id)?;
         let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
         if !is_rules(path) {
-            return Err(kept(Failure::user(format!("{path} is not named as files with rules are."))));
+            return Err(kept(Failure::user(format!("{path} is not a name for files with rules."))));
         }
         let text = if text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") };
         let tools = self.setup.tools.clone().filter(|_| self.trusted);
@@ -136,8 +136,8 @@ impl Core {
         let before =
             expected.map(|_| tools.text(path, 2 << 20, &denied)).transpose().map_err(|why| kept(Failure::user(why)))?;
         if before.as_ref().map(|text| Hash::of(text.as_bytes())) != expected {
-            let why = format!("{path} was changed by something else meanwhile.");
-            return Err(kept(Failure::new(FailureKind::Stale, why).todo("Leave the editor and open it anew.")));
+            let why = format!("{path} was changed by another program in the meantime.");
+            return Err(kept(Failure::new(FailureKind::Stale, why).todo("Leave the editor and open the file again.")));
         }
         tools.put_back(path, expected, Some(&text)).map_err(|why| kept(Failure::user(why)))?;
         let change = Change::File { path: path.to_owned(), before: expected, after: Some(Hash::of(text.as_bytes())) };
@@ -211,7 +211,8 @@ impl Ground {
         let mut items: Vec<ProjectItem> = guides.iter().map(|guide| self.rules(guide)).collect();
         items.extend(self.untrusted());
         let listed = self.marks.iter().find(|mark| mark.target == skills::atom() && mark.kind.excludes());
-        let stands = listed.map_or(Stands::Waits, |mark| Stands::Excluded { once: mark.kind == MarkKind::ExcludeOnce });
+        let stands =
+            listed.map_or(RuleState::Waits, |mark| RuleState::Excluded { once: mark.kind == MarkKind::ExcludeOnce });
         items.extend(self.project.skills().iter().map(|skill| {
             let (text, notes) = match skill.text() {
                 Ok((text, masked)) => (text, (masked > 0).then(|| format!("{masked} masked")).into_iter().collect()),
@@ -246,7 +247,7 @@ impl Ground {
             atom: Some(guide.atom),
             path: guide.path.clone(),
             title: guide.path.clone(),
-            about: if guide.own { "all projects, your own".into() } else { guide.folder.clone() },
+            about: if guide.own { "all your projects".into() } else { guide.folder.clone() },
             stands: self.stands(guide),
             tokens: guide.found.as_ref().map_or(0, |text| self.counter.count(self.encoding, &rules::sent(guide, text))),
             bytes: text.bytes,
@@ -258,27 +259,27 @@ impl Ground {
         }
     }
 
-    fn stands(&self, guide: &Guide) -> Stands {
+    fn stands(&self, guide: &Guide) -> RuleState {
         if let Err(why) = &guide.found {
-            return Stands::Unread { why: why.clone() };
+            return RuleState::Unread { why: why.clone() };
         }
         let row = self.plan.as_ref().and_then(|plan| plan.rows.iter().find(|row| row.atom == guide.atom));
         let mark = self.marks.iter().find(|mark| mark.target == guide.atom).map(|mark| mark.kind);
         let goes = row.is_some_and(Row::included);
         match mark {
-            Some(MarkKind::Exclude) => Stands::Excluded { once: false },
-            Some(MarkKind::ExcludeOnce) => Stands::Excluded { once: true },
-            _ if goes => Stands::Goes,
+            Some(MarkKind::Exclude) => RuleState::Excluded { once: false },
+            Some(MarkKind::ExcludeOnce) => RuleState::Excluded { once: true },
+            _ if goes => RuleState::Goes,
             _ if row.is_some_and(|row| {
                 matches!(row.verdict, Verdict::Out { .. }) && matches!(row.reason, Reason::Budget { .. })
             }) =>
             {
-                Stands::NoRoom
+                RuleState::NoRoom
             }
-            Some(MarkKind::IncludeOnce) => Stands::Goes,
-            _ if guide.off => Stands::Off,
-            _ if guide.nested => Stands::Waits,
-            _ => Stands::Goes,
+            Some(MarkKind::IncludeOnce) => RuleState::Goes,
+            _ if guide.off => RuleState::Off,
+            _ if guide.nested => RuleState::Waits,
+            _ => RuleState::Goes,
         }
     }
 
@@ -295,7 +296,7 @@ impl Ground {
             title: path.clone(),
             path,
             about: String::new(),
-            stands: Stands::Untrusted,
+            stands: RuleState::Untrusted,
             tokens: 0,
             bytes: 0,
             left: 0,
@@ -309,9 +310,9 @@ impl Ground {
 }
 
 /// An item as a thing of the editors' screen.
-fn thing(kind: ThingKind, item: ProjectItem) -> Thing {
+fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     let mut note = Vec::new();
-    if kind == ThingKind::Rules {
+    if kind == EditableKind::Rules {
         note.extend([item.stands.short().to_owned(), item.stands.words()]);
         note.dedup();
         if !item.about.is_empty() {
@@ -321,34 +322,37 @@ fn thing(kind: ThingKind, item: ProjectItem) -> Thing {
         note.extend(Some(item.about.clone()).filter(|about| !about.is_empty()));
         note.push(item.path.clone());
     }
-    note.push(format!("{} tok est", grouped(u64::from(item.tokens))));
+    note.push(format!("{} est. tokens", grouped(u64::from(item.tokens))));
     note.extend(item.notes.iter().cloned());
     let editing = match kind {
-        ThingKind::Rules if item.writable => Editing::Here,
-        ThingKind::Rules if item.left > 0 => Editing::Not("It is larger than is read here; edit it where it lies."),
-        ThingKind::Rules if item.stands == Stands::Untrusted => {
+        EditableKind::Rules if item.writable => Editing::Here,
+        EditableKind::Rules if item.left > 0 => Editing::Not(
+            "The file is larger than pleach reads; edit it in \
+            place.",
+        ),
+        EditableKind::Rules if item.stands == RuleState::Untrusted => {
             Editing::Not("This folder is not trusted; /trust-folder changes that.")
         }
-        ThingKind::Rules => Editing::Not("It lies outside this folder; edit it where it lies."),
-        _ => Editing::Not("A skill is edited where it lies; a puts it into the message."),
+        EditableKind::Rules => Editing::Not("It is outside this folder; edit it in place."),
+        _ => Editing::Not("A skill is edited in place; a adds it to the message."),
     };
-    let version = Version { what: "as it stands now".into(), at: None, text: item.text, current: true, from: None };
-    Thing {
+    let version = Version { what: "as it is now".into(), at: None, text: item.text, current: true, from: None };
+    Editable {
         kind,
-        id: if kind == ThingKind::Rules { item.path } else { item.title.clone() },
+        id: if kind == EditableKind::Rules { item.path } else { item.title.clone() },
         title: item.title,
         note: note.join("; "),
         editing,
-        goes: item.stands.goes() || (kind == ThingKind::Skills && item.stands == Stands::Waits),
-        versions: if item.stands == Stands::Untrusted { Vec::new() } else { vec![version] },
+        goes: item.stands.goes() || (kind == EditableKind::Skills && item.stands == RuleState::Waits),
+        versions: if item.stands == RuleState::Untrusted { Vec::new() } else { vec![version] },
     }
 }
 
 /// Whether a mark on an item of the project makes sense: rules go by themselves, so there is nothing to pin.
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
-        return Err(Failure::user("It goes with each call by itself; there is nothing to pin.")
-            .todo("x leaves it out until taken back."));
+        return Err(Failure::user("It is sent with every request already; there is nothing to pin.")
+            .todo("x leaves it out until you take that back."));
     }
     Ok(())
 }
@@ -381,10 +385,10 @@ mod tests {
             thing(kind, item).editing
         };
         let not = |editing, word: &str| matches!(editing, Editing::Not(why) if why.contains(word));
-        assert_eq!(edits(ThingKind::Rules, true, 0, Stands::Goes), Editing::Here);
-        assert!(not(edits(ThingKind::Rules, false, 0, Stands::Goes), "outside"));
-        assert!(not(edits(ThingKind::Rules, false, 9, Stands::Goes), "larger"));
-        assert!(not(edits(ThingKind::Rules, false, 0, Stands::Untrusted), "not trusted"));
-        assert!(not(edits(ThingKind::Skills, true, 0, Stands::Goes), "skill"));
+        assert_eq!(edits(EditableKind::Rules, true, 0, RuleState::Goes), Editing::Here);
+        assert!(not(edits(EditableKind::Rules, false, 0, RuleState::Goes), "outside"));
+        assert!(not(edits(EditableKind::Rules, false, 9, RuleState::Goes), "larger"));
+        assert!(not(edits(EditableKind::Rules, false, 0, RuleState::Untrusted), "not trusted"));
+        assert!(not(edits(EditableKind::Skills, true, 0, RuleState::Goes), "skill"));
     }
 }

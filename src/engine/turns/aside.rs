@@ -14,9 +14,9 @@ use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
 use crate::domain::planning::policy::Section;
 use crate::engine::api::{Answer, AsideView, Event, Ticket};
-use crate::engine::branches::fork::{Sprout, fresh_name};
+use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::{Core, Inbox};
-use crate::engine::plans::draft::Use;
+use crate::engine::plans::draft::PlanPurpose;
 use crate::engine::plans::snapshot::Question;
 use crate::engine::plans::worker::{Solution, Solved, Stored};
 use crate::engine::startup::setup::rules;
@@ -56,7 +56,7 @@ impl Core {
     /// Asks beside a branch: first the plan.
     pub(crate) fn aside(&mut self, ticket: Ticket, branch: BranchId, text: Arc<str>) -> Result<(), Failure> {
         if text.trim().is_empty() {
-            return Err(Failure::user("There is nothing to ask yet.").todo("Type the side question."));
+            return Err(Failure::user("There is no question to send yet.").todo("Type the side question."));
         }
         let there = self.branch(branch)?;
         // Without tools: what a side question does must leave no trace.
@@ -65,7 +65,7 @@ impl Core {
         let base = self.before_turn(&there);
         let question = Question { base, text: Some(text.clone()), ..Question::default() };
         let waiting = Waiting { ticket, branch, text, base };
-        self.submit_under(&there, rules, &question, Use::Aside(waiting))
+        self.submit_under(&there, rules, &question, PlanPurpose::Aside(waiting))
     }
 
     /// Its plan is there: the call is written down and made.
@@ -178,7 +178,7 @@ impl Core {
         let report = UsageReport::of(&aside.card, &aside.solved.plan, outcome);
         let writes = vec![Write::PutRun(Box::new(aside.card.clone())), Write::PutUsage(Box::new(report))];
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Alarm(format!("What a side question cost could not be written down: {error}.")));
+            self.say(Event::Alarm(format!("The cost of a side question could not be recorded: {error}.")));
         }
         self.meters.forget();
         if let Ok(session) = self.session_mut(aside.view.branch) {
@@ -204,7 +204,7 @@ impl Core {
             }
             None => return Err(gone()),
         }
-        Ok(Answer::Done("The side question is dropped; what its call cost stays counted.".into()))
+        Ok(Answer::Done("The side question is discarded; the cost of its call still counts.".into()))
     }
 
     /// Stops all that are under way, because the program ends.
@@ -218,14 +218,14 @@ impl Core {
     pub(crate) fn keep_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
         let aside = self.asides.get(&run).ok_or_else(gone)?;
         if aside.view.card.is_none() {
-            return Err(Failure::new(FailureKind::Busy, "Its answer is still coming.").todo("Wait for it."));
+            return Err(Failure::new(FailureKind::Busy, "The answer is still arriving.").todo("Wait for it."));
         }
         if aside.arrived.is_empty() {
-            return Err(Failure::user("There is no answer that could be kept."));
+            return Err(Failure::user("There is no answer to keep."));
         }
         let from = aside.view.branch;
         let session = self.session_of(from)?;
-        let gone = || Failure::user("The place where it was asked is gone.").kept("Its answer is still shown.");
+        let gone = || Failure::user("The message where it was asked was deleted.").kept("The answer is still shown.");
         let base = aside.base.map(|node| session.tree.slot(node).ok_or_else(gone)).transpose()?;
         let branch = session.branch(from)?;
         let question = Question { base: aside.base, text: Some(aside.view.question.clone()), ..Question::default() };
@@ -235,7 +235,7 @@ impl Core {
         let answer = answered(&asked, aside);
         let card = RunCard { user: Some(asked.id), answer: Some(answer.head.id), aside: false, ..aside.card.clone() };
         let name = fresh_name(session, "aside", 1);
-        let mut sprout = Sprout::new(name.clone(), None);
+        let mut sprout = NewBranch::new(name.clone(), None);
         let card = RunCard { branch: sprout.id, ..card };
         sprout.grown = vec![Node { head: asked, content }, answer.clone()];
         sprout.writes.push(Write::PutRun(Box::new(card.clone())));
@@ -259,7 +259,7 @@ impl Core {
 }
 
 fn gone() -> Failure {
-    Failure::user("That side question is gone.").todo("Ask it again.")
+    Failure::user("That side question was discarded.").todo("Ask it again.")
 }
 
 /// The answer as a message under its question.
@@ -295,11 +295,11 @@ fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
         return Some(Failure::new(FailureKind::Provider, error.what.clone()).todo(error.hint.clone()));
     }
     if let Some(call) = arrived.calls.first() {
-        let what = format!("The model wanted to call {}, and a side question runs no tools.", call.name);
+        let what = format!("The model wanted to call {}, but a side question runs no tools.", call.name);
         return Some(Failure::new(FailureKind::Provider, what).todo("Ask it on the branch."));
     }
     let nothing = arrived.is_empty() && outcome.end != CallEnd::Cancelled;
-    nothing.then(|| Failure::new(FailureKind::Provider, "The server ended its answer without saying anything."))
+    nothing.then(|| Failure::new(FailureKind::Provider, "The server ended its answer without any text."))
 }
 
 /// The plan as it is stored: without any words of the question.

@@ -9,12 +9,12 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::engine::api::{Answer, Event, Ticket};
 use crate::engine::core::{Core, Inbox};
-use crate::store::file::claims::{Asker, Claim};
+use crate::store::file::claims::{Claim, ClaimOwner};
 use crate::store::types::OpenRun;
 use std::sync::Arc;
 
 /// A claim that this program holds.
-pub(crate) struct Held {
+pub(crate) struct HeldClaim {
     _claim: Claim,
     /// It was waited for and nothing was asked under it yet.
     unused: bool,
@@ -29,7 +29,7 @@ impl Core {
         }
         match self.store.claim(branch, &asker(&self.setup.now, !self.setup.patient)) {
             Ok(claim) => {
-                self.claims.insert(branch, Held { _claim: claim, unused: false });
+                self.claims.insert(branch, HeldClaim { _claim: claim, unused: false });
                 self.look();
                 Ok(())
             }
@@ -40,7 +40,12 @@ impl Core {
     /// Whether nobody asks on a branch, here or in another program.
     pub(crate) fn must_rest_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
         self.must_rest(branch)?;
-        self.claim(branch).map_err(|taken| taken.kept("Nothing was sent.").todo("Wait until it is done."))?;
+        self.claim(branch).map_err(|taken| {
+            taken.kept("Nothing was sent.").todo(
+                "Wait until the other call is \
+            done.",
+            )
+        })?;
         self.drop_claims();
         Ok(())
     }
@@ -77,7 +82,7 @@ impl Core {
                 self.answer(ticket, Ok(Answer::Done(String::new())));
                 return Ok(());
             }
-            Err(taken) => self.say(Event::Notice(format!("{} Your message goes when it is done.", taken.what))),
+            Err(taken) => self.say(Event::Notice(format!("{} Your message is sent when it is done.", taken.what))),
         }
         let (store, inbox) = (self.store.clone(), self.inbox.clone());
         let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);
@@ -91,7 +96,7 @@ impl Core {
 
     /// Its turn has come.
     pub(crate) fn claimed(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
-        self.claims.insert(branch, Held { _claim: claim, unused: true });
+        self.claims.insert(branch, HeldClaim { _claim: claim, unused: true });
         self.look();
         self.recover_branch(branch);
         self.answer(ticket, Ok(Answer::Done(String::new())));
@@ -130,28 +135,28 @@ impl Core {
         }
     }
 
-    fn taken(&self, branch: BranchId, other: Option<&Asker>) -> Failure {
+    fn taken(&self, branch: BranchId, other: Option<&ClaimOwner>) -> Failure {
         let name = self.branch(branch).map_or_else(|_| "this branch".into(), |branch| branch.name);
         let who = match other {
-            Some(Asker { process, since, workbench }) => {
+            Some(ClaimOwner { process, since, workbench }) => {
                 let place = if *workbench { "the workbench" } else { "the command line" };
                 format!("{place} of process {process}, since {}", clock(*since))
             }
             None => "another pleach".into(),
         };
-        let failure = Failure::new(FailureKind::Busy, format!("Somebody else is asking on {name}: {who}."));
+        let failure = Failure::new(FailureKind::Busy, format!("Another program is asking on {name}: {who}."));
         if self.setup.patient {
             failure
                 .kept("Your message was not saved and nothing was sent.")
-                .todo("Ask with --wait to take your turn after it, or fork and ask there.")
+                .todo("Use --wait to send it afterwards, or fork and ask there.")
         } else {
             failure.kept("Nothing was sent; your draft is kept.").todo("Wait for it, or fork and ask there.")
         }
     }
 }
 
-fn asker(now: &Arc<dyn Fn() -> i64 + Send + Sync>, workbench: bool) -> Asker {
-    Asker { process: std::process::id(), since: now(), workbench }
+fn asker(now: &Arc<dyn Fn() -> i64 + Send + Sync>, workbench: bool) -> ClaimOwner {
+    ClaimOwner { process: std::process::id(), since: now(), workbench }
 }
 
 /// A time of day in the person's own zone, with the date.

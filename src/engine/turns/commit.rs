@@ -3,7 +3,7 @@
 
 use super::live::{Live, new_head};
 use super::machine::Phase;
-use super::reflect::{Moved, Reflected};
+use super::reflect::{MarkUpdate, TurnEndChanges};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::provider::CallEnd;
@@ -41,7 +41,7 @@ impl Core {
     fn look_closely(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
         self.reload(live.session)?;
         if self.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
-            let what = "This branch was moved in another window; the answer is kept as another version beside it.";
+            let what = "Another window moved this branch; the answer is kept as another version.";
             self.say(Event::Notice(what.into()));
         }
         Ok(())
@@ -168,7 +168,7 @@ impl Core {
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
             writes.extend(wishes.writes);
             let counts = end == End::Complete && !bare;
-            let done = if counts { core.reflect(branch, live, &head, content)? } else { Reflected::default() };
+            let done = if counts { core.reflect(branch, live, &head, content)? } else { TurnEndChanges::default() };
             writes.extend(done.marks.iter().map(|moved| moved.write(branch)));
             writes.extend(done.writes);
             writes.extend(core.head_operation(branch, live, head.id, &done.marks));
@@ -229,14 +229,14 @@ impl Core {
 
     /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
     /// and the window as they were.
-    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId, marks: &[Moved]) -> Vec<Write> {
+    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
         if !live.moves || live.undoable || live.detached {
             return Vec::new();
         }
         let what = match live.draft.kind {
             DraftKind::Regenerate(_) => "regenerated an answer",
             DraftKind::Edit(_) => "edited a message",
-            DraftKind::Message | DraftKind::Continue(_) => "went on from an earlier answer",
+            DraftKind::Message | DraftKind::Continue(_) => "continued from an earlier answer",
         };
         let mut changes = vec![Change::Head { branch, before: live.before.0, after: Some(tip) }];
         changes.extend(marks.iter().map(|moved| moved.change(branch)));
@@ -349,9 +349,9 @@ impl Core {
             && live.state.round >= live.state.rounds;
         if limit {
             let said = if live.solved.edited {
-                "The edited request was one call; c goes on with the usual plan.".to_owned()
+                "An edited request is a single call; c continues with the usual plan.".to_owned()
             } else {
-                format!("Stopped after {} rounds of tools; c goes on.", live.state.rounds)
+                format!("Stopped after {} rounds of tools; c continues.", live.state.rounds)
             };
             self.say(Event::Notice(said));
         }
@@ -366,7 +366,7 @@ impl Core {
         let failure = live.failure.take().map(|failure| {
             let kept = match &draft {
                 Some(_) => "Your message is back in the composer.",
-                None => "What had come is kept in the tree.",
+                None => "The part that arrived is kept in the tree.",
             };
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }
         });

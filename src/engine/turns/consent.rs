@@ -1,17 +1,19 @@
 //! The word on calls to tools: by rules, else by a person; the rules that a person gave; and what tools changed, undoably.
 //! Not for: what a call would do (`tools`), how rules are read (`domain::tool::consent`) or the thread that waits (`tool_calls`).
 
-use super::tool_calls::Word;
+use super::tool_calls::CallDecision;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::message::End;
 use crate::domain::conversation::operation::Change;
-use crate::domain::tool::consent::{Asking, Command, Consent, Deed, FileChange, Rule, RuleScope, Verdict, decide};
+use crate::domain::tool::consent::{
+    Command, Consent, FileChange, PendingApproval, Rule, RuleScope, ToolEffect, Verdict, decide,
+};
 use crate::domain::tool::resolution::files;
 use crate::domain::tool::trace::ToolStatus;
-use crate::domain::tool::visibility::Sight;
+use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, Event};
 use crate::engine::core::Core;
 use crate::store::types::Write;
@@ -27,13 +29,13 @@ const LOOKED: usize = 10_000;
 
 /// A call that waits for a person.
 pub(crate) struct Waiting {
-    pub(crate) asking: Arc<Asking>,
-    pub(crate) reply: Sender<Word>,
+    pub(crate) asking: Arc<PendingApproval>,
+    pub(crate) reply: Sender<CallDecision>,
 }
 
 impl Core {
     /// A call is understood: a rule gives the word, or a person is asked.
-    pub(crate) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: Deed, reply: Sender<Word>) {
+    pub(crate) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: ToolEffect, reply: Sender<CallDecision>) {
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
         let deed = warned(deed, &sight);
@@ -41,11 +43,11 @@ impl Core {
         let Some(trace) = live.traces.get_mut(index) else { return };
         trace.more.protection = protection(&deed);
         let (tool, args) = (trace.name.clone(), trace.args.clone());
-        let asking = Asking { index, tool, args, deed, rule: None };
+        let asking = PendingApproval { index, tool, args, deed, rule: None };
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
-                let _ = reply.send(Word { consent, sight });
+                let _ = reply.send(CallDecision { consent, sight });
             }
             Err(asking) => {
                 live.asks = Some(Waiting { asking: asking.clone(), reply });
@@ -64,14 +66,14 @@ impl Core {
     ) -> Result<Answer, Failure> {
         let waits = self.live.get(&branch).and_then(|live| live.asks.as_ref());
         if waits.is_none_or(|waiting| waiting.asking.index != index) {
-            return Err(Failure::new(FailureKind::Stale, "That call no longer waits."));
+            return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         if always.is_some()
             && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.steers())
         {
-            return Err(Failure::user(format!("No rule allows a change of {path}: it steers the program."))
+            return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
                 .kept("Nothing was done.")
-                .todo("Answer for this call alone."));
+                .todo("Approve or deny this call alone."));
         }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
         let Some(live) = self.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
@@ -81,7 +83,7 @@ impl Core {
         let waiting = live.asks.take();
         if let Some(Waiting { asking, reply }) = waiting {
             let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
-            let _ = reply.send(Word { consent, sight });
+            let _ = reply.send(CallDecision { consent, sight });
         }
         self.say(Event::Asks { branch, asking: None });
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
@@ -96,15 +98,15 @@ impl Core {
     }
 
     /// The rules about files on a branch, for what the model sees.
-    pub(crate) fn sight(&self, branch: BranchId) -> Sight {
+    pub(crate) fn sight(&self, branch: BranchId) -> FileVisibility {
         sight(&self.all_rules(branch))
     }
 
     /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
-    pub(crate) fn denied(&self) -> Sight {
+    pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.session().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
-        Sight::denying(rules.into_iter().map(|(_, rule)| rule))
+        FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
     /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
@@ -112,7 +114,7 @@ impl Core {
         let session = branch.and_then(|branch| self.session_of(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
         let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
-        self.project.keep_back(self.coder.book().keep_back(session, rules));
+        self.project.keep_back(self.code_indexer.book().keep_back(session, rules));
     }
 
     /// Rules by scope, the session's first.
@@ -157,7 +159,7 @@ impl Core {
     /// Adds a rule of a person's, or takes it off.
     pub(crate) fn set_rule(&mut self, scope: RuleScope, rule: Rule, on: bool) -> Result<Answer, Failure> {
         if scope == RuleScope::Config {
-            return Err(Failure::user("That rule stands in the settings.").todo("Change [tools] rules there."));
+            return Err(Failure::user("That rule is in the settings.").todo("Change it under [tools] there."));
         }
         let session = self.session()?.card.id;
         let mut rules = self.kept_rules(scope, session);
@@ -171,7 +173,7 @@ impl Core {
             rules.insert(0, rule);
         }
         if rules.len() > MOST {
-            return Err(Failure::user(format!("More than {MOST} rules are not kept.")).todo("Take one off first."));
+            return Err(Failure::user(format!("At most {MOST} rules are kept.")).todo("Remove one first."));
         }
         let earlier = if on { self.earlier(&rules[0])? } else { None };
         let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
@@ -188,7 +190,7 @@ impl Core {
     /// What a rule that denies files does not take back: results that tools gave before. They are messages that the person
     /// sees in every plan, so they stay and are sent until a person leaves them out.
     fn earlier(&self, rule: &Rule) -> Result<Option<String>, Failure> {
-        let sight = Sight::new([rule.clone()]);
+        let sight = FileVisibility::new([rule.clone()]);
         if rule.verdict != Verdict::Deny || sight.is_open() {
             return Ok(None);
         }
@@ -230,7 +232,7 @@ impl Core {
         let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
         writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Alarm(format!("{} was changed, and undo will not know of it: {error}", names.join(", "))));
+            self.say(Event::Alarm(format!("{} was changed, but undo can't restore it: {error}", names.join(", "))));
         }
     }
 
@@ -259,15 +261,21 @@ impl Core {
     ) -> Result<(), Failure> {
         let text = wanted.map(|hash| self.store.file_text(session, hash)).transpose()?.flatten();
         if wanted.is_some() && text.is_none() {
-            return Err(Failure::user(format!("What {path} held is no longer known.")).kept("It was left alone."));
+            return Err(Failure::user(format!("The earlier content of {path} was not kept.")).kept(
+                "The file was left as \
+                it is.",
+            ));
         }
         let Some(tools) = &self.setup.tools else {
-            return Err(Failure::user(format!("{path} cannot be changed: tools are off."))
-                .kept("It was left alone.")
+            return Err(Failure::user(format!("{path} can't be changed: tools are off."))
+                .kept("The file was left as it is.")
                 .todo("Switch [tools] on."));
         };
         tools.put_back(path, expected, text.as_deref()).map_err(|why| {
-            Failure::new(FailureKind::Stale, why).kept("Nothing was undone or done again.").todo("Change it by hand.")
+            Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.").todo(
+                "Change the \
+                file yourself.",
+            )
         })
     }
 }
@@ -276,46 +284,49 @@ impl Core {
 ///
 /// # Errors
 /// They give none: a person is asked.
-pub(crate) fn by_rule(rules: &[(RuleScope, Rule)], asking: Asking) -> Result<(Consent, Option<String>), Arc<Asking>> {
+pub(crate) fn by_rule(
+    rules: &[(RuleScope, Rule)],
+    asking: PendingApproval,
+) -> Result<(Consent, Option<String>), Arc<PendingApproval>> {
     if let Some(why) = not_alone(&asking.deed) {
-        return Ok((Consent::No { why: Some(why) }, Some("the program".into())));
+        return Ok((Consent::No { why: Some(why) }, Some("pleach".into())));
     }
     let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
     let words = rule.map(Rule::words);
     let consent = match verdict {
         Verdict::Allow => Consent::Yes { hunks: Vec::new() },
         Verdict::Deny => Consent::No {
-            why: Some(format!("A rule of the person's forbids it: {}.", words.clone().unwrap_or_default())),
+            why: Some(format!("One of the person's rules denies it: {}.", words.clone().unwrap_or_default())),
         },
-        Verdict::Ask => return Err(Arc::new(Asking { rule: rule.cloned(), ..asking })),
+        Verdict::Ask => return Err(Arc::new(PendingApproval { rule: rule.cloned(), ..asking })),
     };
     Ok((consent, words.map(|words| format!("rule {words}"))))
 }
 
 /// The rules about files.
-pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> Sight {
-    Sight::new(rules.iter().map(|(_, rule)| rule.clone()))
+pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> FileVisibility {
+    FileVisibility::new(rules.iter().map(|(_, rule)| rule.clone()))
 }
 
 /// A command with what rules cannot do about it: the system that keeps it in does not know them.
-pub(crate) fn warned(deed: Deed, sight: &Sight) -> Deed {
-    let Deed::Run(command) = deed else { return deed };
+pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
+    let ToolEffect::Run(command) = deed else { return deed };
     let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
     if denied.is_empty() {
-        return Deed::Run(command);
+        return ToolEffect::Run(command);
     }
     let mut protection = command.protection;
     protection.push(format!(
         "rules: a command can read the files of the workspace that rules deny ({}); only the line itself is checked",
         denied.join(", ")
     ));
-    Deed::Run(Command { protection, ..command })
+    ToolEffect::Run(Command { protection, ..command })
 }
 
 /// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
-fn not_alone(deed: &Deed) -> Option<String> {
+fn not_alone(deed: &ToolEffect) -> Option<String> {
     let (path, what) = deed.steers()?;
-    let Deed::Change(changes) = deed else { return None };
+    let ToolEffect::Change(changes) = deed else { return None };
     (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
 }
 
@@ -337,10 +348,10 @@ fn stays(count: usize, files: &BTreeSet<String>) -> String {
 }
 
 /// What keeps a deed in, in words.
-pub(crate) fn protection(deed: &Deed) -> Vec<String> {
+pub(crate) fn protection(deed: &ToolEffect) -> Vec<String> {
     match deed {
-        Deed::Run(command) => command.protection.clone(),
-        Deed::Look { .. } | Deed::Change(_) | Deed::Foreign { .. } => Vec::new(),
+        ToolEffect::Run(command) => command.protection.clone(),
+        ToolEffect::Look { .. } | ToolEffect::Change(_) | ToolEffect::Foreign { .. } => Vec::new(),
     }
 }
 
@@ -352,10 +363,19 @@ mod tests {
     fn a_file_that_steers_the_program_is_not_changed_beside_others() {
         let change =
             |path: &str| FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
-        let asking = |deed: Deed| Asking { index: 0, tool: "write_file".into(), args: String::new(), deed, rule: None };
-        let both = by_rule(&[], asking(Deed::Change(vec![change("a"), change(".mcp.json")])));
+        let asking = |deed: ToolEffect| PendingApproval {
+            index: 0,
+            tool: "write_file".into(),
+            args: String::new(),
+            deed,
+            rule: None,
+        };
+        let both = by_rule(&[], asking(ToolEffect::Change(vec![change("a"), change(".mcp.json")])));
         assert!(matches!(both, Ok((Consent::No { why: Some(why) }, _)) if why.starts_with(".mcp.json names programs")));
-        assert!(by_rule(&[], asking(Deed::Change(vec![change(".mcp.json")]))).is_err(), "alone it is asked about");
+        assert!(
+            by_rule(&[], asking(ToolEffect::Change(vec![change(".mcp.json")]))).is_err(),
+            "alone it is asked about"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::machine::{Effect, Phase, TurnEvent, step};
 use super::settle::settle;
 use super::stream::Report;
-use super::tool_calls::Episode;
+use super::tool_calls::AnswerCalls;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
@@ -80,7 +80,7 @@ impl Core {
         live.card.short_read = short_read;
         if live.state.arrived.is_empty() && outcome.error.is_none() && outcome.end != CallEnd::Cancelled {
             outcome.end = CallEnd::Errored;
-            let nothing = Failure::new(FailureKind::Provider, "The server ended its answer without saying anything.");
+            let nothing = Failure::new(FailureKind::Provider, "The server ended its answer without any text.");
             live.card.error = Some(nothing.what.clone());
             live.failure = Some(nothing.todo("Send again, or try another model."));
         }
@@ -142,7 +142,7 @@ impl Core {
         let Some(live) = self.live.get_mut(&branch) else { return };
         live.pending.push_front(effect);
         if !std::mem::replace(&mut live.stalled, true) {
-            let kept = "What came stays on the screen and is saved as soon as the store can be written.";
+            let kept = "The answer stays on the screen and is saved as soon as the store can be written.";
             self.say(Event::Notice(format!("{} {kept} {}", failure.what, failure.todo)));
         }
     }
@@ -216,7 +216,7 @@ impl Core {
             more: More::default(),
         });
         live.traces = traces.collect();
-        let episode = Episode {
+        let episode = AnswerCalls {
             run: live.card.id,
             calls: calls.to_vec(),
             runner,
@@ -261,12 +261,12 @@ impl Core {
             return Ok(());
         }
         if !self.live.contains_key(&branch) {
-            return Err(Failure::user("Nothing is coming on this branch."));
+            return Err(Failure::user("No answer is arriving on this branch."));
         }
         self.feed(branch, TurnEvent::Cancel);
         if self.live.get(&branch).is_some_and(|live| live.stalled && live.state.phase == Phase::Closed) {
             let given_up =
-                Failure::new(FailureKind::Store, "The store could not be written, and the waiting was stopped.");
+                Failure::new(FailureKind::Store, "The store could not be written, and waiting for it was stopped.");
             self.fail_turn(branch, given_up);
         }
         Ok(())
@@ -277,7 +277,7 @@ impl Core {
         let Some(live) = self.live.remove(&branch) else { return };
         live.cancel.store(true, Ordering::Relaxed);
         let draft = live.user.is_some().then(|| live.draft.clone());
-        let kept = "What had come and was saved is restored at the next start.";
+        let kept = "The part that arrived and was saved is restored at the next start.";
         self.drop_claims();
         self.say(Event::TurnClosed { branch, draft, failure: Some(failure.kept(kept)) });
     }

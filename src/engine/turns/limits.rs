@@ -6,7 +6,7 @@ use super::machine::TurnEvent;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::provider::{CallEnd, Outcome};
-use crate::domain::call::race::{BranchRun, Limit, Limits, Spent};
+use crate::domain::call::race::{BranchRun, Limit, Limits, RaceUsage};
 use crate::engine::api::Event;
 use crate::engine::core::Core;
 use crate::store::types::Write;
@@ -17,7 +17,7 @@ pub(crate) struct Watch {
     limits: Limits,
     began: Instant,
     /// What its ended calls took.
-    before: Spent,
+    before: RaceUsage,
     /// Tokens and cost of the present call, as estimated.
     now: (u32, Option<u64>),
     /// The limit that ended it.
@@ -25,13 +25,13 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> RaceUsage {
         let cost_micro = match (self.before.cost_micro, self.now.1) {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
         };
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Spent { tokens: self.before.tokens.saturating_add(self.now.0), cost_micro, ms }
+        RaceUsage { tokens: self.before.tokens.saturating_add(self.now.0), cost_micro, ms }
     }
 
     /// When its time is over.
@@ -47,7 +47,7 @@ impl Core {
         record.ended.is_none().then(|| Watch {
             limits: record.limits,
             began: Instant::now(),
-            before: Spent::default(),
+            before: RaceUsage::default(),
             now: (0, None),
             stopped: None,
         })
@@ -66,9 +66,9 @@ impl Core {
             return refused(limit, watch.limits, "");
         }
         let cost = prompt.map(|prompt| prompt + spent.cost_micro.unwrap_or(0));
-        if watch.limits.reached(Spent { cost_micro: cost, ..Spent::default() }) == Some(Limit::Cost) {
+        if watch.limits.reached(RaceUsage { cost_micro: cost, ..RaceUsage::default() }) == Some(Limit::Cost) {
             watch.stopped = Some(Limit::Cost);
-            return refused(Limit::Cost, watch.limits, " The prompt of its next call alone would go beyond it.");
+            return refused(Limit::Cost, watch.limits, " The prompt of its next call alone would exceed it.");
         }
         Ok(())
     }

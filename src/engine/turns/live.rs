@@ -61,7 +61,7 @@ pub(crate) struct Live {
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) quirk: Option<Quirk>,
     /// The request that was refused for its form, until the next one is there.
-    pub(crate) refused: Option<crate::engine::calls::quirks::Refused>,
+    pub(crate) refused: Option<crate::engine::calls::quirks::RefusedRequest>,
     /// What is still to be done, in order.
     pub(crate) pending: VecDeque<Effect>,
     /// The store refused the first of them; it is tried again now and then.
@@ -145,7 +145,7 @@ impl Core {
             Write::PutPlan { id: live.solved.plan.id, branch: id, body: live.solved.stored.to_string() },
             Write::OpenRun(Box::new(open)),
         ];
-        let sets = live.solved.bag.sets.iter().cloned();
+        let sets = live.solved.contents.sets.iter().cloned();
         writes.extend(sets.map(|set| Write::PutRetrieval { session: branch.session, set: Box::new(set) }));
         let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
         writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
@@ -234,7 +234,7 @@ impl Core {
             Ok(Ok(_)) => Ok(None),
             Ok(Err(blocked)) => Err(Failure::new(FailureKind::Blocked, blocked.sentence())
                 .kept("Everything up to the tool results is kept.")
-                .todo("Raise the budget or exclude something, then go on with c.")),
+                .todo("Raise the budget or exclude something, then continue with c.")),
             Err(failure) => Err(failure),
         };
         let event = match opened {

@@ -2,7 +2,7 @@
 //! by the next message in that lane.
 //! Not for: which words answer what (`context::policy::lanes`).
 
-use crate::context::policy::lanes::{self, Focus, Pending};
+use crate::context::policy::lanes::{self, Focus, PendingQuestion};
 use crate::context::render_forms;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::Role;
@@ -16,7 +16,7 @@ pub(crate) const REQUEST: &str = "When you ask a question and need its answer, e
 const LONGEST: usize = 500;
 
 /// The question as it stands before the message that answers it.
-pub(crate) fn text(pending: &Pending) -> String {
+pub(crate) fn text(pending: &PendingQuestion) -> String {
     let question: String = pending.question.chars().take(LONGEST).collect();
     render_forms::fenced("The user's message answers this question, which you asked", &question)
 }
@@ -24,7 +24,7 @@ pub(crate) fn text(pending: &Pending) -> String {
 /// The question that a new message answers, where one waits in its lane: the state block that opened it is of this lane, no
 /// question came in the lane since, it has not expired by the messages' own times, the message replies to nothing else, and
 /// its words are of the awaited type.
-pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<Pending> {
+pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<PendingQuestion> {
     if snapshot.rules.policy.choose != Choose::Lane {
         return None;
     }

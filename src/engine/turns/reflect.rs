@@ -3,7 +3,7 @@
 //! Not for: the decision (`context::activation`), what a text refers to (`context::references`) or the turn's nodes (`commit`).
 
 use super::live::Live;
-use crate::context::activation::{self, Ground, Held, Item, Move, Step};
+use crate::context::activation::{self, DecisionContext, Item, ItemChange, ItemMarks, Step};
 use crate::context::{references, render_forms};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -15,7 +15,7 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, End, NodeHead, Role};
 use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::transition::{Standing, Subject};
+use crate::domain::conversation::transition::{ItemState, Subject};
 use crate::domain::planning::plan::{Form, Reason, Row, RowKind};
 use crate::domain::tool::trace::ToolStatus;
 use crate::engine::branches::mark_state::{made, sentence, standing, step_words, stepped, suggested};
@@ -36,13 +36,13 @@ const LABEL: u32 = 40;
 
 /// A mark that changes at a turn's end.
 #[derive(Clone, Debug)]
-pub(crate) struct Moved {
+pub(crate) struct MarkUpdate {
     pub(crate) target: Atom,
     pub(crate) before: Option<Mark>,
     pub(crate) after: Option<Mark>,
 }
 
-impl Moved {
+impl MarkUpdate {
     /// As a part of an operation.
     pub(crate) fn change(&self, branch: BranchId) -> Change {
         let boxed = |mark: &Option<Mark>| mark.clone().map(Box::new);
@@ -58,9 +58,9 @@ impl Moved {
 
 /// What a turn's end brings beside its nodes.
 #[derive(Default)]
-pub(crate) struct Reflected {
+pub(crate) struct TurnEndChanges {
     /// Marks that change.
-    pub(crate) marks: Vec<Moved>,
+    pub(crate) marks: Vec<MarkUpdate>,
     /// Steps, touches and the operation.
     pub(crate) writes: Vec<Write>,
     /// Sentences for the person.
@@ -68,7 +68,7 @@ pub(crate) struct Reflected {
 }
 
 /// What the reflection of one turn goes by.
-pub(crate) struct Scene<'a> {
+pub(crate) struct TurnEndInput<'a> {
     pub(crate) session: &'a Session,
     pub(crate) branch: &'a Branch,
     pub(crate) rules: &'a Rules,
@@ -80,7 +80,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) head: &'a NodeHead,
 }
 
-impl Scene<'_> {
+impl TurnEndInput<'_> {
     fn key(&self, at: usize) -> Hash {
         self.session.tree.head(self.path.slots[at]).key
     }
@@ -127,40 +127,37 @@ impl Core {
         live: &Live,
         head: &NodeHead,
         content: &Content,
-    ) -> Result<Reflected, Failure> {
+    ) -> Result<TurnEndChanges, Failure> {
         let counted = self.marks_after(id, live)?;
         let session = self.session_of(id)?;
         let branch = session.branch(id)?;
         let rules = self.rules(branch)?;
         let tip = live.after.and_then(|node| session.tree.slot(node));
         let path = session.paths.get(&session.tree, tip);
-        let Some(here) = path.turns.len().checked_sub(1) else { return Ok(Reflected::default()) };
-        let scene = Scene { session, branch, rules: &rules, live, path: &path, here, head };
+        let Some(here) = path.turns.len().checked_sub(1) else { return Ok(TurnEndChanges::default()) };
+        let scene = TurnEndInput { session, branch, rules: &rules, live, path: &path, here, head };
         let touches = self.touches_of(&scene, content)?;
-        let mut after: BTreeMap<Atom, Moved> = counted.into_iter().map(|moved| (moved.target, moved)).collect();
-        let mut reasons: BTreeMap<Atom, (Standing, String)> = BTreeMap::new();
-        let mut done = Reflected::default();
+        let mut after: BTreeMap<Atom, MarkUpdate> = counted.into_iter().map(|moved| (moved.target, moved)).collect();
+        let mut reasons: BTreeMap<Atom, (ItemState, String)> = BTreeMap::new();
+        let mut done = TurnEndChanges::default();
         let (mut changes, mut asks) = (Vec::new(), Vec::new());
         for (turn, step) in self.decided(&scene, &touches, &after)? {
             let target = marked(&scene, turn).map_or_else(|| scene.atom(turn), |mark| mark.target);
             let words = step.why.words();
-            if step.to == Move::Suggest {
+            if step.to == ItemChange::Suggest {
                 asks.push(suggested(&scene, turn, words));
-                done.said.push(format!(
-                    "The program suggests to pin turn {}; the context view shows it.",
-                    scene.number(turn)
-                ));
+                done.said.push(format!("Suggested pin: turn {}; the overlay shows it.", scene.number(turn)));
                 continue;
             }
             let stood = scene.branch.marks.iter().find(|mark| mark.target == target).cloned();
-            let moved = after.entry(target).or_insert(Moved { target, before: stood.clone(), after: stood });
+            let moved = after.entry(target).or_insert(MarkUpdate { target, before: stood.clone(), after: stood });
             let before = moved.after.clone();
             moved.after = made(&scene, step.to, target, before.as_ref().or(moved.before.as_ref()));
-            if step.to != Move::Renew {
-                let moved = Moved { target, before, after: moved.after.clone() };
+            if step.to != ItemChange::Renew {
+                let moved = MarkUpdate { target, before, after: moved.after.clone() };
                 changes.push((moved, sentence(step_words(step.to), scene.number(turn))));
             }
-            if step.to == Move::Lease {
+            if step.to == ItemChange::Lease {
                 let turns = rules.policy.lease_turns;
                 done.said.push(format!("Turn {} is leased for {turns} turns: {words}.", scene.number(turn)));
             }
@@ -173,7 +170,7 @@ impl Core {
         done.marks = after.into_values().collect();
         if !live.moves && !changes.is_empty() {
             let what: Vec<&str> = changes.iter().map(|(_, what)| what.as_str()).collect();
-            let what = format!("what the program did by itself ({})", what.join(", "));
+            let what = format!("automatic marks ({})", what.join(", "));
             let changes = changes.iter().map(|(moved, _)| moved.change(id)).collect();
             done.writes.push(self.operation(branch.session, what, changes));
         }
@@ -186,13 +183,13 @@ impl Core {
 
     /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
     /// the program's that ended a turn ago goes.
-    fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<Moved>, Failure> {
+    fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<MarkUpdate>, Failure> {
         let session = self.session_of(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
         let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
         let marks = session.branch(branch)?.marks.iter().filter(counted);
         let moved = marks.filter_map(|mark| {
-            mark.after_turn(user, sent(live, mark)).map(|after| Moved {
+            mark.after_turn(user, sent(live, mark)).map(|after| MarkUpdate {
                 target: mark.target,
                 before: Some(mark.clone()),
                 after,
@@ -202,7 +199,7 @@ impl Core {
     }
 
     /// What the turn touched, by the places of the older turns.
-    fn touches_of(&self, scene: &Scene<'_>, content: &Content) -> Result<Touches, Failure> {
+    fn touches_of(&self, scene: &TurnEndInput<'_>, content: &Content) -> Result<Touches, Failure> {
         let mut found: BTreeMap<usize, Touch> = BTreeMap::new();
         let plan = &scene.live.solved.plan;
         let mut texts: Vec<(usize, BTreeSet<String>)> = Vec::new();
@@ -211,7 +208,7 @@ impl Core {
             let touch = found.entry(turn).or_default();
             touch.plan = true;
             touch.found |= matches!(row.reason, Reason::Retrieved { .. });
-            let text = row.text.and_then(|text| scene.live.solved.bag.blocks.get(&text));
+            let text = row.text.and_then(|text| scene.live.solved.contents.blocks.get(&text));
             texts.extend(text.map(|text| (turn, references::symbols(text))));
         }
         let asked = self.asked_words(scene)?;
@@ -240,13 +237,13 @@ impl Core {
         for turn in holders(&texts, &self.failed_on(scene)?) {
             found.entry(turn).or_default().against = true;
         }
-        let cluster = scene.live.solved.bag.subject.map(|placed| placed.id);
+        let cluster = scene.live.solved.contents.subject.map(|placed| placed.id);
         let touched = found.into_iter().map(|(turn, touch)| Touch { item: scene.first(turn), ..touch });
         Ok(Touches { cluster, touched: touched.collect() })
     }
 
     /// What the tools that failed in the turn that ends named, in their arguments or in what they said.
-    fn failed_on(&self, scene: &Scene<'_>) -> Result<BTreeSet<String>, Failure> {
+    fn failed_on(&self, scene: &TurnEndInput<'_>) -> Result<BTreeSet<String>, Failure> {
         let nodes = scene.path.turns[scene.here].nodes.clone();
         let heads = nodes.map(|at| scene.session.tree.head(scene.path.slots[at]));
         let results: HashSet<NodeId> = heads.filter(|head| head.role == Role::Tool).map(|head| head.id).collect();
@@ -261,13 +258,13 @@ impl Core {
     }
 
     /// What the person asked in the turn that ends.
-    fn asked_words(&self, scene: &Scene<'_>) -> Result<String, Failure> {
+    fn asked_words(&self, scene: &TurnEndInput<'_>) -> Result<String, Failure> {
         let node = scene.live.card.user.map(|id| self.content(id)).transpose()?;
         Ok(node.map(|content| content.words()).unwrap_or_default())
     }
 
     /// The older turn to which the turn's message replies.
-    fn replied_turn(&self, scene: &Scene<'_>) -> Option<usize> {
+    fn replied_turn(&self, scene: &TurnEndInput<'_>) -> Option<usize> {
         let content = self.content(scene.live.card.user?).ok()?;
         let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
         scene.turn_of(key)
@@ -276,9 +273,9 @@ impl Core {
     /// The steps, each with its turn. `after`: the marks that have changed already.
     fn decided(
         &self,
-        scene: &Scene<'_>,
+        scene: &TurnEndInput<'_>,
         touches: &Touches,
-        after: &BTreeMap<Atom, Moved>,
+        after: &BTreeMap<Atom, MarkUpdate>,
     ) -> Result<Vec<(usize, Step)>, Failure> {
         let policy = &scene.rules.policy;
         let creates = scene.rules.mode.limits(scene.rules.budget.prompt).creates_leases;
@@ -304,7 +301,7 @@ impl Core {
                 touched.iter().find(|touch| touch.item == first).copied().unwrap_or_default()
             });
             let held = held(scene, *turn, after);
-            let free = held == Held::Free;
+            let free = held == ItemMarks::Free;
             items.push(Item {
                 tokens: tokens(scene, *turn),
                 inside: inside.contains(&scene.first(*turn)),
@@ -315,11 +312,11 @@ impl Core {
         }
         let taken = persons_leases(scene, after);
         let (spec, cap) = (&policy.activation, policy.leased_cap_tokens);
-        let ground = Ground { spec, creates, cap, taken, clusters: &clusters };
+        let ground = DecisionContext { spec, creates, cap, taken, clusters: &clusters };
         let steps = activation::decide(&items, &ground);
         let dismissed = &scene.branch.overrides.dismissed;
         let wanted = |turn: usize, step: &Step| {
-            step.to != Move::Suggest
+            step.to != ItemChange::Suggest
                 || !dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(scene.first(turn)))
         };
         let steps = steps.into_iter().map(|step| (turns[step.item], step));
@@ -328,7 +325,11 @@ impl Core {
 
     /// What the last turns touched and their subjects, the newest first.
     #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
-    fn past(&self, scene: &Scene<'_>, touches: &Touches) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
+    fn past(
+        &self,
+        scene: &TurnEndInput<'_>,
+        touches: &Touches,
+    ) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
         let older = (0..scene.here).rev().take(activation::HORIZON - 1);
         let tips: Vec<Hash> = older.map(|turn| scene.key(scene.path.turns[turn].nodes.end - 1)).collect();
         let mut known = self.store.touches(scene.branch.session, &tips)?;
@@ -338,7 +339,7 @@ impl Core {
     }
 
     /// Whether a person let go of it, or took it out, on this branch or on one that it was forked from before that.
-    fn refused(&self, scene: &Scene<'_>, turn: usize) -> Result<bool, Failure> {
+    fn refused(&self, scene: &TurnEndInput<'_>, turn: usize) -> Result<bool, Failure> {
         let nodes = scene.path.turns[turn].nodes.clone();
         let mut subjects = vec![Subject::Item(scene.atom(turn)).key()];
         subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: scene.key(at) }).key()));
@@ -346,7 +347,7 @@ impl Core {
         let mut steps = self.store.steps_of(scene.branch.session, &subjects)?;
         steps.retain(|step| step.branch.is_some_and(|of| reaches(&lines, of, step.at)));
         let own = steps.iter().rev().find(|step| step.by == Actor::User);
-        Ok(own.is_some_and(|step| matches!(step.to, Standing::None | Standing::Excluded)))
+        Ok(own.is_some_and(|step| matches!(step.to, ItemState::None | ItemState::Excluded)))
     }
 }
 
@@ -371,35 +372,35 @@ fn by_engine(mark: &Mark) -> bool {
 }
 
 /// The program's mark on a turn.
-fn marked<'a>(scene: &Scene<'a>, turn: usize) -> Option<&'a Mark> {
+fn marked<'a>(scene: &TurnEndInput<'a>, turn: usize) -> Option<&'a Mark> {
     let mut own = scene.branch.marks.iter().filter(|mark| by_engine(mark));
     own.find(|mark| scene.turn_of_atom(&mark.target) == Some(turn))
 }
 
 /// What stands on a turn once the marks have changed.
-fn held(scene: &Scene<'_>, turn: usize, after: &BTreeMap<Atom, Moved>) -> Held {
-    let mut held = Held::Free;
+fn held(scene: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate>) -> ItemMarks {
+    let mut held = ItemMarks::Free;
     for mark in scene.branch.marks.iter().filter(|mark| scene.turn_of_atom(&mark.target) == Some(turn)) {
         let now = after.get(&mark.target).map_or(Some(mark), |moved| moved.after.as_ref());
         match (mark.by, now.map(|mark| mark.kind)) {
             (Actor::Engine, Some(MarkKind::Leased { turns: LeaseTurns::Left(_) })) => {
-                held = Held::Leased { renewals: mark.renewals };
+                held = ItemMarks::Leased { renewals: mark.renewals };
             }
             (Actor::Engine, _) => {}
-            (Actor::User | Actor::Model, _) => return Held::Person,
+            (Actor::User | Actor::Model, _) => return ItemMarks::Person,
         }
     }
     held
 }
 
 /// Tokens of a turn's card, roughly.
-fn tokens(scene: &Scene<'_>, turn: usize) -> u32 {
+fn tokens(scene: &TurnEndInput<'_>, turn: usize) -> u32 {
     let bytes = scene.path.bytes(&scene.session.tree, turn..turn + 1);
     u32::try_from(bytes / 4).unwrap_or(u32::MAX).saturating_add(LABEL)
 }
 
 /// Tokens of a person's leases that go on.
-fn persons_leases(scene: &Scene<'_>, after: &BTreeMap<Atom, Moved>) -> u32 {
+fn persons_leases(scene: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) -> u32 {
     let theirs = scene.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
     let left = theirs.filter(|mark| {
         let now = after.get(&mark.target).map_or(Some(*mark), |moved| moved.after.as_ref());
@@ -414,7 +415,7 @@ fn persons_leases(scene: &Scene<'_>, after: &BTreeMap<Atom, Moved>) -> u32 {
 }
 
 /// Turns that the window held, by the keys of their user messages.
-fn inside(scene: &Scene<'_>) -> HashSet<Hash> {
+fn inside(scene: &TurnEndInput<'_>) -> HashSet<Hash> {
     let key = |row: &Row| match row.atom {
         Atom::Turn { user, .. } if row.kind == RowKind::Turn => Some(user),
         _ => None,
@@ -423,7 +424,7 @@ fn inside(scene: &Scene<'_>) -> HashSet<Hash> {
 }
 
 /// Removed, or of another lane where the policy keeps lanes apart.
-fn elsewhere(scene: &Scene<'_>, turn: usize) -> bool {
+fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
     let of = |turn: usize| scene.session.tree.head(scene.path.slots[scene.path.turns[turn].nodes.start]);
     let (there, here) = (of(turn), of(scene.here));
     let lanes = scene.rules.policy.one_lane && Lane::read(&there.lane) != Lane::read(&here.lane);

@@ -2,9 +2,11 @@
 //! server said at too great length kept, as a command's output is.
 //! Not for: which servers there are (`servers`), speaking to one (`mcp`), or the word on a call (`consent`).
 
-use crate::domain::tool::consent::Deed;
+use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::mcp::{self, Offered, PREFIX, ToolServers};
-use crate::domain::tool::trace::{Cut, Done, RunTools, ToolOutput, ToolSpec, ToolStatus, Watch, in_lines};
+use crate::domain::tool::trace::{
+    Done, RunTools, ShortenedResult, ToolObserver, ToolOutput, ToolSpec, ToolStatus, in_lines,
+};
 use crate::engine::tools::switches::{OWN, specs};
 use std::sync::Arc;
 
@@ -41,7 +43,7 @@ impl Runner {
     }
 
     /// Calls a server's tool; of a result that is too long the model reads the ends, and the rest is kept.
-    fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn Watch) -> Done {
+    fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn ToolObserver) -> Done {
         let Some(((readers, short), path)) = self.readers().zip(watch.kept_as()) else {
             return whole(self.foreign.call(server, tool, args, self.limit, watch));
         };
@@ -57,7 +59,7 @@ impl Runner {
             output.full_bytes
         );
         let back = format!("{short} with path {path}, from line {line} on");
-        let cut = Some(Cut { back, full: Some(output.body) });
+        let cut = Some(ShortenedResult { back, full: Some(output.body) });
         Done { cut, ..Done::said(ToolOutput { status: output.status, body, full_bytes: output.full_bytes }) }
     }
 
@@ -72,7 +74,7 @@ impl RunTools for Runner {
         specs(self.own.specs(), &self.offered, &self.off)
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<Deed, ToolOutput> {
+    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if let Some(tool) = self.offered(name) {
             if mcp::is_off(&self.off, &tool.server, &tool.tool) {
                 return Err(Self::refused(name));
@@ -89,9 +91,16 @@ impl RunTools for Runner {
         self.own.deed(name, args)
     }
 
-    fn carry_out(&self, name: &str, args: &str, deed: &Deed, hunks: &[Vec<bool>], watch: &dyn Watch) -> Done {
+    fn carry_out(
+        &self,
+        name: &str,
+        args: &str,
+        deed: &ToolEffect,
+        hunks: &[Vec<bool>],
+        watch: &dyn ToolObserver,
+    ) -> Done {
         match deed {
-            Deed::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
+            ToolEffect::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
             _ => self.own.carry_out(name, args, deed, hunks, watch),
         }
     }
@@ -108,5 +117,5 @@ impl RunTools for Runner {
 /// A result of which nothing more is kept than the model reads.
 fn whole(output: ToolOutput) -> Done {
     let back = (output.full_bytes > output.body.len() as u64).then(|| "ask the tool for less".to_owned());
-    Done { cut: back.map(|back| Cut { back, full: None }), ..Done::said(output) }
+    Done { cut: back.map(|back| ShortenedResult { back, full: None }), ..Done::said(output) }
 }

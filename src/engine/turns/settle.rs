@@ -22,7 +22,7 @@ pub(crate) fn settle(
     let mut told = Vec::new();
     told.extend(bound(&mut outcome.usage, expected));
     for (at, call) in arrived.calls.iter().enumerate().filter(|(_, call)| call.name.is_empty()) {
-        let what = format!("Call {} of the answer names no tool; it was not run, and is kept here.", at + 1);
+        let what = format!("Call {} of the answer names no tool; it was not run and is kept here.", at + 1);
         told.push(Diagnostic { what, raw: call.args.chars().take(2_000).collect() });
     }
     if outcome.end == CallEnd::Complete && !arrived.is_empty() {
@@ -47,7 +47,7 @@ fn unfit(arrived: &Arrived) -> Option<&'static str> {
         return Some("The answer calls a tool without naming it, so no tool was run.");
     }
     let silent = arrived.calls.is_empty() && arrived.text.trim().is_empty();
-    silent.then_some("The answer has neither words nor a call of a tool.")
+    silent.then_some("The answer has neither text nor a tool call.")
 }
 
 /// Gives a new id to each call whose id another call has, in this answer or in the request.
@@ -61,7 +61,7 @@ fn unique(run: RunId, arrived: &mut Arrived, wire: &Wire) -> Vec<Diagnostic> {
         let old = std::mem::replace(&mut call.id, fresh(run, at, &taken));
         taken.insert(call.id.clone());
         let what = format!(
-            "Call {} of the answer ({}) came with the id {old}, which another call has; it goes back as {}.",
+            "Call {} of the answer ({}) has the id {old} of another call; it is sent back as {}.",
             at + 1,
             call.name,
             call.id
@@ -92,7 +92,8 @@ fn bound(usage: &mut Usage, expected: u32) -> Option<Diagnostic> {
     let before = std::mem::replace(usage, usage.bounded(expected));
     let number = |tokens: Option<u32>| grouped(tokens.unwrap_or(0).into());
     let what = format!(
-        "The server reported {} cached tokens and {} put into the cache for a prompt of {}; no more than the prompt is counted.",
+        "The server reported {} cached tokens and {} written to the cache for a prompt of {}; at most the prompt \
+            is counted.",
         number(before.cached_read),
         number(before.cache_write),
         number(before.prompt)

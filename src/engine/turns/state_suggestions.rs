@@ -12,7 +12,7 @@ use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus
 use crate::domain::conversation::message::{Content, End, NodeHead, Role};
 use crate::domain::conversation::state;
 use crate::domain::conversation::state_suggestions::{self, SuggestedPin};
-use crate::domain::conversation::transition::{Standing, Subject, Transition};
+use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::planning::plan::Form;
 use crate::engine::core::Core;
@@ -31,7 +31,7 @@ const HITS: usize = 40;
 
 /// What an answer brings beside itself.
 #[derive(Default)]
-pub(crate) struct Wishes {
+pub(crate) struct StateSuggestions {
     pub(crate) state: Option<StateVersion>,
     pub(crate) writes: Vec<Write>,
     /// Sentences for the person.
@@ -47,8 +47,10 @@ impl Core {
         head: &NodeHead,
         content: &Content,
         end: End,
-    ) -> Result<Wishes, Failure> {
-        let Some(block) = state::find(&content.words(), end == End::Complete) else { return Ok(Wishes::default()) };
+    ) -> Result<StateSuggestions, Failure> {
+        let Some(block) = state::find(&content.words(), end == End::Complete) else {
+            return Ok(StateSuggestions::default());
+        };
         let mut asked = state_suggestions::read(&block.text);
         if end != End::Complete {
             asked.remember.clear();
@@ -56,15 +58,15 @@ impl Core {
         }
         let session = self.session_of(branch)?;
         let tip = live.after.and_then(|id| session.tree.slot(id));
-        let mut wishes = Wishes::default();
+        let mut wishes = StateSuggestions::default();
         self.memories_of(&asked.remember, session.card.id, head, &mut wishes)?;
         let pins = self.pins_of(&asked.pins, session, branch, tip)?;
         wishes.writes.extend(pins.iter().map(|pin| Write::PutTransition {
             session: session.card.id,
             transition: Box::new(Transition {
                 item: Subject::Item(crate::engine::plans::sources::suggested_pins::atom(pin.key)),
-                from: Standing::None,
-                to: Standing::Suggested,
+                from: ItemState::None,
+                to: ItemState::Suggested,
                 reason: "named by the model".into(),
                 turn: Some(head.key),
                 branch: Some(branch),
@@ -95,7 +97,7 @@ impl Core {
         asked: &[(MemoryKind, String)],
         session: SessionId,
         head: &NodeHead,
-        wishes: &mut Wishes,
+        wishes: &mut StateSuggestions,
     ) -> Result<(), Failure> {
         if asked.is_empty() {
             return Ok(());
@@ -117,17 +119,15 @@ impl Core {
         }
         let counted = |n: usize| if n == 1 { "1 memory".to_owned() } else { format!("{n} memories") };
         if made > 0 {
-            wishes.said.push(format!("The model suggests {} to keep: /memories shows them.", counted(made)));
+            wishes.said.push(format!("The model suggests {} to remember: /memories shows them.", counted(made)));
         }
         if secret > 0 {
-            let was = "looked like a secret; nothing of it was kept as a memory";
+            let was = "looked like a secret, so it was not kept as a memory";
             wishes.said.push(format!("What the model wanted to remember ({}) {was}.", counted(secret)));
         }
         if long > 0 {
             let most = memory::LONGEST;
-            wishes
-                .said
-                .push(format!("The model suggested {} longer than {most} characters; passed over.", counted(long)));
+            wishes.said.push(format!("The model suggested {} longer than {most} characters; skipped.", counted(long)));
         }
         Ok(())
     }
@@ -224,7 +224,7 @@ pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
         session,
         transition: Box::new(Transition {
             item: Subject::Memory(memory.id),
-            from: Standing::None,
+            from: ItemState::None,
             to: standing(memory.status),
             reason: reason.into(),
             turn: memory.source.node,
@@ -236,11 +236,11 @@ pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
 }
 
 /// Where a memory of this status stands.
-pub(crate) fn standing(status: MemoryStatus) -> Standing {
+pub(crate) fn standing(status: MemoryStatus) -> ItemState {
     match status {
-        MemoryStatus::Suggested => Standing::Suggested,
-        MemoryStatus::Confirmed => Standing::Confirmed,
-        MemoryStatus::Dismissed => Standing::Dismissed,
+        MemoryStatus::Suggested => ItemState::Suggested,
+        MemoryStatus::Confirmed => ItemState::Confirmed,
+        MemoryStatus::Dismissed => ItemState::Dismissed,
     }
 }
 

@@ -2,12 +2,12 @@
 //! Not for: deciding anything (it reports and obeys a flag), or tools (`tool_calls`).
 
 use super::machine::{Arrived, PartialCall};
-use super::tool_calls::Word;
+use super::tool_calls::CallDecision;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::{Delta, Outcome, Provider, Wire};
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::message::NodeHead;
-use crate::domain::tool::consent::Deed;
+use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::trace::Done;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -30,7 +30,7 @@ pub(crate) enum Report {
     /// A tool began.
     ToolBegan { run: RunId, index: usize },
     /// A call is understood and waits for a word.
-    ToolWants { run: RunId, index: usize, deed: Deed, reply: Sender<Word> },
+    ToolWants { run: RunId, index: usize, deed: ToolEffect, reply: Sender<CallDecision> },
     /// A tool said something.
     ToolSaid { run: RunId, index: usize, text: String },
     /// A tool ended.
@@ -80,7 +80,7 @@ fn broken() -> Outcome {
         usage: crate::domain::call::usage::Usage::default(),
         error: Some(ProviderError {
             kind: ProviderErrorKind::Protocol,
-            what: "The program failed while it read the answer.".into(),
+            what: "Reading the answer failed inside pleach.".into(),
             hint: "Please report it with the log.".into(),
             status: None,
         }),

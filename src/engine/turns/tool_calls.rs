@@ -3,9 +3,9 @@
 
 use super::stream::Report;
 use crate::domain::base::ids::{RunId, SessionId};
-use crate::domain::tool::consent::{Consent, Deed};
-use crate::domain::tool::trace::{self, Done, KEPT, RunTools, ToolOutput, ToolStatus, Watch, kept_path};
-use crate::domain::tool::visibility::Sight;
+use crate::domain::tool::consent::{Consent, ToolEffect};
+use crate::domain::tool::trace::{self, Done, KEPT, RunTools, ToolObserver, ToolOutput, ToolStatus, kept_path};
+use crate::domain::tool::visibility::FileVisibility;
 use crate::store::Store;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What is said to a call.
-pub(crate) struct Word {
+pub(crate) struct CallDecision {
     /// The word.
     pub(crate) consent: Consent,
     /// The rules about files, as they held when it was given.
-    pub(crate) sight: Sight,
+    pub(crate) sight: FileVisibility,
 }
 
 /// The calls of one answer.
-pub(crate) struct Episode {
+pub(crate) struct AnswerCalls {
     pub(crate) run: RunId,
     pub(crate) calls: Vec<(usize, String, String)>,
     pub(crate) runner: Option<Arc<dyn RunTools>>,
@@ -35,17 +35,17 @@ pub(crate) struct Episode {
     pub(crate) session: SessionId,
     pub(crate) store: Store,
     /// The rules about files when it began.
-    pub(crate) sight: Sight,
+    pub(crate) sight: FileVisibility,
 }
 
-impl Episode {
+impl AnswerCalls {
     /// Starts the thread.
     pub(crate) fn start(self, report: impl Fn(Report) + Send + Sync + 'static) {
         let work = move || {
             for (index, name, args) in &self.calls {
                 report(Report::ToolBegan { run: self.run, index: *index });
                 let mut began = Instant::now();
-                let host = Asked { episode: &self, index: *index, report: &report };
+                let host = RequestedCall { episode: &self, index: *index, report: &report };
                 let (runner, sight) = (self.runner.as_deref(), &self.sight);
                 let one = One { name, args, runner, cancel: &self.cancel, host: &host, sight };
                 let done = Box::new(one.go(&mut began));
@@ -64,7 +64,7 @@ fn said(status: ToolStatus, body: String) -> Done {
 /// Who is asked and told of a call.
 pub(crate) trait Host: Sync {
     /// The call is understood and waits for a word.
-    fn wants(&self, deed: Deed, reply: Sender<Word>);
+    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>);
     /// It said something meanwhile.
     fn said(&self, text: &str);
     /// The call's id.
@@ -80,13 +80,13 @@ pub(crate) struct One<'a> {
     pub(crate) runner: Option<&'a dyn RunTools>,
     pub(crate) cancel: &'a AtomicBool,
     pub(crate) host: &'a dyn Host,
-    pub(crate) sight: &'a Sight,
+    pub(crate) sight: &'a FileVisibility,
 }
 
 /// A call at work, under the rules that held when the word was given.
-struct Working<'a> {
+struct ActiveCall<'a> {
     one: &'a One<'a>,
-    sight: Sight,
+    sight: FileVisibility,
 }
 
 impl One<'_> {
@@ -105,9 +105,9 @@ impl One<'_> {
         let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads());
         let broken = || said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into());
         let deed = match kept {
-            Some(id) => Deed::Look { what: kept_path(id) },
+            Some(id) => ToolEffect::Look { what: kept_path(id) },
             // What it would do is not even worked out: that already tells something of the file.
-            None if let Some(path) = self.denied(&read) => Deed::Look { what: path.to_owned() },
+            None if let Some(path) = self.denied(&read) => ToolEffect::Look { what: path.to_owned() },
             None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
                 Ok(Ok(deed)) => deed,
                 Ok(Err(output)) => return Done::said(output),
@@ -116,17 +116,20 @@ impl One<'_> {
         };
         let (hunks, sight) = match self.word(&deed) {
             None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
-            Some(Word { consent: Consent::Unasked, .. }) => {
-                return said(ToolStatus::Refused, "[refused] Nothing was done. Nobody could be asked.".to_owned());
+            Some(CallDecision { consent: Consent::Unasked, .. }) => {
+                return said(
+                    ToolStatus::Refused,
+                    "[refused] Nothing was done. There was no terminal to ask on.".to_owned(),
+                );
             }
-            Some(Word { consent: Consent::No { why }, .. }) => {
+            Some(CallDecision { consent: Consent::No { why }, .. }) => {
                 let why = why.map_or_else(String::new, |why| format!(" {why}"));
                 return said(ToolStatus::Refused, format!("[refused] Nothing was done.{why}"));
             }
-            Some(Word { consent: Consent::Yes { hunks }, sight }) => (hunks, sight),
+            Some(CallDecision { consent: Consent::Yes { hunks }, sight }) => (hunks, sight),
         };
         *began = Instant::now();
-        let working = Working { one: self, sight };
+        let working = ActiveCall { one: self, sight };
         let running = AssertUnwindSafe(|| match kept {
             None => tools.carry_out(self.name, args, &deed, &hunks, &working),
             Some(id) => match self.host.kept(id) {
@@ -152,7 +155,7 @@ impl One<'_> {
     }
 
     /// Waits for a word; none where a person stopped it.
-    fn word(&self, deed: &Deed) -> Option<Word> {
+    fn word(&self, deed: &ToolEffect) -> Option<CallDecision> {
         let (reply, answer) = channel();
         self.host.wants(deed.clone(), reply);
         loop {
@@ -165,12 +168,12 @@ impl One<'_> {
     }
 }
 
-impl Watch for Working<'_> {
+impl ToolObserver for ActiveCall<'_> {
     fn cancelled(&self) -> bool {
         self.one.cancelled()
     }
 
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> FileVisibility {
         self.sight.clone()
     }
 
@@ -184,14 +187,14 @@ impl Watch for Working<'_> {
 }
 
 /// A call of an answer.
-struct Asked<'a> {
-    episode: &'a Episode,
+struct RequestedCall<'a> {
+    episode: &'a AnswerCalls,
     index: usize,
     report: &'a (dyn Fn(Report) + Sync),
 }
 
-impl Host for Asked<'_> {
-    fn wants(&self, deed: Deed, reply: Sender<Word>) {
+impl Host for RequestedCall<'_> {
+    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>) {
         (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, deed, reply });
     }
 

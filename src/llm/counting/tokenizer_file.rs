@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum TokenizerFileError {
     /// The program cannot read such files.
-    #[error("{path} cannot be used: this program was built without the feature hf-tokenizers")]
+    #[error("{path} can't be used: this build lacks the feature hf-tokenizers")]
     NoFeature {
         /// The file.
         path: String,
     },
     /// The file is missing, or no tokenizer.
-    #[error("{path} cannot be used as a tokenizer: {why}")]
+    #[error("{path} can't be used as a tokenizer: {why}")]
     Unusable {
         /// The file.
         path: String,
@@ -92,7 +92,7 @@ impl Files {
     /// What counts for the file of this id: itself, or what stands in for it and why. Loads it; up to a second.
     pub(crate) fn settle(&self, id: Hash) -> (Encoding, Option<String>) {
         let Some(named) = self.named(id) else {
-            return (Encoding::O200kBase, Some("the tokenizer.json that is named is not set".into()));
+            return (Encoding::O200kBase, Some("the tokenizer.json in the settings does not exist".into()));
         };
         match named.open() {
             Ok(_) => (Encoding::File(id), None),
@@ -121,7 +121,7 @@ impl Named {
     fn open(&self) -> &Result<TokenizerFile, TokenizerFileError> {
         self.opened.get_or_init(|| {
             let file = TokenizerFile::open(&self.path)?;
-            let why = || "it changed while the program was running; start it again".to_owned();
+            let why = || "it changed while pleach was running; restart pleach".to_owned();
             let path = || self.path.display().to_string();
             if file.id() == self.id { Ok(file) } else { Err(TokenizerFileError::Unusable { path: path(), why: why() }) }
         })

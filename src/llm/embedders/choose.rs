@@ -41,8 +41,7 @@ fn local(directory: &std::path::Path) -> Result<Arc<dyn Embed>, EmbedError> {
 fn local(directory: &std::path::Path) -> Result<Arc<dyn Embed>, EmbedError> {
     Err(EmbedError::Model {
         place: directory.display().to_string(),
-        why: "this program was built without the feature local-embeddings (cargo build --features local-embeddings)"
-            .to_owned(),
+        why: "this build lacks the feature local-embeddings (cargo build --features local-embeddings)".to_owned(),
     })
 }
 

@@ -98,7 +98,7 @@ fn needed(directory: &Path, name: &str) -> Result<String, String> {
 
 fn missing(directory: &Path, name: &str, error: &std::io::Error) -> String {
     let torch = name == "model.safetensors" && directory.join("pytorch_model.bin").exists();
-    let hint = if torch { "; pytorch_model.bin cannot be read, only safetensors" } else { "" };
+    let hint = if torch { "; pytorch_model.bin is not supported, only safetensors" } else { "" };
     match error.kind() {
         std::io::ErrorKind::NotFound => format!("it has no {name}{hint}"),
         _ => format!("{name} cannot be read: {error}"),
@@ -127,13 +127,13 @@ fn config(text: &str) -> Result<Config, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("config.json is damaged: {error}"))?;
     let kind = value.get("model_type").and_then(Value::as_str).unwrap_or("bert");
     if kind != "bert" {
-        return Err(format!("config.json says that it is of the kind {kind}; only bert can be read"));
+        return Err(format!("config.json names a model of kind {kind}; only bert is supported"));
     }
     let config: Config =
         serde_json::from_value(value).map_err(|error| format!("config.json is not a BERT model's: {error}"))?;
     let heads = config.num_attention_heads;
     if heads == 0 || config.hidden_size == 0 || !config.hidden_size.is_multiple_of(heads) || config.vocab_size == 0 {
-        return Err("config.json has sizes that do not go together".to_owned());
+        return Err("config.json has sizes that do not match".to_owned());
     }
     Ok(config)
 }
@@ -151,7 +151,7 @@ fn pooling(directory: &Path) -> Result<Pooling, String> {
     match modes.as_slice() {
         [] | ["pooling_mode_mean_tokens"] => Ok(Pooling::Mean),
         ["pooling_mode_cls_token"] => Ok(Pooling::First),
-        others => Err(format!("1_Pooling/config.json asks for {}, which cannot be done", others.join(" and "))),
+        others => Err(format!("1_Pooling/config.json asks for {}, which is not supported", others.join(" and "))),
     }
 }
 
@@ -162,5 +162,5 @@ fn only_known_steps(directory: &Path) -> Result<(), String> {
     let strange = kinds
         .filter_map(|kind| kind.rsplit('.').next())
         .find(|kind| !["Transformer", "Pooling", "Normalize"].contains(kind));
-    strange.map_or(Ok(()), |kind| Err(format!("modules.json has a step {kind}, which cannot be done")))
+    strange.map_or(Ok(()), |kind| Err(format!("modules.json has a step {kind}, which is not supported")))
 }

@@ -63,12 +63,12 @@ impl LocalEmbedder {
     fn load(&self) -> Result<Loaded, EmbedError> {
         let (weights, tokenizer) = self.files.contents()?;
         let mut tokenizer = Tokenizer::from_bytes(tokenizer)
-            .map_err(|error| self.broken(format!("tokenizer.json is no tokenizer: {error}")))?;
+            .map_err(|error| self.broken(format!("tokenizer.json is not a tokenizer: {error}")))?;
         tokenizer.with_padding(None);
         tokenizer.set_encode_special_tokens(true);
         tokenizer.with_truncation(None).map_err(|error| self.broken(error))?;
         let marks = marks(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.longest);
-        let marks = marks.ok_or_else(|| self.broken("tokenizer.json does not tell what stands around a text"))?;
+        let marks = marks.ok_or_else(|| self.broken("tokenizer.json does not say what surrounds a text"))?;
         let wrong = |error| self.broken(format!("model.safetensors cannot be read: {error}"));
         let weights = VarBuilder::from_slice_safetensors(&weights, DType::F32, &Device::Cpu).map_err(wrong)?;
         let model = BertModel::load(weights, &self.files.config).map_err(wrong)?;
@@ -87,7 +87,7 @@ impl LocalEmbedder {
                     return Err(EmbedError::Stopped);
                 }
                 let encoded = catch_unwind(AssertUnwindSafe(|| loaded.tokenizer.encode_fast(part, false)));
-                let encoded = encoded.unwrap_or_else(|_| Err("the tokenizer gave up on a text".into()));
+                let encoded = encoded.unwrap_or_else(|_| Err("the tokenizer failed on a text".into()));
                 let encoded = encoded.map_err(|error| self.broken(error))?;
                 for ids in encoded.get_ids().chunks(self.files.longest - before.len() - after.len()) {
                     let ids = before.iter().chain(ids).chain(after).map(|id| (*id).min(most)).collect();
@@ -101,8 +101,8 @@ impl LocalEmbedder {
     /// The vectors of some windows.
     fn run(&self, loaded: &Loaded, windows: &[&Window]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let ran = catch_unwind(AssertUnwindSafe(|| self.forward(&loaded.model, windows)));
-        let ran = ran.map_err(|_| self.broken("the model gave up on a text"))?;
-        ran.map_err(|error| self.broken(format!("the model cannot be run: {error}")))
+        let ran = ran.map_err(|_| self.broken("the model failed on a text"))?;
+        ran.map_err(|error| self.broken(format!("the model can't be run: {error}")))
     }
 
     /// Shapes: tokens (windows, longest), states (windows, longest, dims), vectors (windows, dims).

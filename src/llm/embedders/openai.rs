@@ -147,7 +147,7 @@ impl ServerEmbedder {
                 return wrong(format!("a vector has {found} dimensions instead of {known}"));
             }
             if item.embedding.iter().any(|value| !value.is_finite()) {
-                return wrong("a vector has values that are no numbers".to_owned());
+                return wrong("a vector has values that are not numbers".to_owned());
             }
         }
         Ok(items.into_iter().map(|item| item.embedding).collect())

@@ -57,8 +57,8 @@ pub(crate) fn answer(body: &Body) -> Answer {
 fn intro(body: &Body) -> String {
     let characters: usize = body.messages.iter().map(|message| message.text.chars().count()).sum();
     format!(
-        "I am the offline model. I am no language model: I only quote what is in my context. I was given {} messages, \
-         {} characters in all.",
+        "I am the offline model, a placeholder that only quotes its context. I was given {} messages, {} \
+            characters in all.",
         body.messages.len(),
         grouped(characters)
     )
@@ -74,13 +74,13 @@ fn quote_context(body: &Body, text: &mut String) {
     text.push_str(&quote(question));
     let found = passages(body);
     if found.is_empty() {
-        text.push_str("\n\nNothing before it shares its words.");
+        text.push_str("\n\nNothing before it shares words with it.");
         if let Some(tool) = body.tools.iter().find(|tool| *tool == "list_dir").or(body.tools.first()) {
-            let _ = write!(text, "\n\nA line such as `call {tool} {{}}` in a message has me call that tool.");
+            let _ = write!(text, "\n\nA line such as `call {tool} {{}}` in a message makes me call that tool.");
         }
         return;
     }
-    text.push_str("\n\nWhat came before and shares most words with it:");
+    text.push_str("\n\nThe earlier text that shares the most words with it:");
     for passage in found {
         text.push_str(&passage.shown());
     }
@@ -160,9 +160,9 @@ fn asked(body: &Body) -> (Vec<Asked>, Vec<String>) {
         let valid = serde_json::from_str::<serde_json::Value>(args).is_ok_and(|value| value.is_object());
         match (known, valid) {
             (true, true) if calls.len() < CALLS => calls.push(Asked { name: name.to_owned(), args: args.to_owned() }),
-            (true, true) => refused.push(format!("More than {CALLS} calls in one message are not made.")),
-            (true, false) => refused.push(format!("I do not call {name}: its arguments are no JSON object.")),
-            (false, true) if !given.is_empty() => refused.push(format!("I was not given a tool called {name}.")),
+            (true, true) => refused.push(format!("I make at most {CALLS} calls for one message.")),
+            (true, false) => refused.push(format!("I don't call {name}: its arguments are not a JSON object.")),
+            (false, true) if !given.is_empty() => refused.push(format!("I have no tool called {name}.")),
             (false, _) => {}
         }
     }
@@ -182,7 +182,10 @@ fn state(body: &Body) -> String {
     let turns = body.messages.iter().filter(|message| message.role == "user").count();
     let answered =
         body.messages.iter().rev().find(|message| message.role == "assistant" && !message.text.trim().is_empty());
-    let resolved = answered.map_or_else(|| "nothing yet".to_owned(), |message| clip(&one_line(&message.text), 160));
+    // The first paragraph: the others quote messages, which a person may leave out later.
+    let first = |text: &str| text.trim().split("\n\n").next().unwrap_or_default().to_owned();
+    let resolved =
+        answered.map_or_else(|| "nothing yet".to_owned(), |message| clip(&one_line(&first(&message.text)), 160));
     let anchors = anchors(body.question());
     let anchors = if anchors.is_empty() { "none".to_owned() } else { anchors.join(", ") };
     format!(

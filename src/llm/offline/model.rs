@@ -114,7 +114,7 @@ impl Provider for Offline {
     fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
         let mut told = Told { start: Instant::now(), first: None, any: false };
         let Some(body) = Body::read(&wire.bytes) else {
-            let error = problem(Kind::Refused, "the offline model cannot read the request: it has no messages");
+            let error = problem(Kind::Refused, "the offline model can't read the request: it has no messages");
             return Outcome { error: Some(error), ..told.outcome(CallEnd::Errored, None, Usage::default()) };
         };
         if !sink(Delta::Accepted) {
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn quotes_its_context_and_says_what_it_is() {
         let (text, _, outcome) = ask(&conversation());
-        assert!(text.contains("no language model") && text.contains("4 messages"), "{text}");
+        assert!(text.contains("a placeholder") && text.contains("4 messages"), "{text}");
         assert!(text.contains("> Is the crane in src/pier.rs"), "{text}");
         let (pier, crane) = (text.find("> The harbour crane stands").unwrap(), text.find("> Where is the").unwrap());
         assert!(pier < crane && !text.contains("> Lunch"), "{text}");
@@ -258,7 +258,7 @@ mod tests {
         messages.push(json!({"role": "assistant", "content": null, "tool_calls": []}));
         messages.push(json!({"role": "tool", "tool_call_id": "x", "content": "fn main() {}"}));
         let (text, others, _) = ask(&body);
-        assert!(text.contains("> fn main() {}") && text.contains("not given a tool called rm"), "{text}");
+        assert!(text.contains("> fn main() {}") && text.contains("have no tool called rm"), "{text}");
         assert!(!others.iter().any(|delta| matches!(delta, Delta::Call { .. })));
     }
 

@@ -21,9 +21,9 @@ pub trait Source {
 
 /// A source without any stored segment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nowhere;
+pub struct NoSegments;
 
-impl Source for Nowhere {
+impl Source for NoSegments {
     fn postings(&self, segment: u32, _: &[Term], _: &mut dyn FnMut(Term, &[u8])) -> Result<(), String> {
         Err(format!("segment {segment} is not in memory and no store was given"))
     }
@@ -31,16 +31,16 @@ impl Source for Nowhere {
 
 /// A list that grows.
 #[derive(Clone, Debug, Default)]
-struct Growing {
+struct GrowingList {
     bytes: Vec<u8>,
     next: u32,
 }
 
 /// Where a segment's postings are.
 #[derive(Clone, Debug)]
-enum Body {
+enum PostingsPlace {
     /// Growing.
-    Open(HashMap<Term, Growing>),
+    Open(HashMap<Term, GrowingList>),
     /// In memory: terms in order with the end of each list in `bytes`.
     Resident { terms: Vec<Term>, ends: Vec<u32>, bytes: Vec<u8> },
     /// In the store.
@@ -50,7 +50,7 @@ enum Body {
 /// A run of passages with their postings.
 #[derive(Clone, Debug)]
 pub struct Segment {
-    body: Body,
+    body: PostingsPlace,
     /// Number of its first passage in the index.
     pub first: u32,
     /// How many passages it holds.
@@ -61,31 +61,31 @@ impl Segment {
     /// An open one.
     #[must_use]
     pub fn open(first: u32) -> Self {
-        Self { body: Body::Open(HashMap::new()), first, passages: 0 }
+        Self { body: PostingsPlace::Open(HashMap::new()), first, passages: 0 }
     }
 
     /// One whose postings are in the store.
     #[must_use]
     pub fn stored(first: u32, passages: u32) -> Self {
-        Self { body: Body::Stored, first, passages }
+        Self { body: PostingsPlace::Stored, first, passages }
     }
 
     /// Whether it can take no more.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        !matches!(self.body, Body::Open(_))
+        !matches!(self.body, PostingsPlace::Open(_))
     }
 
     /// Whether its postings are in the store.
     #[must_use]
     pub fn is_stored(&self) -> bool {
-        matches!(self.body, Body::Stored)
+        matches!(self.body, PostingsPlace::Stored)
     }
 
     /// Adds the next passage by its terms, in any order.
     pub(crate) fn add(&mut self, mut terms: Vec<Term>) {
         let passage = self.passages;
-        let Body::Open(lists) = &mut self.body else { return };
+        let PostingsPlace::Open(lists) = &mut self.body else { return };
         terms.sort_unstable();
         for same in terms.chunk_by(|a, b| a == b) {
             let count = u32::try_from(same.len()).unwrap_or(u32::MAX);
@@ -98,7 +98,7 @@ impl Segment {
 
     /// Makes it compact; it takes no more.
     pub fn seal(&mut self) {
-        if let Body::Open(lists) = &mut self.body {
+        if let PostingsPlace::Open(lists) = &mut self.body {
             let lists = std::mem::take(lists).into_iter().map(|(term, list)| (term, list.bytes)).collect();
             self.body = pack(lists);
         }
@@ -108,24 +108,24 @@ impl Segment {
     #[must_use]
     pub fn lists(&self) -> Vec<(Term, Vec<u8>)> {
         match &self.body {
-            Body::Open(lists) => {
+            PostingsPlace::Open(lists) => {
                 let mut all: Vec<_> = lists.iter().map(|(term, list)| (*term, list.bytes.clone())).collect();
                 all.sort_unstable_by_key(|(term, _)| *term);
                 all
             }
-            Body::Resident { terms, ends, bytes } => {
+            PostingsPlace::Resident { terms, ends, bytes } => {
                 let start = |at: usize| if at == 0 { 0 } else { ends[at - 1] as usize };
                 let list = |at: usize| bytes[start(at)..ends[at] as usize].to_vec();
                 terms.iter().enumerate().map(|(at, term)| (*term, list(at))).collect()
             }
-            Body::Stored => Vec::new(),
+            PostingsPlace::Stored => Vec::new(),
         }
     }
 
     /// Writes the lists of an open one, terms in order; nothing of another.
     pub(crate) fn write_open(&self, bytes: &mut Vec<u8>) {
-        let Body::Open(lists) = &self.body else { return };
-        let mut all: Vec<(&Term, &Growing)> = lists.iter().collect();
+        let PostingsPlace::Open(lists) = &self.body else { return };
+        let mut all: Vec<(&Term, &GrowingList)> = lists.iter().collect();
         all.sort_unstable_by_key(|(term, _)| **term);
         put(bytes, all.len() as u64);
         for (term, list) in all {
@@ -149,15 +149,15 @@ impl Segment {
             if next > passages {
                 return Err(RetrievalError::Damaged("a list stands outside its segment"));
             }
-            lists.insert(term, Growing { bytes, next });
+            lists.insert(term, GrowingList { bytes, next });
         }
-        Ok(Self { body: Body::Open(lists), first, passages })
+        Ok(Self { body: PostingsPlace::Open(lists), first, passages })
     }
 
     /// Lets go of the postings, which the store now holds.
     pub fn forget(&mut self) {
         if self.is_sealed() {
-            self.body = Body::Stored;
+            self.body = PostingsPlace::Stored;
         }
     }
 
@@ -165,14 +165,14 @@ impl Segment {
     pub(crate) fn purge(&mut self, gone: &[u32]) {
         let lists = without(self.lists(), gone);
         match &mut self.body {
-            Body::Stored => {}
-            Body::Resident { .. } => self.body = pack(lists),
-            Body::Open(open) => {
+            PostingsPlace::Stored => {}
+            PostingsPlace::Resident { .. } => self.body = pack(lists),
+            PostingsPlace::Open(open) => {
                 *open = lists
                     .into_iter()
                     .map(|(term, bytes)| {
                         let next = Postings::new(&bytes).last().map_or(0, |posting| posting.passage + 1);
-                        (term, Growing { bytes, next })
+                        (term, GrowingList { bytes, next })
                     })
                     .collect();
             }
@@ -191,14 +191,14 @@ impl Segment {
         found: &mut dyn FnMut(Term, &[u8]),
     ) -> Result<(), String> {
         match &self.body {
-            Body::Open(lists) => {
+            PostingsPlace::Open(lists) => {
                 wanted
                     .iter()
                     .filter_map(|term| Some((term, lists.get(term)?)))
                     .for_each(|(t, list)| found(*t, &list.bytes));
                 Ok(())
             }
-            Body::Resident { terms, ends, bytes } => {
+            PostingsPlace::Resident { terms, ends, bytes } => {
                 for term in wanted {
                     if let Ok(at) = terms.binary_search(term) {
                         let start = if at == 0 { 0 } else { ends[at - 1] as usize };
@@ -207,7 +207,7 @@ impl Segment {
                 }
                 Ok(())
             }
-            Body::Stored => source.postings(number, wanted, found),
+            PostingsPlace::Stored => source.postings(number, wanted, found),
         }
     }
 
@@ -215,14 +215,14 @@ impl Segment {
     #[must_use]
     pub fn bytes(&self) -> usize {
         match &self.body {
-            Body::Open(lists) => lists.values().map(|list| list.bytes.capacity() + 64).sum(),
-            Body::Resident { terms, bytes, .. } => terms.len() * 12 + bytes.len(),
-            Body::Stored => 0,
+            PostingsPlace::Open(lists) => lists.values().map(|list| list.bytes.capacity() + 64).sum(),
+            PostingsPlace::Resident { terms, bytes, .. } => terms.len() * 12 + bytes.len(),
+            PostingsPlace::Stored => 0,
         }
     }
 }
 
-fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> Body {
+fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> PostingsPlace {
     lists.sort_unstable_by_key(|(term, _)| *term);
     let mut bytes = Vec::with_capacity(lists.iter().map(|(_, list)| list.len()).sum());
     let (mut terms, mut ends) = (Vec::with_capacity(lists.len()), Vec::with_capacity(lists.len()));
@@ -231,7 +231,7 @@ fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> Body {
         terms.push(term);
         ends.push(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
     }
-    Body::Resident { terms, ends, bytes }
+    PostingsPlace::Resident { terms, ends, bytes }
 }
 
 /// Lists without some passages (numbers within the segment, in order): what a stored segment must be replaced by after a
@@ -259,7 +259,7 @@ mod tests {
     fn found(segment: &Segment, term: Term) -> Vec<u32> {
         let mut all = Vec::new();
         segment
-            .each(0, &[term], &Nowhere, &mut |_, bytes| all.extend(Postings::new(bytes).map(|p| p.passage)))
+            .each(0, &[term], &NoSegments, &mut |_, bytes| all.extend(Postings::new(bytes).map(|p| p.passage)))
             .unwrap();
         all
     }
@@ -289,6 +289,6 @@ mod tests {
         segment.add(vec![7]);
         segment.seal();
         segment.forget();
-        assert!(segment.each(3, &[7], &Nowhere, &mut |_, _| ()).unwrap_err().contains("segment 3"));
+        assert!(segment.each(3, &[7], &NoSegments, &mut |_, _| ()).unwrap_err().contains("segment 3"));
     }
 }

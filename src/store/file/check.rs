@@ -70,8 +70,8 @@ impl Store {
             Ok(Some(why)) => {
                 tracing::error!(%why, "the store is damaged");
                 tell(format!(
-                    "The store is damaged: export what matters, quit, and run pleach doctor --repair. A check of {} \
-                     after a program ended without closing it says: {why}",
+                    "The store is damaged: export what matters, quit, and run pleach doctor --repair. The check \
+                        of {} after a program ended without closing it found: {why}",
                     path.display()
                 ));
             }

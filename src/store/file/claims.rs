@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// How a program that asks is known to others.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Asker {
+pub struct ClaimOwner {
     /// Its process id.
     pub process: u32,
     /// Since when it has had the claim, in milliseconds since 1970.
@@ -43,14 +43,14 @@ impl Drop for Claim {
 }
 
 /// A place in the line of a branch, until it is dropped.
-struct Place {
+struct QueuePlace {
     folder: PathBuf,
     branch: String,
     number: u64,
     _lock: File,
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         drop(std::fs::remove_file(place_file(&self.folder, &self.branch, self.number)));
     }
@@ -58,7 +58,7 @@ impl Drop for Place {
 
 impl Store {
     /// Takes the right to ask on a branch; where another program has it, who that is (as far as it can be read).
-    pub fn claim(&self, branch: BranchId, asker: &Asker) -> Result<Claim, Option<Asker>> {
+    pub fn claim(&self, branch: BranchId, asker: &ClaimOwner) -> Result<Claim, Option<ClaimOwner>> {
         let path = self.claim_file(branch);
         if self.read_only() {
             return Ok(Claim { lock: None, path });
@@ -75,7 +75,7 @@ impl Store {
     }
 
     /// Waits in line for the right to ask on a branch. Blocks until every program before has had it and given it back.
-    pub fn await_claim(&self, branch: BranchId, asker: impl FnOnce() -> Asker) -> Claim {
+    pub fn await_claim(&self, branch: BranchId, asker: impl FnOnce() -> ClaimOwner) -> Claim {
         let path = self.claim_file(branch);
         let place = self.line_up(branch);
         if let Ok(place) = &place {
@@ -92,7 +92,7 @@ impl Store {
         owners_folder(&self.0.path).join(format!("{branch}.asks"))
     }
 
-    fn line_up(&self, branch: BranchId) -> io::Result<Place> {
+    fn line_up(&self, branch: BranchId) -> io::Result<QueuePlace> {
         let (folder, branch) = (owners_folder(&self.0.path), branch.to_string());
         // Under the store's opening lock, so that numbers are given out one after the other.
         let gate = private::make_file(&beside(&self.0.path, ".opening"))?;
@@ -100,11 +100,11 @@ impl Store {
         let number = places(&folder, &branch).last().map_or(1, |last| last + 1);
         let lock = private::make_file(&place_file(&folder, &branch, number))?;
         lock.lock()?;
-        Ok(Place { folder, branch, number, _lock: lock })
+        Ok(QueuePlace { folder, branch, number, _lock: lock })
     }
 }
 
-impl Place {
+impl QueuePlace {
     /// Sleeps until nobody is in line before it.
     fn wait(&self) {
         while let Some(before) = places(&self.folder, &self.branch).into_iter().rfind(|place| *place < self.number) {
@@ -173,7 +173,7 @@ fn is_at(_file: &File, _path: &Path) -> bool {
 
 /// Who holds a claim. One that was taken just now is signed in a moment: this looks a few times, because nothing can be
 /// slept on for that (its lock is held until the whole turn is over, and no part of this is in the database).
-fn who(path: &Path) -> Option<Asker> {
+fn who(path: &Path) -> Option<ClaimOwner> {
     (0..20).find_map(|_| {
         let read = std::fs::read(path).ok()?;
         let found = serde_json::from_slice(&read).ok();
@@ -185,7 +185,7 @@ fn who(path: &Path) -> Option<Asker> {
 }
 
 /// Writes into the file who holds it.
-fn signed(mut file: File, path: PathBuf, asker: &Asker) -> Claim {
+fn signed(mut file: File, path: PathBuf, asker: &ClaimOwner) -> Claim {
     let who = serde_json::to_vec(asker).unwrap_or_default();
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(&who)) {
         tracing::info!(%error, "who asks on a branch could not be written down");

@@ -25,14 +25,14 @@ const SOON: Duration = Duration::from_secs(3);
 
 /// The work under way.
 #[derive(Default)]
-pub(crate) struct Renewing {
+pub(crate) struct Conversion {
     stop: Arc<AtomicBool>,
     /// Interrupts the one long statement that keeps writers out.
     compacting: Arc<Mutex<Option<InterruptHandle>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Renewing {
+impl Conversion {
     /// Something is to be written: what keeps it out ends now.
     pub(crate) fn give_way(&self) {
         if let Some(handle) = lock(&self.compacting).as_ref() {
@@ -101,8 +101,8 @@ impl Work {
             if !told && left > 0 && began.elapsed() > SOON {
                 told = true;
                 tell(format!(
-                    "{left} stored plans of an older version are being written in a smaller form; this goes on beside your \
-                     work and may be interrupted (pleach doctor shows how far it is)."
+                    "{left} stored plans of an older version are being converted to a smaller format; you can \
+                        keep working or quit at any time (pleach doctor shows the progress)."
                 ));
             }
             std::thread::yield_now();
@@ -112,7 +112,7 @@ impl Work {
         if moved && smaller && before > after {
             let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
             tell(format!(
-                "The store takes {} MB now instead of {} MB: its plans are kept in a smaller form.",
+                "The store shrank to {} MB from {} MB: its plans are stored in a smaller format.",
                 megabytes(after),
                 megabytes(before)
             ));

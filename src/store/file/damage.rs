@@ -5,7 +5,7 @@ use super::open::{beside, check, lock_gate, owners_folder, roots};
 use super::owners::Owners;
 use super::pool::reader;
 use super::{backup, check as whole, examine, private, salvage};
-use crate::domain::base::damage::{BackupCard, Damage, Mended, StartWith};
+use crate::domain::base::damage::{BackupCard, Damage, RepairResult, StartWith};
 use crate::domain::conversation::record::Transcript;
 use crate::store::types::StoreError;
 use crate::store::{schema, sql};
@@ -63,16 +63,16 @@ fn faulty(conn: &Connection) -> Result<Option<String>, StoreError> {
 ///
 /// # Errors
 /// Where that is so, where no backup is good, or where the files cannot be moved; then the store stands as it stood.
-pub fn set_aside(path: &Path, start: StartWith) -> Result<Mended, StoreError> {
+pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreError> {
     let failed = |error: io::Error| StoreError::Open { path: path.display().to_string(), why: error.to_string() };
     let refused = |why: &str| StoreError::Open { path: path.display().to_string(), why: why.into() };
     let gate = private::make_file(&beside(path, ".opening")).map_err(failed)?;
     lock_gate(&gate, &mut Vec::new());
     if Owners::anyone(&owners_folder(path)) {
-        return Err(refused("another pleach has it open; close that one first"));
+        return Err(refused("another pleach has the store open; close it first"));
     }
     if look(path, true)?.is_none() {
-        return Err(refused("it reads well now; nothing was changed"));
+        return Err(refused("the store can be read now; nothing was changed"));
     }
     let part = beside(path, ".restoring");
     let from = match start {
@@ -81,7 +81,7 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<Mended, StoreError> {
             None
         }
         StartWith::Backup => {
-            let found = newest_good(path).ok_or_else(|| refused("none of its backups can be read either"))?;
+            let found = newest_good(path).ok_or_else(|| refused("none of its backups can be read"))?;
             copy(Path::new(&found.path), &part).map_err(failed)?;
             Some(found)
         }
@@ -99,7 +99,7 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<Mended, StoreError> {
     }
     std::fs::rename(&part, path).map_err(failed)?;
     let moved = if missing { String::new() } else { aside.display().to_string() };
-    Ok(Mended { moved, from, salvaged: None })
+    Ok(RepairResult { moved, from, salvaged: None })
 }
 
 /// Everything in a damaged store that can still be read, session by session. Best effort: what cannot be read is left

@@ -65,7 +65,7 @@ fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> 
         if !there {
             found.faults.push(format!("the {kind} {name} is missing"));
         } else if shape(conn, &kind, &name).ok() != Some(shape(&wanted, &kind, &name)?) {
-            found.faults.push(format!("the {kind} {name} is not as this program makes it"));
+            found.faults.push(format!("the {kind} {name} is not as pleach creates it"));
         }
     }
     Ok(())
@@ -101,8 +101,8 @@ fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)))? {
         let (branch, session) = row?;
         found.faults.push(match session {
-            Some(session) => format!("the head of the branch {branch} in {session:?} is no message of it"),
-            None => format!("the session of the branch {branch} is missing"),
+            Some(session) => format!("the head of branch {branch} in {session:?} is not one of its messages"),
+            None => format!("the session of branch {branch} is missing"),
         });
     }
     let mut query = conn.prepare(
@@ -117,7 +117,9 @@ fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
          ) SELECT count(*) FROM below",
     )?;
     if lost.is_empty() && rooted != found.messages {
-        found.faults.push(format!("{} messages hang on no first message", found.messages.saturating_sub(rooted)));
+        found
+            .faults
+            .push(format!("{} messages have no path to a first message", found.messages.saturating_sub(rooted)));
     }
     Ok(())
 }
@@ -131,7 +133,7 @@ fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError>
         let (table, named, count) = row?;
         // Said in words of its own above.
         if !matches!((table.as_str(), named.as_str()), ("node" | "branch", "node") | ("branch", "session")) {
-            found.faults.push(format!("{count} rows of {table} name a row of {named} that is missing"));
+            found.faults.push(format!("{count} rows of {table} refer to missing rows of {named}"));
         }
     }
     Ok(())
@@ -159,7 +161,7 @@ fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
         }
     }
     found.faults.extend(named("the text of a message is missing", &lost));
-    found.faults.extend(named("the text of a message is not the one that its hash names", &other));
+    found.faults.extend(named("the text of a message does not match its hash", &other));
     let mut query = conn.prepare("SELECT hash, text FROM body")?;
     let mut rows = query.query([])?;
     let mut wrong = 0_u64;
@@ -169,7 +171,7 @@ fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
         wrong += u64::from(Hash::of(text.as_bytes()) != hash);
     }
     if wrong > 0 {
-        found.faults.push(format!("{wrong} large texts are not the ones that their hashes name"));
+        found.faults.push(format!("{wrong} large texts do not match their hashes"));
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ pub(crate) fn without_writing(path: &Path, why: &io::Error, mut notices: Vec<Str
         return Err(StoreError::Open { path: String::new(), why: why.to_string() });
     }
     notices.push(format!(
-        "The store was opened read-only because {} cannot be written ({why}). Nothing you do will be kept.",
+        "The store was opened read-only because {} can't be written ({why}). Nothing you do will be saved.",
         path.display()
     ));
     look(path, notices)
@@ -132,7 +132,7 @@ fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<
     bring_up_to_date(&mut conn, path, steps, alone)?;
     let pool = Pool::new(path.to_owned(), false);
     let writer = Writer::start(conn, owners.view(), !logged, path)?;
-    let (check, renewing) = (whole::Running::default(), convert::Renewing::default());
+    let (check, renewing) = (whole::Running::default(), convert::Conversion::default());
     Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check, renewing })))
 }
 
@@ -207,7 +207,8 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
     if !logged {
         let kept = mode("TRUNCATE").unwrap_or_else(|error| error.to_string());
         notices.push(format!(
-            "WAL is not possible here; the store keeps a rollback journal ({kept}) instead, which is safe but slower."
+            "WAL is not possible here; the store uses a rollback journal ({kept}) instead, which is safe but \
+                slower."
         ));
     }
     let synchronous = if logged { "NORMAL" } else { "FULL" };
@@ -225,7 +226,7 @@ fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>], al
     let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found > 0 && found < known {
         if !alone {
-            let why = "its schema must be brought up to date, and another pleach has it open; close that one first";
+            let why = "its format must be upgraded, and another pleach has the store open; close it first";
             return Err(StoreError::Open { path: String::new(), why: why.into() });
         }
         backup::copy(conn, &beside(path, &format!(".before-schema-{known}")))?;
@@ -236,7 +237,7 @@ fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>], al
 /// Opens for reading only.
 fn look(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
     if !path.is_file() {
-        return Err(StoreError::Open { path: String::new(), why: "there is no such file".into() });
+        return Err(StoreError::Open { path: String::new(), why: "the file does not exist".into() });
     }
     // The log's index cannot be made in a folder that cannot be written; then the file is read as it stands.
     let immutable = matches!(
@@ -247,16 +248,16 @@ fn look(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
     check(&conn)?;
     let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found < schema::known() {
-        let why = "its schema is older than this program's, and it cannot be brought up to date read-only".into();
+        let why = "its format is older than this version's, and a read-only store can't be upgraded".into();
         return Err(StoreError::Open { path: String::new(), why });
     }
     let unmerged = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     if immutable && unmerged {
-        notices.push("The newest changes stand in a log that cannot be read here; they are not shown.".into());
+        notices.push("The newest changes are in a log that can't be read here; they are not shown.".into());
     }
     let pool = Pool::new(path.to_owned(), immutable);
     let owners = Owners::onlooker(owners_folder(path));
-    let (check, renewing) = (whole::Running::default(), convert::Renewing::default());
+    let (check, renewing) = (whole::Running::default(), convert::Conversion::default());
     let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check, renewing }));
     Ok(Opened { store, notices })
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 const PATIENCE: u32 = 200_000;
 
 /// Stands where a message's words are lost.
-const LOST: &str = "[The words of this message could not be read any more.]";
+const LOST: &str = "[The text of this message could not be read.]";
 
 /// All sessions of which a message can be read.
 pub(crate) fn read(conn: &Connection) -> Vec<Transcript> {

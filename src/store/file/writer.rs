@@ -35,11 +35,11 @@ pub(crate) fn purge_mark(path: &Path) -> PathBuf {
 type Call = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// Looks at what is there, inside the transaction, and says what to write.
-pub(crate) type Decided = Box<dyn FnOnce(&Connection) -> Result<Vec<Write>, StoreError> + Send>;
+pub(crate) type WriteDecision = Box<dyn FnOnce(&Connection) -> Result<Vec<Write>, StoreError> + Send>;
 
 enum Job {
     Write(Vec<Write>, SyncSender<Result<(), StoreError>>),
-    Decide(Decided, SyncSender<Result<(), StoreError>>),
+    Decide(WriteDecision, SyncSender<Result<(), StoreError>>),
     Post(Vec<Write>),
     Call(Call),
     Stop,
@@ -76,7 +76,7 @@ impl Writer {
     }
 
     /// Looks, writes what that leads to, and waits.
-    pub(crate) fn decide(&self, work: Decided) -> Result<(), StoreError> {
+    pub(crate) fn decide(&self, work: WriteDecision) -> Result<(), StoreError> {
         let (reply, answer) = sync_channel(1);
         self.jobs.send(Job::Decide(work, reply)).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
@@ -288,7 +288,7 @@ impl Back {
     }
 
     /// One transaction that looks before it writes. Only its beginning waits for others, so that the work is done once.
-    fn decide(&mut self, work: Decided) -> Result<(), StoreError> {
+    fn decide(&mut self, work: WriteDecision) -> Result<(), StoreError> {
         self.sync_for(&[])?;
         let mut tries = 1;
         while let Err(error) = self.conn.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from) {

@@ -13,7 +13,7 @@ use super::excerpt;
 use super::full_text::phrases;
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::message::Role;
-use crate::domain::conversation::search::{Find, FoundMessage};
+use crate::domain::conversation::search::{FoundMessage, SearchFilter};
 use crate::store::Store;
 use crate::store::types::StoreError;
 use rusqlite::Connection;
@@ -28,7 +28,7 @@ const NAMED: usize = 32;
 
 /// What a message is tested against, once the filters' names are looked up.
 struct Wanted<'a> {
-    find: &'a Find,
+    find: &'a SearchFilter,
     sessions: Option<HashSet<i64>>,
     nodes: Option<HashSet<i64>>,
     stop: &'a dyn Fn() -> bool,
@@ -36,7 +36,12 @@ struct Wanted<'a> {
 
 impl Store {
     /// The newest messages for which all of it holds, at most `limit`. What was found so far when `stop` says so.
-    pub fn find(&self, find: &Find, limit: usize, stop: &dyn Fn() -> bool) -> Result<Vec<FoundMessage>, StoreError> {
+    pub fn find(
+        &self,
+        find: &SearchFilter,
+        limit: usize,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<FoundMessage>, StoreError> {
         if find.is_empty() {
             return Ok(Vec::new());
         }
@@ -207,7 +212,7 @@ fn scan(
 }
 
 /// A message as it is shown, with the words around its first match.
-fn shown(conn: &Connection, n: i64, find: &Find) -> Result<FoundMessage, StoreError> {
+fn shown(conn: &Connection, n: i64, find: &SearchFilter) -> Result<FoundMessage, StoreError> {
     let mut query = conn.prepare_cached(
         "SELECT session.id, session.title, node.id, node.external_id, node.role, node.at, node.model, node.preview
          FROM node JOIN session ON session.n = node.session WHERE node.n = ?1",

@@ -5,18 +5,18 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::message::End;
 use crate::store::Store;
-use crate::store::file::writer::Decided;
+use crate::store::file::writer::WriteDecision;
 use crate::store::sql::uint;
 use crate::store::types::{StoreError, Write};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use std::sync::{Arc, Mutex};
 
 /// What the store holds, as a transaction sees it.
-pub struct Known<'a>(pub(crate) &'a Connection);
+pub struct StoreLookup<'a>(pub(crate) &'a Connection);
 
 /// What is known of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Standing {
+pub struct NodeState {
     /// Its id.
     pub id: NodeId,
     /// Its key.
@@ -31,7 +31,7 @@ pub struct Standing {
 
 /// A branch's name and place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Named {
+pub struct BranchName {
     /// Its id.
     pub id: BranchId,
     /// Its name.
@@ -47,13 +47,13 @@ impl Store {
     /// Those of looking and writing; then nothing was written.
     pub fn decide<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Known<'_>) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,
+        work: impl FnOnce(&StoreLookup<'_>) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         let result: Arc<Mutex<Option<T>>> = Arc::default();
         let put = Arc::clone(&result);
-        let decided: Decided = Box::new(move |conn| {
-            let (writes, value) = work(&Known(conn))?;
+        let decided: WriteDecision = Box::new(move |conn| {
+            let (writes, value) = work(&StoreLookup(conn))?;
             *crate::store::file::pool::lock(&put) = Some(value);
             Ok(writes)
         });
@@ -63,7 +63,7 @@ impl Store {
     }
 }
 
-impl Known<'_> {
+impl StoreLookup<'_> {
     fn one<T>(
         &self,
         sql: &str,
@@ -84,7 +84,7 @@ impl Known<'_> {
     }
 
     /// The node of a session with this key.
-    pub fn by_key(&self, session: SessionId, key: Hash) -> Result<Option<Standing>, StoreError> {
+    pub fn by_key(&self, session: SessionId, key: Hash) -> Result<Option<NodeState>, StoreError> {
         self.one(
             "SELECT id, key, at, content, \"end\" FROM node
              WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
@@ -94,7 +94,7 @@ impl Known<'_> {
     }
 
     /// The node of a session with this id.
-    pub fn by_id(&self, session: SessionId, id: NodeId) -> Result<Option<Standing>, StoreError> {
+    pub fn by_id(&self, session: SessionId, id: NodeId) -> Result<Option<NodeState>, StoreError> {
         self.one(
             "SELECT id, key, at, content, \"end\" FROM node
              WHERE id = ?2 AND session = (SELECT n FROM session WHERE id = ?1)",
@@ -104,12 +104,12 @@ impl Known<'_> {
     }
 
     /// The branches of a session in the order in which they were made.
-    pub fn branches(&self, session: SessionId) -> Result<Vec<Named>, StoreError> {
+    pub fn branches(&self, session: SessionId) -> Result<Vec<BranchName>, StoreError> {
         let mut query = self.0.prepare_cached(
             "SELECT id, name, head FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
         )?;
-        let rows =
-            query.query_map([session], |row| Ok(Named { id: row.get(0)?, name: row.get(1)?, head: row.get(2)? }))?;
+        let rows = query
+            .query_map([session], |row| Ok(BranchName { id: row.get(0)?, name: row.get(1)?, head: row.get(2)? }))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -136,9 +136,9 @@ impl Known<'_> {
     }
 }
 
-fn standing(row: &Row<'_>) -> rusqlite::Result<Standing> {
+fn standing(row: &Row<'_>) -> rusqlite::Result<NodeState> {
     let end: String = row.get(4)?;
-    Ok(Standing {
+    Ok(NodeState {
         id: row.get(0)?,
         key: row.get(1)?,
         at: row.get(2)?,

@@ -24,7 +24,7 @@ const REBUILD: i64 = 7;
 
 /// What goes: the nodes, their keys, and their words in one line each.
 #[derive(Default)]
-struct Gone {
+struct RemovedNodes {
     ids: Vec<NodeId>,
     keys: Vec<Hash>,
     names: HashSet<String>,
@@ -32,7 +32,7 @@ struct Gone {
     texts: Vec<String>,
 }
 
-impl Gone {
+impl RemovedNodes {
     fn add(&mut self, id: NodeId, key: Hash, said: &Content) {
         self.ids.push(id);
         self.keys.push(key);
@@ -90,7 +90,7 @@ pub(crate) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
     if apply.conn.prepare_cached(open)?.exists([row])? {
         return Err(StoreError::Busy);
     }
-    let mut gone = Gone::default();
+    let mut gone = RemovedNodes::default();
     let mut messages = 0;
     for id in nodes {
         messages += i64::from(node(apply, row, apply.real(*id), &mut gone)?);
@@ -117,7 +117,7 @@ pub(crate) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId])
 }
 
 /// Empties one node; says whether it was a message until now.
-fn node(apply: &Apply<'_>, session: i64, id: NodeId, gone: &mut Gone) -> Result<bool, StoreError> {
+fn node(apply: &Apply<'_>, session: i64, id: NodeId, gone: &mut RemovedNodes) -> Result<bool, StoreError> {
     type Found = (i64, Hash, Option<Hash>, Option<String>, Option<String>);
     let found: Option<Found> = apply
         .conn
@@ -172,7 +172,7 @@ fn forget_counts(apply: &Apply<'_>, hash: Option<Hash>, said: &Content) -> Resul
 }
 
 /// State versions that were made from the nodes go, and what they said counts as removed too.
-fn states(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+fn states(apply: &Apply<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
     let ids = gone.ids.clone();
     for id in ids {
         let mut query = apply
@@ -187,7 +187,7 @@ fn states(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreE
 }
 
 /// Titles that a model made from the nodes count as removed too.
-fn titles(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+fn titles(apply: &Apply<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
     let ids = gone.ids.clone();
     for id in ids {
         let mut query = apply.conn.prepare_cached("SELECT title FROM made_title WHERE session = ?1 AND node = ?2")?;
@@ -201,7 +201,7 @@ fn titles(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreE
 }
 
 /// Traces stay, without what was asked and answered. Gives the files that those calls changed.
-fn traces(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<HashSet<String>, StoreError> {
+fn traces(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
     let mut changed = HashSet::new();
     let mut query = apply.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
@@ -247,7 +247,7 @@ fn files(apply: &Apply<'_>, session: i64, paths: &HashSet<String>) -> Result<(),
 }
 
 /// Titles in plans that quote the nodes are emptied. All plans are looked through: another session's may quote them.
-fn plans(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
+fn plans(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
     let ours: HashSet<Hash> = apply
         .conn
         .prepare_cached("SELECT DISTINCT plan FROM plan_run WHERE session = ?1")?
@@ -263,7 +263,7 @@ fn plans(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError>
 }
 
 /// Empties the titles of rows and items in a plan that name or quote what is gone; says whether there were any.
-fn blank(plan: &mut Value, gone: &Gone) -> bool {
+fn blank(plan: &mut Value, gone: &RemovedNodes) -> bool {
     let mut changed = false;
     for row in plan.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
         let named = gone.named_in(row);
@@ -287,7 +287,7 @@ fn blank(plan: &mut Value, gone: &Gone) -> bool {
     changed
 }
 
-fn blank_title(of: &mut Value, named: bool, gone: &Gone) -> bool {
+fn blank_title(of: &mut Value, named: bool, gone: &RemovedNodes) -> bool {
     match of.get_mut("title") {
         Some(Value::String(title)) if !title.is_empty() && (named || gone.quoted_in(title)) => {
             title.clear();
@@ -298,7 +298,7 @@ fn blank_title(of: &mut Value, named: bool, gone: &Gone) -> bool {
 }
 
 /// A session or branch that was named after a removed message loses that name.
-fn names(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
+fn names(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
     for (read, write) in [
         ("SELECT n, title FROM session WHERE n = ?1", "UPDATE session SET title = 'untitled' WHERE n = ?1"),
         ("SELECT n, name FROM branch WHERE session = ?1", "UPDATE branch SET name = 'unnamed ' || n WHERE n = ?1"),
@@ -316,7 +316,7 @@ fn names(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError>
 
 /// What was brought onto another branch carries a copy of the text. The acts that brought it are forgotten, so that neither
 /// undo nor redo finds it, and the copies count as removed texts.
-fn brought(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), StoreError> {
+fn brought(apply: &Apply<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
     let made = |mark: &Mark, keys: &[Hash]| {
         mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
     };
@@ -324,7 +324,7 @@ fn brought(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), Store
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
-        let Gone { keys, texts, .. } = &mut *gone;
+        let RemovedNodes { keys, texts, .. } = &mut *gone;
         operation.changes.retain(|change| {
             let Change::Mark { before, after, .. } = change else { return true };
             let copies = || [before, after].into_iter().flatten().filter(|mark| made(mark, keys));
@@ -339,12 +339,12 @@ fn brought(apply: &Apply<'_>, session: i64, gone: &mut Gone) -> Result<(), Store
 }
 
 /// Whether a name or star stood on what is gone, or the name quotes it.
-fn tagged(tag: &Tag, gone: &Gone) -> bool {
+fn tagged(tag: &Tag, gone: &RemovedNodes) -> bool {
     gone.keys.contains(&tag.node) || gone.quoted_in(&tag.label)
 }
 
 /// Undo must not bring a quotation back, nor a name onto what is gone.
-fn operations(apply: &Apply<'_>, session: i64, gone: &Gone) -> Result<(), StoreError> {
+fn operations(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
     let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {

@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::summary::accepted::{Capsule, Cover};
+use crate::domain::summary::accepted::{Cover, Summary};
 use crate::store::Store;
 use crate::store::apply::Apply;
 use crate::store::sql::Json;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 impl Store {
     /// A session's capsules, oldest first.
-    pub fn capsules(&self, session: SessionId) -> Result<Vec<Capsule>, StoreError> {
+    pub fn capsules(&self, session: SessionId) -> Result<Vec<Summary>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
             let mut covers: HashMap<i64, Vec<Cover>> = HashMap::new();
@@ -36,8 +36,8 @@ impl Store {
             )?;
             let rows = query.query_map([session], |row| {
                 let (n, text): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
-                let body: Capsule = row.get::<_, Json<_>>(2)?.0;
-                Ok(Capsule { text, covers: covers.remove(&n).unwrap_or_default(), ..body })
+                let body: Summary = row.get::<_, Json<_>>(2)?.0;
+                Ok(Summary { text, covers: covers.remove(&n).unwrap_or_default(), ..body })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
@@ -64,9 +64,9 @@ impl Store {
 }
 
 /// A capsule with its figures; one that is known keeps its row, and gets its text back if that was never removed.
-pub(crate) fn put(apply: &Apply<'_>, session: SessionId, capsule: &Capsule, at: i64) -> Result<(), StoreError> {
+pub(crate) fn put(apply: &Apply<'_>, session: SessionId, capsule: &Summary, at: i64) -> Result<(), StoreError> {
     let row = apply.session(session)?;
-    let light = Capsule { text: None, covers: Vec::new(), ..capsule.clone() };
+    let light = Summary { text: None, covers: Vec::new(), ..capsule.clone() };
     let new = apply.run(
         "INSERT INTO capsule (session, id, kind, level, lane, text, tokens, generated_at, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (session, id) DO NOTHING",
@@ -120,9 +120,9 @@ pub(crate) fn forget(apply: &Apply<'_>, session: i64, nodes: &[Hash]) -> Result<
              FROM capsule_cover AS c JOIN capsule ON capsule.n = c.capsule
              WHERE (c.node = ?2 OR c.user = ?2 OR c.tip = ?2) AND capsule.session = ?1 AND capsule.text IS NOT NULL",
         )?;
-        let rows = query.query_map((session, node), |row| Ok((row.get(0)?, row.get::<_, Json<Capsule>>(1)?.0)))?;
-        for (n, body) in rows.collect::<Result<Vec<(i64, Capsule)>, _>>()? {
-            let body = Capsule { kept: Vec::new(), ..body };
+        let rows = query.query_map((session, node), |row| Ok((row.get(0)?, row.get::<_, Json<Summary>>(1)?.0)))?;
+        for (n, body) in rows.collect::<Result<Vec<(i64, Summary)>, _>>()? {
+            let body = Summary { kept: Vec::new(), ..body };
             apply.run("UPDATE capsule SET text = NULL, body = ?2 WHERE n = ?1", &[&n, &Json(&body)])?;
         }
     }

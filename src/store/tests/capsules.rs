@@ -1,20 +1,20 @@
 //! Capsules come back as they were, the views have the old column names, and removal takes their texts.
 
-use super::{Place, Scene, number, on_writer, scene, sound};
+use super::{SampleSession, TempStore, number, on_writer, scene, sound};
 use crate::domain::base::hash::Hash;
-use crate::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, Cover, Kept};
+use crate::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, SummarySource};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 
-fn capsule(scene: &Scene, kind: CapsuleKind, text: &str, nodes: usize) -> Capsule {
+fn capsule(scene: &SampleSession, kind: SummaryKind, text: &str, nodes: usize) -> Summary {
     let heads: Vec<_> = scene.nodes.iter().take(nodes).map(|node| &node.head).collect();
     let read = heads.iter().map(|head| (head.key, head.content.unwrap())).collect();
-    Capsule {
+    Summary {
         id: Hash::default(),
         kind,
         lane: "root".into(),
         text: Some(text.into()),
-        source: CapsuleSource::Extractive,
+        source: SummarySource::Extractive,
         model: None,
         prompt_version: 1,
         confidence: 900,
@@ -37,13 +37,13 @@ fn text(store: &Store, sql: &'static str) -> String {
 
 #[test]
 fn round_trip_views_and_figures() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
     let session = scene.session;
-    let lane = capsule(&scene, CapsuleKind::Lane, "lane text", 2);
-    let whole = Capsule { parent: Some(lane.id), ..capsule(&scene, CapsuleKind::Session, "whole", 3) }.sealed();
-    let put = |capsule: &Capsule, at| Write::PutCapsule { session, capsule: Box::new(capsule.clone()), at };
+    let lane = capsule(&scene, SummaryKind::Lane, "lane text", 2);
+    let whole = Summary { parent: Some(lane.id), ..capsule(&scene, SummaryKind::Session, "whole", 3) }.sealed();
+    let put = |capsule: &Summary, at| Write::PutCapsule { session, capsule: Box::new(capsule.clone()), at };
     store.write(vec![put(&lane, 7), put(&whole, 8), put(&lane, 9)]).unwrap();
     assert_eq!(store.capsules(session).unwrap(), [lane.clone(), whole.clone()]);
     let figures = store.compressions(session).unwrap();
@@ -62,7 +62,7 @@ fn round_trip_views_and_figures() {
 
 #[test]
 fn a_branch_uses_them_by_compare_and_swap() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
     let (a, b) = (Hash::of(b"a"), Hash::of(b"b"));
@@ -74,19 +74,19 @@ fn a_branch_uses_them_by_compare_and_swap() {
 
 #[test]
 fn removal_takes_the_text_and_leaves_id_and_hashes() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
     let session = scene.session;
-    let small = capsule(&scene, CapsuleKind::Lane, "of two", 2);
-    let large = capsule(&scene, CapsuleKind::Lane, "of three", 3);
+    let small = capsule(&scene, SummaryKind::Lane, "of two", 2);
+    let large = capsule(&scene, SummaryKind::Lane, "of three", 3);
     for capsule in [&small, &large] {
         store.write(vec![Write::PutCapsule { session, capsule: Box::new(capsule.clone()), at: 1 }]).unwrap();
     }
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[2].head.id] }]).unwrap();
     let left = store.capsules(session).unwrap();
     assert_eq!(left[0], small);
-    assert_eq!(left[1], Capsule { text: None, kept: Vec::new(), ..large });
+    assert_eq!(left[1], Summary { text: None, kept: Vec::new(), ..large });
     assert_eq!(number(&store, "SELECT count(*) FROM summaries"), 1);
     sound(&store);
     store.write(vec![Write::DeleteSession(session)]).unwrap();

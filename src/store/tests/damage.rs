@@ -1,6 +1,6 @@
 //! Damage: what is said of it, what is moved when a person agreed, what can still be read; checks after an unclean end.
 
-use super::{Place, node, open, scene};
+use super::{TempStore, node, open, scene};
 use crate::domain::base::damage::StartWith;
 use crate::domain::conversation::message::{Content, Role};
 use crate::store::file::damage::{keep_salvaged, look, salvage, set_aside};
@@ -42,7 +42,7 @@ fn behead(path: &Path) {
 }
 
 /// A store with two sessions, closed; with a backup of the first one where that is wished.
-fn stored(place: &Place, backup: bool) -> PathBuf {
+fn stored(place: &TempStore, backup: bool) -> PathBuf {
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     if backup {
@@ -58,7 +58,7 @@ fn nothing_changes_until_it_is_moved_and_then_it_is_whole() {
     let root: fn(&Path) = |path| flip(path, "session", false);
     for (name, harm) in [("flipped", root), ("cut", cut), ("beheaded", behead)] {
         for backup in [true, false] {
-            let place = Place::new();
+            let place = TempStore::new();
             let path = stored(&place, backup);
             assert_eq!(look(&path, true).unwrap(), None);
             harm(&path);
@@ -86,12 +86,12 @@ fn nothing_changes_until_it_is_moved_and_then_it_is_whole() {
 
 #[test]
 fn the_log_goes_with_its_file() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     // Only its head: a whole log would stand for the damaged file.
     let wal = std::fs::read(place.path().with_file_name("pleach.db-wal")).unwrap()[..32].to_vec();
-    let elsewhere = Place::new();
+    let elsewhere = TempStore::new();
     std::fs::create_dir_all(elsewhere.path().parent().unwrap()).unwrap();
     std::fs::write(elsewhere.path(), vec![9; 8_192]).unwrap();
     std::fs::write(elsewhere.path().with_file_name("pleach.db-wal"), &wal).unwrap();
@@ -105,18 +105,18 @@ fn the_log_goes_with_its_file() {
 
 #[test]
 fn a_store_in_use_is_not_moved() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     behead(&place.path());
     let error = set_aside(&place.path(), StartWith::Empty).unwrap_err();
-    assert!(error.to_string().contains("another pleach has it open"), "{error}");
+    assert!(error.to_string().contains("another pleach has the store open"), "{error}");
     assert!(place.path().exists());
 }
 
 #[test]
 fn a_damaged_backup_is_passed_over() {
-    let place = Place::new();
+    let place = TempStore::new();
     let path = stored(&place, true);
     let newer = path.with_file_name("pleach.db.backup-2999-01-01T000000Z");
     std::fs::write(&newer, "no database").unwrap();
@@ -130,7 +130,7 @@ fn a_damaged_backup_is_passed_over() {
 
 #[test]
 fn what_can_still_be_read_is_read() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["first", "second", "third"]);
     let (mut last, mut all) = (scene.nodes[2].clone(), 3);
@@ -159,7 +159,7 @@ fn a_store_without_content_beside_a_backup_is_asked_about() {
     for (missing, start) in
         [(true, StartWith::Backup), (true, StartWith::Empty), (false, StartWith::Backup), (false, StartWith::Empty)]
     {
-        let place = Place::new();
+        let place = TempStore::new();
         let path = stored(&place, true);
         if missing { std::fs::remove_file(&path) } else { std::fs::write(&path, "") }.unwrap();
         let opened = crate::store::Store::open(&crate::store::OpenOptions { path: path.clone(), read_only: false });
@@ -175,7 +175,7 @@ fn a_store_without_content_beside_a_backup_is_asked_about() {
         }
         assert_eq!(look(&path, true).unwrap(), None);
     }
-    let place = Place::new();
+    let place = TempStore::new();
     let path = stored(&place, false);
     std::fs::write(&path, "").unwrap();
     assert_eq!(open(&path).store.sessions().unwrap().len(), 0, "without a backup it is new");
@@ -188,20 +188,20 @@ fn what_stands_on_sound_pages_is_examined() {
         ("DROP TABLE tag", "the table tag is missing"),
         ("DROP INDEX node_by_parent", "the index node_by_parent is missing"),
         ("DROP VIEW node_text", "the view node_text is missing"),
-        ("ALTER TABLE tag ADD COLUMN more TEXT", "the table tag is not as this program makes it"),
+        ("ALTER TABLE tag ADD COLUMN more TEXT", "the table tag is not as pleach creates it"),
         (
             "DROP INDEX branch_by_head; CREATE INDEX branch_by_head ON branch (name)",
-            "the index branch_by_head is not as this program makes it",
+            "the index branch_by_head is not as pleach creates it",
         ),
-        ("UPDATE branch SET head = zeroblob(16)", "the head of the branch"),
+        ("UPDATE branch SET head = zeroblob(16)", "the head of branch"),
         ("UPDATE node SET parent = zeroblob(16) WHERE parent IS NOT NULL", "the parent of a message is missing"),
-        ("UPDATE node SET parent = id WHERE parent IS NULL", "hang on no first message"),
-        ("UPDATE node SET parts = replace(parts, 'one', 'own')", "is not the one that its hash names"),
+        ("UPDATE node SET parent = id WHERE parent IS NULL", "have no path to a first message"),
+        ("UPDATE node SET parts = replace(parts, 'one', 'own')", "does not match its hash"),
         ("DELETE FROM body", "the text of a message is missing"),
-        ("UPDATE body SET text = text || '!'", "is not the one that its hash names"),
-        ("DELETE FROM session", "the session of the branch"),
+        ("UPDATE body SET text = text || '!'", "does not match its hash"),
+        ("DELETE FROM session", "the session of branch"),
     ] {
-        let place = Place::new();
+        let place = TempStore::new();
         let store = place.open();
         scene(&store, ["one", &"two ".repeat(2_000), "three"]);
         let seen = store.examine().unwrap();
@@ -218,7 +218,7 @@ fn what_stands_on_sound_pages_is_examined() {
 }
 
 /// As a program leaves it that is killed: a lock file that nobody holds.
-fn died(place: &Place) -> PathBuf {
+fn died(place: &TempStore) -> PathBuf {
     let owners = place.path().with_file_name("owners");
     let file = owners.join(format!("{}.lock", uuid::Uuid::now_v7()));
     std::fs::write(&file, "").unwrap();
@@ -227,7 +227,7 @@ fn died(place: &Place) -> PathBuf {
 
 #[test]
 fn only_an_unclean_end_is_looked_into() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     assert!(!store.ended_uncleanly());
@@ -249,7 +249,7 @@ fn only_an_unclean_end_is_looked_into() {
 
 #[test]
 fn damage_after_an_unclean_end_is_told() {
-    let place = Place::new();
+    let place = TempStore::new();
     let path = stored(&place, false);
     let fill = place.open();
     (0..40).for_each(|_| drop(scene(&fill, ["lorem ipsum", "dolor sit", "amet"])));

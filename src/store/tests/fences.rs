@@ -1,13 +1,13 @@
 //! Two windows on one store: compare-and-swap, fences, owners, the number that says that another wrote.
 
-use super::{Place, Scene, card, node, scene};
+use super::{SampleSession, TempStore, card, node, scene};
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, Role};
 use crate::store::Store;
 use crate::store::types::{OpenRun, StoreError, Write};
 
-fn open_run(store: &Store, scene: &Scene) -> (RunCard, Write) {
+fn open_run(store: &Store, scene: &SampleSession) -> (RunCard, Write) {
     let head = Some(scene.nodes[2].head.id);
     let card = card(scene, RunStatus::Open);
     let run = OpenRun { card: card.clone(), owner: store.owner().to_owned(), after: head, head, user: None };
@@ -16,7 +16,7 @@ fn open_run(store: &Store, scene: &Scene) -> (RunCard, Write) {
 
 #[test]
 fn a_head_that_moved_stays() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let [first, second, third] = [0, 1, 2].map(|at| Some(scene.nodes[at].head.id));
@@ -33,7 +33,7 @@ fn a_head_that_moved_stays() {
 
 #[test]
 fn a_mark_that_changed_stays() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let target = Atom::Message { node: scene.nodes[0].head.key };
@@ -60,7 +60,7 @@ fn a_mark_that_changed_stays() {
 
 #[test]
 fn one_open_run_a_branch_while_its_owner_lives() {
-    let place = Place::new();
+    let place = TempStore::new();
     let (store, other) = (place.open(), place.open());
     let scene = scene(&store, ["a", "b", "c"]);
     let (_, write) = open_run(&store, &scene);
@@ -82,7 +82,7 @@ fn one_open_run_a_branch_while_its_owner_lives() {
 
 #[test]
 fn a_run_opens_only_where_its_plan_was_made() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let (expect, head) = (Some(scene.nodes[2].head.id), Some(scene.nodes[0].head.id));
@@ -93,7 +93,7 @@ fn a_run_opens_only_where_its_plan_was_made() {
 
 #[test]
 fn a_late_end_writes_nothing() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let (mut card, write) = open_run(&store, &scene);
@@ -111,7 +111,7 @@ fn a_late_end_writes_nothing() {
 
 #[test]
 fn only_others_change_the_data_version() {
-    let place = Place::new();
+    let place = TempStore::new();
     let (store, other) = (place.open(), place.open());
     let before = store.data_version().unwrap();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -123,7 +123,7 @@ fn only_others_change_the_data_version() {
 
 #[test]
 fn a_post_that_never_can_be_written_does_not_hold_up_the_rest() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let title = |text: &str| vec![Write::Title { session: scene.session, title: text.into() }];

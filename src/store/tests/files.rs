@@ -1,6 +1,6 @@
 //! Files: modes, strangers, damage, full disks, places that cannot be written.
 
-use super::{Place, card, open, scene};
+use super::{TempStore, card, open, scene};
 use crate::domain::call::run::RunStatus;
 use crate::store::file::open::{beside, open_with, without_writing};
 use crate::store::types::{OpenRun, StoreError, Write};
@@ -23,7 +23,7 @@ fn refused(path: &Path) -> StoreError {
 #[test]
 fn only_the_owner_reads_the_files() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     scene(&store, ["a", "b", "c"]);
     store.backup(3).unwrap();
@@ -45,7 +45,7 @@ fn only_the_owner_reads_the_files() {
 
 #[test]
 fn a_newer_schema_is_refused() {
-    let place = Place::new();
+    let place = TempStore::new();
     drop(place.open());
     Connection::open(place.path()).unwrap().pragma_update(None, "user_version", 77).unwrap();
     assert!(
@@ -57,7 +57,7 @@ fn a_newer_schema_is_refused() {
 
 #[test]
 fn strangers_are_refused() {
-    let place = Place::new();
+    let place = TempStore::new();
     let folder = place.folder.path();
     let text = folder.join("notes.txt");
     std::fs::write(&text, "these are my notes, no database at all ".repeat(20)).unwrap();
@@ -70,7 +70,7 @@ fn strangers_are_refused() {
 
 #[test]
 fn damage_is_refused() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     scene(&store, ["a", "b", "c"]);
     store.close();
@@ -88,7 +88,7 @@ fn damage_is_refused() {
 
 #[test]
 fn read_only_reads_and_refuses_writes() {
-    let place = Place::new();
+    let place = TempStore::new();
     let missing = Store::open(&OpenOptions { path: place.path(), read_only: true });
     assert!(matches!(missing.err(), Some(StoreError::Open { .. })));
     let store = place.open();
@@ -110,7 +110,7 @@ fn read_only_reads_and_refuses_writes() {
 #[test]
 fn a_folder_that_cannot_be_written_is_read() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     drop(store);
@@ -129,7 +129,7 @@ fn a_folder_that_cannot_be_written_is_read() {
 
 #[test]
 fn a_refused_write_at_opening_falls_back_to_reading() {
-    let place = Place::new();
+    let place = TempStore::new();
     let why = std::io::Error::from(std::io::ErrorKind::ReadOnlyFilesystem);
     let missing = without_writing(&place.path(), &why, Vec::new());
     assert!(matches!(missing.err(), Some(StoreError::Open { .. })));
@@ -142,7 +142,7 @@ fn a_refused_write_at_opening_falls_back_to_reading() {
 
 #[test]
 fn a_file_nobody_writes_is_read_as_it_stands() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     store.close();
@@ -155,7 +155,7 @@ fn a_file_nobody_writes_is_read_as_it_stands() {
 #[cfg(unix)]
 #[test]
 fn without_wal_it_still_works_and_says_so() {
-    let place = Place::new();
+    let place = TempStore::new();
     let options = OpenOptions { path: place.path(), read_only: false };
     let opened = open_with(&options, Some("unix-dotfile"), crate::store::schema::STEPS).unwrap();
     assert_eq!(opened.notices.len(), 1);
@@ -172,7 +172,7 @@ fn without_wal_it_still_works_and_says_so() {
 
 #[test]
 fn a_full_disk_is_survived() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let head = Some(scene.nodes[2].head.id);
@@ -209,7 +209,7 @@ fn a_full_disk_is_survived() {
 
 #[test]
 fn backups_open_as_stores_and_are_made_once_a_day() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     for day in ["2020-01-01", "2020-01-02", "2020-01-03"] {

@@ -1,21 +1,21 @@
 //! Finding messages over all sessions.
 
-use super::{Place, branch, node, scene};
+use super::{TempStore, branch, node, scene};
 use crate::domain::conversation::message::{Content, Part, Role};
-use crate::domain::conversation::search::Find;
+use crate::domain::conversation::search::SearchFilter;
 use crate::domain::conversation::tag::Tag;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::cell::Cell;
 
 fn found(store: &Store, line: &str) -> Vec<String> {
-    let hits = store.find(&Find::read(line, 0), 100, &|| false).unwrap();
+    let hits = store.find(&SearchFilter::read(line, 0), 100, &|| false).unwrap();
     hits.into_iter().map(|hit| hit.pieces.into_iter().map(|(_, text)| text).collect()).collect()
 }
 
 #[test]
 fn words_and_filters_all_hold_newest_first() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let bees = scene(&store, ["how do bees dance", "bees dance in circles", "and wasps"]);
     let _other = scene(&store, ["bees again", "they waggle", "thanks"]);
@@ -39,7 +39,7 @@ fn words_and_filters_all_hold_newest_first() {
 
 #[test]
 fn branches_and_tools() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["ask", "answer", "more"]);
     let call = Part::Call { id: "1".into(), name: "Grep_files".into(), args: "{}".into() };
@@ -58,7 +58,7 @@ fn branches_and_tools() {
 /// One message with a name, one with a star alone, one with another name.
 #[test]
 fn names_of_messages() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["one", "two", "three"]);
     let tags = [("Bee Dance", false), ("", true), ("wasps", false)];
@@ -75,10 +75,10 @@ fn names_of_messages() {
 
 #[test]
 fn matches_are_marked_and_old_searches_given_up() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a Bee and a \u{1}bee\u{2}", "b", "c"]);
-    let hits = store.find(&Find::read("bee", 0), 10, &|| false).unwrap();
+    let hits = store.find(&SearchFilter::read("bee", 0), 10, &|| false).unwrap();
     assert!(hits[0].pieces.contains(&(true, "Bee".into())), "{:?}", hits[0].pieces);
     assert_eq!(hits[0].session, scene.session);
     let mut nodes = Vec::new();
@@ -89,15 +89,15 @@ fn matches_are_marked_and_old_searches_given_up() {
     store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
     let looks = Cell::new(0);
     let stop = || looks.replace(looks.get() + 1) >= 1;
-    let hits = store.find(&Find::read("bee role:tool", 0), 10, &stop).unwrap();
+    let hits = store.find(&SearchFilter::read("bee role:tool", 0), 10, &stop).unwrap();
     assert_eq!((hits.len(), looks.get()), (0, 2), "it stops at the second look");
-    assert_eq!(store.find(&Find::read("bee", 0), 7, &|| false).unwrap().len(), 7);
+    assert_eq!(store.find(&SearchFilter::read("bee", 0), 7, &|| false).unwrap().len(), 7);
 }
 
 /// Whatever is read itself and whatever the index is asked about, the answer is the same.
 #[test]
 fn a_word_that_is_being_typed_is_found_near_and_far() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["the Waggle of Élodie", "b", "c"]);
     let mut nodes = Vec::new();
@@ -105,7 +105,7 @@ fn a_word_that_is_being_typed_is_found_near_and_far() {
         nodes.push(node(nodes.last(), Role::User, Content::text(format!("Número {n} naïvely"))));
     }
     store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
-    let count = |line: &str, limit: usize| store.find(&Find::read(line, 0), limit, &|| false).unwrap().len();
+    let count = |line: &str, limit: usize| store.find(&SearchFilter::read(line, 0), limit, &|| false).unwrap().len();
     assert_eq!(count("wagg", 9), 1, "beyond what is read");
     assert_eq!(count("the wagg", 9), 1, "few have the whole words");
     assert_eq!(count("elod", 9), 1);

@@ -1,6 +1,6 @@
 //! Many at once, other processes, and queries that do not scan.
 
-use super::{Place, node, on_writer, scene};
+use super::{TempStore, node, on_writer, scene};
 use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::message::{Content, Role};
 use crate::store::types::Write;
@@ -8,7 +8,7 @@ use std::io::{BufRead, Write as _};
 
 #[test]
 fn eight_windows_write_without_an_error() {
-    let place = Place::new();
+    let place = TempStore::new();
     let path = place.path();
     std::thread::scope(|scope| {
         for window in 0..8 {
@@ -76,7 +76,7 @@ fn start(path: &std::path::Path) -> (std::process::Child, String, impl Iterator<
 
 #[test]
 fn an_owner_dies_with_its_process() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let (mut child, owner, _lines) = start(&place.path());
     assert_ne!(owner, store.owner());
@@ -91,7 +91,7 @@ fn an_owner_dies_with_its_process() {
 
 #[test]
 fn what_was_committed_outlives_a_kill() {
-    let place = Place::new();
+    let place = TempStore::new();
     let mut committed = 0;
     for kill in 1..=6 {
         let (mut child, _owner, mut lines) = start(&place.path());
@@ -113,7 +113,7 @@ fn what_was_committed_outlives_a_kill() {
 
 #[test]
 fn hot_reads_never_scan() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let inner = "(SELECT n FROM session WHERE id = x'00')";

@@ -1,17 +1,17 @@
 //! Memories and steps: they come back as they were, and go with what they were made from.
 
-use super::{Place, Scene, number, scene};
+use super::{SampleSession, TempStore, number, scene};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{MemoryId, SessionId};
 use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
 use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::{Standing, Subject, Transition};
+use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 use uuid::Uuid;
 
-fn memory(scene: &Scene, text: &str, scope: Scope, status: MemoryStatus) -> Memory {
+fn memory(scene: &SampleSession, text: &str, scope: Scope, status: MemoryStatus) -> Memory {
     Memory {
         id: MemoryId(Uuid::now_v7()),
         kind: MemoryKind::Fact,
@@ -36,7 +36,7 @@ fn texts(store: &Store, session: Option<SessionId>) -> Vec<String> {
 
 #[test]
 fn they_come_back_and_are_compared_by_version() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
     let own = memory(&one, "own", Scope::Session(one.session), MemoryStatus::Suggested);
@@ -75,7 +75,7 @@ fn operation(session: SessionId, memory: &Memory) -> Write {
 
 #[test]
 fn what_was_not_confirmed_goes_with_its_message() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "the answer with the number", "c"]);
     let scope = Scope::Session(scene.session);
@@ -100,7 +100,7 @@ fn what_was_not_confirmed_goes_with_its_message() {
 
 #[test]
 fn a_session_takes_its_own_with_it() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
     let held = memory(&one, "held by one session", Scope::Session(one.session), MemoryStatus::Confirmed);
@@ -112,8 +112,8 @@ fn a_session_takes_its_own_with_it() {
     store.write(vec![operation(two.session, &open)]).unwrap();
     let step = Transition {
         item: Subject::Item(Atom::Message { node: one.nodes[0].head.key }),
-        from: Standing::None,
-        to: Standing::Suggested,
+        from: ItemState::None,
+        to: ItemState::Suggested,
         reason: "named by the model".into(),
         turn: Some(one.nodes[1].head.key),
         branch: Some(one.branch),

@@ -1,6 +1,6 @@
 //! Migrations: a golden store of every released schema, a backup first, all or nothing under kill -9.
 
-use super::{Place, number, open, scene, sound};
+use super::{TempStore, number, open, scene, sound};
 use crate::store::file::open::open_with;
 use crate::store::schema::{STEPS, known};
 use crate::store::types::StoreError;
@@ -44,7 +44,7 @@ fn fixture() -> PathBuf {
 #[ignore = "makes a file of the repository"]
 fn make_the_golden_store() {
     assert_eq!(known(), 1, "the golden store is of schema 1");
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     scene(&store, ["How do bees dance?", "In a figure of eight.", "And wasps?"]);
     store.close();
@@ -55,7 +55,7 @@ fn make_the_golden_store() {
 }
 
 /// A copy of the golden store to work on.
-fn golden(place: &Place) -> PathBuf {
+fn golden(place: &TempStore) -> PathBuf {
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
     std::fs::copy(fixture(), place.path()).unwrap();
     place.path()
@@ -72,7 +72,7 @@ const TALK: [&str; 3] = ["How do bees dance?", "In a figure of eight.", "And was
 #[test]
 fn the_golden_store_of_schema_1_opens() {
     assert!(std::fs::metadata(fixture()).unwrap().len() <= 100 * 1_024);
-    let place = Place::new();
+    let place = TempStore::new();
     let path = golden(&place);
     assert_eq!(version(&path), 1);
     let store = open(&path).store;
@@ -85,7 +85,7 @@ fn the_golden_store_of_schema_1_opens() {
 
 #[test]
 fn an_older_store_is_migrated_after_a_backup() {
-    let place = Place::new();
+    let place = TempStore::new();
     let path = golden(&place);
     let to = known() + 1;
     let store = with(&path, PLANTED).unwrap().store;
@@ -104,7 +104,7 @@ fn an_older_store_is_migrated_after_a_backup() {
 
 #[test]
 fn a_step_that_fails_leaves_the_old_store() {
-    let place = Place::new();
+    let place = TempStore::new();
     let path = golden(&place);
     drop(open(&path));
     let before = version(&path);
@@ -118,12 +118,12 @@ fn a_step_that_fails_leaves_the_old_store() {
 
 #[test]
 fn nobody_migrates_under_another_window() {
-    let place = Place::new();
+    let place = TempStore::new();
     let path = golden(&place);
     let other = open(&path).store;
     let before = version(&path);
     let refused = with(&path, PLANTED).err().unwrap().to_string();
-    assert!(refused.contains("close that one first"), "{refused}");
+    assert!(refused.contains("close it first"), "{refused}");
     assert_eq!((version(&path), talk(&other)), (before, TALK.map(String::from).to_vec()));
     drop(other);
     assert_eq!(talk(&with(&path, PLANTED).unwrap().store), TALK);
@@ -139,7 +139,7 @@ fn child() {
 
 #[test]
 fn a_kill_in_the_middle_leaves_the_old_store() {
-    let place = Place::new();
+    let place = TempStore::new();
     let path = golden(&place);
     drop(open(&path));
     let before = version(&path);

@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 /// A folder with a store's path in it.
-struct Place {
+struct TempStore {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl TempStore {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -50,7 +50,7 @@ fn open(path: &Path) -> Opened {
 }
 
 /// A session with one branch at its third node: question, answer, question.
-struct Scene {
+struct SampleSession {
     session: SessionId,
     branch: BranchId,
     nodes: Vec<Node>,
@@ -102,7 +102,7 @@ fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
     }
 }
 
-fn scene(store: &Store, words: [&str; 3]) -> Scene {
+fn scene(store: &Store, words: [&str; 3]) -> SampleSession {
     let session = SessionId(Uuid::now_v7());
     let first = node(None, Role::User, Content::text(words[0]));
     let second = node(Some(&first), Role::Assistant, Content::text(words[1]));
@@ -117,10 +117,10 @@ fn scene(store: &Store, words: [&str; 3]) -> Scene {
             Write::PutBranch(Box::new(main)),
         ])
         .unwrap();
-    Scene { session, branch: id, nodes }
+    SampleSession { session, branch: id, nodes }
 }
 
-fn card(scene: &Scene, status: RunStatus) -> RunCard {
+fn card(scene: &SampleSession, status: RunStatus) -> RunCard {
     RunCard {
         id: RunId(Uuid::now_v7()),
         session: scene.session,

@@ -1,6 +1,6 @@
 //! Stored plans: small, read as they were written, through removals, deleted sessions and older versions; and the backups.
 
-use super::{Place, Scene, card, number, on_writer, open, scene, sound};
+use super::{SampleSession, TempStore, card, number, on_writer, open, scene, sound};
 use crate::domain::base::damage::BackupAct;
 use crate::domain::base::damage::BackupFate::Deleted;
 use crate::domain::base::damage::BackupFate::Kept;
@@ -40,7 +40,7 @@ fn id(turn: u64) -> Hash {
 }
 
 /// Stores a call with its plan.
-fn call(store: &Store, scene: &Scene, id: Hash, body: String) {
+fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
     let run = RunCard {
         id: crate::domain::base::ids::RunId(uuid::Uuid::now_v7()),
         plan: id,
@@ -59,7 +59,7 @@ fn read(store: &Store, id: Hash) -> String {
 #[test]
 fn a_turn_takes_few_bytes_however_long_the_conversation() {
     for (window, most) in [(60, 8_000), (400, 20_000)] {
-        let place = Place::new();
+        let place = TempStore::new();
         let store = place.open();
         let scene = scene(&store, ["a", "b", "c"]);
         let mut taken = Vec::new();
@@ -81,7 +81,7 @@ fn stands_in(folder: &Path, bytes: &[u8]) -> bool {
 
 #[test]
 fn a_removed_title_goes_from_a_chain_of_plans() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let said = format!("my password is {SECRET}, keep it");
     let scene = scene(&store, [&said, "b", "c"]);
@@ -110,7 +110,7 @@ fn a_removed_title_goes_from_a_chain_of_plans() {
 
 #[test]
 fn plans_that_two_sessions_made_outlive_one_of_them() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
     (900..1_000).for_each(|turn| call(&store, &one, id(turn), plan(turn, 5, "said")));
@@ -123,7 +123,7 @@ fn plans_that_two_sessions_made_outlive_one_of_them() {
 }
 
 /// A store that the version before the present schema wrote, with its plans.
-fn older(place: &Place) -> (PathBuf, Vec<(Hash, String)>) {
+fn older(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
     let packed =
         std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v2.db.zst")).unwrap();
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
@@ -137,7 +137,7 @@ fn older(place: &Place) -> (PathBuf, Vec<(Hash, String)>) {
 
 #[test]
 fn plans_of_an_older_store_read_the_same_before_during_and_after() {
-    let place = Place::new();
+    let place = TempStore::new();
     let (path, plans) = older(&place);
     assert!(plans.len() > 4);
     let mut store = open(&path).store;
@@ -164,7 +164,7 @@ fn plans_of_an_older_store_read_the_same_before_during_and_after() {
 
 #[test]
 fn an_older_store_shrinks_beside_the_work() {
-    let place = Place::new();
+    let place = TempStore::new();
     let (path, _) = older(&place);
     let conn = rusqlite::Connection::open(&path).unwrap();
     let large = "SELECT randomblob(32), (SELECT group_concat(body, '') FROM plan) || n FROM generate_series";
@@ -187,7 +187,7 @@ fn an_older_store_shrinks_beside_the_work() {
 
 #[test]
 fn backups_are_counted_and_hold_the_plans_once() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     call(&store, &scene, id(1_000), plan(1_000, 5, "said"));
@@ -218,7 +218,7 @@ fn backups_are_counted_and_hold_the_plans_once() {
 #[test]
 fn what_was_removed_can_be_removed_from_backups_too() {
     for act in [BackupAct::Rewrite, BackupAct::Delete] {
-        let place = Place::new();
+        let place = TempStore::new();
         let store = place.open();
         let (one, two) = (scene(&store, [SECRET, "b", "c"]), scene(&store, [SECRET, "e", "f"]));
         let three = scene(&store, ["kept", "b", "c"]);

@@ -1,6 +1,6 @@
 //! What is deleted is gone from every byte of the file and its log.
 
-use super::{Place, Scene, card, node, number, on_writer, scene, sound};
+use super::{SampleSession, TempStore, card, node, number, on_writer, scene, sound};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunStatus;
@@ -77,7 +77,7 @@ fn plan(key: Hash, said: &str) -> serde_json::Value {
 
 #[test]
 fn a_removed_message_leaves_no_trace() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let said = format!("my password is {SECRET}, keep it");
     let scene = scene(&store, [&said, "I will", "thanks"]);
@@ -133,7 +133,7 @@ fn a_removed_message_leaves_no_trace() {
 }
 
 /// Enough other messages for the index to merge what it holds of the secret.
-fn filler(store: &Store, scene: &Scene) {
+fn filler(store: &Store, scene: &SampleSession) {
     for group in 0..40 {
         let words = |n: u32| format!("filler {group} {n} {}", "lorem ipsum dolor sit amet ".repeat(20));
         let nodes = (0..10).map(|n| node(scene.nodes.first(), Role::Assistant, Content::text(words(n)))).collect();
@@ -143,7 +143,7 @@ fn filler(store: &Store, scene: &Scene) {
 
 #[test]
 fn a_deleted_session_leaves_what_others_share() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let one = scene(&store, [SECRET, "answer", "more"]);
     let two = scene(&store, ["kept", "answer", "more"]);
@@ -184,7 +184,7 @@ fn a_deleted_session_leaves_what_others_share() {
 
 #[test]
 fn a_purge_waits_for_readers_and_says_so() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
     let folder = place.path().parent().unwrap().to_owned();
@@ -210,7 +210,7 @@ fn a_purge_waits_for_readers_and_says_so() {
 
 #[test]
 fn an_index_that_holds_removed_words_is_not_taken_in() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, [SECRET, "answer", "more"]);
     let session = scene.session;
@@ -232,7 +232,7 @@ fn an_index_that_holds_removed_words_is_not_taken_in() {
 
 #[test]
 fn acts_forget_what_is_gone_and_nothing_else() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let said = format!("my password is {SECRET}, keep it");
     let scene = scene(&store, [&said, "I will", "thanks"]);
@@ -253,7 +253,7 @@ fn acts_forget_what_is_gone_and_nothing_else() {
 
 #[test]
 fn segments_of_an_index_follow_one_another() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let session = scene(&store, ["question", "answer", "more"]).session;
     let digest = |name: &str| Hash::of(name.as_bytes());

@@ -1,6 +1,6 @@
 //! Every write comes back as it was.
 
-use super::{Place, branch, card, node, number, scene};
+use super::{TempStore, branch, card, node, number, scene};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::call::run::{RunCard, RunStatus};
@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn contents_come_back_exactly(all in proptest::collection::vec(parts(), 0..6), null in any::<bool>()) {
-        let place = Place::new();
+        let place = TempStore::new();
         let store = place.open();
         let scene = scene(&store, ["a", "b", "c"]);
         let content = Content { parts: all, extra: null.then_some(serde_json::Value::Null) };
@@ -55,7 +55,7 @@ proptest! {
 
 #[test]
 fn sessions_and_their_counters() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     assert_eq!(store.last_session().unwrap(), None);
     let one = scene(&store, ["a", "b", "c"]);
@@ -94,7 +94,7 @@ fn sessions_and_their_counters() {
 
 #[test]
 fn nodes_in_order_and_large_texts_once() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let big = "words ".repeat(2_000);
@@ -115,7 +115,7 @@ fn nodes_in_order_and_large_texts_once() {
 
 #[test]
 fn a_known_key_is_passed_over_and_its_children_find_it() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let mut again: Vec<Node> = scene.nodes.clone();
@@ -157,7 +157,7 @@ fn mark(text: &str, revision: u64) -> Mark {
 
 #[test]
 fn branches_with_everything_on_them() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let mut forked = branch(scene.session, "fork", Some(scene.nodes[1].head.id));
@@ -169,8 +169,14 @@ fn branches_with_everything_on_them() {
     let id = forked.id;
     assert_eq!(store.branches(scene.session).unwrap()[1], forked);
     let overrides = Overrides { mode: Some(Mode::Heavy), budget: Some(9), ..Overrides::default() };
-    let anchor =
-        Anchor { start: Hash::of(b"s"), shortened_to: None, form: Form::Cut(300), budget: 5, policy: "layered".into() };
+    let anchor = Anchor {
+        start: Hash::of(b"s"),
+        shortened_to: None,
+        form: Form::Cut(300),
+        budget: 5,
+        policy: "layered".into(),
+        summaries: Vec::new(),
+    };
     let (name, reply) = ("renamed".to_owned(), Some(Hash::of(b"r")));
     let (expect, head) = (forked.head, Some(scene.nodes[2].head.id));
     store
@@ -200,7 +206,7 @@ fn branches_with_everything_on_them() {
 
 #[test]
 fn states_and_operations() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let session = scene.session;
@@ -245,7 +251,7 @@ fn states_and_operations() {
 
 #[test]
 fn what_a_turn_touched_is_written_once() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let (session, node) = (scene.session, scene.nodes[1].head.key);
@@ -263,7 +269,7 @@ fn what_a_turn_touched_is_written_once() {
 
 #[test]
 fn runs_from_open_to_closed() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let head = Some(scene.nodes[2].head.id);
@@ -318,7 +324,7 @@ fn report(run: &RunCard, plan: Hash) -> UsageReport {
 
 #[test]
 fn plans_traces_usage_counts_settings() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let session = scene.session;
@@ -376,7 +382,7 @@ fn plans_traces_usage_counts_settings() {
 
 #[test]
 fn search_finds_words_in_its_session() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let one = scene(&store, ["the quick brown fox", "jumps over", "the lazy dog"]);
     let two = scene(&store, ["a quick reply", "nothing", "more"]);
@@ -399,7 +405,7 @@ fn search_finds_words_in_its_session() {
 
 #[test]
 fn an_unknown_target_changes_nothing() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     let gone = BranchId(Uuid::now_v7());
@@ -420,7 +426,7 @@ fn an_unknown_target_changes_nothing() {
 
 #[test]
 fn vectors_are_kept_by_model_and_text() {
-    let place = Place::new();
+    let place = TempStore::new();
     let store = place.open();
     let keys = [Hash::of(b"one"), Hash::of(b"two"), Hash::of(b"three")];
     let codes = vec![(keys[0], vec![1, 2]), (keys[1], vec![3])];

@@ -11,14 +11,14 @@ const PACE: Duration = Duration::from_millis(50);
 const PIECE: usize = 8 << 10;
 
 /// Keeps the first and the last bytes.
-pub(crate) struct Heard {
+pub(crate) struct OutputBuffer {
     half: usize,
     first: Vec<u8>,
     last: VecDeque<u8>,
     total: u64,
 }
 
-impl Heard {
+impl OutputBuffer {
     /// Keeps about `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { half: limit / 2, first: Vec::new(), last: VecDeque::new(), total: 0 }
@@ -85,14 +85,14 @@ fn lossy(bytes: &[u8], most: usize, from_start: bool) -> String {
 }
 
 /// Hands on what comes, at a pace, never cutting a character.
-pub(crate) struct Pieces<'a> {
+pub(crate) struct OutputPieces<'a> {
     say: &'a dyn Fn(&str),
     waiting: Vec<u8>,
     passed: u64,
     since: Instant,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> OutputPieces<'a> {
     pub(crate) fn new(say: &'a dyn Fn(&str)) -> Self {
         Self { say, waiting: Vec::new(), passed: 0, since: Instant::now() }
     }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_first_and_the_last_lines_stay() {
-        let mut heard = Heard::new(200);
+        let mut heard = OutputBuffer::new(200);
         for n in 0..1_000 {
             heard.take(format!("line {n}\n").as_bytes());
         }
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_not_text_does_not_grow() {
-        let mut heard = Heard::new(300);
+        let mut heard = OutputBuffer::new(300);
         heard.take(&vec![0xff; 100_000]);
         assert!(heard.text("went by").len() < 500);
     }
@@ -181,7 +181,7 @@ mod tests {
         #[test]
         fn what_fits_is_kept_as_it_is(pieces in prop::collection::vec("\\PC{0,20}", 0..20)) {
             let all = pieces.concat();
-            let mut heard = Heard::new(2 * all.len().max(1));
+            let mut heard = OutputBuffer::new(2 * all.len().max(1));
             for piece in &pieces {
                 heard.take(piece.as_bytes());
             }
@@ -193,7 +193,7 @@ mod tests {
         fn pieces_are_the_whole_and_cut_no_character(text in "[aä日🙂]{0,200}", cuts in prop::collection::vec(1_usize..7, 1..50)) {
             let got = RefCell::new(String::new());
             let say = |piece: &str| got.borrow_mut().push_str(piece);
-            let mut pieces = Pieces::new(&say);
+            let mut pieces = OutputPieces::new(&say);
             let mut rest = text.as_bytes();
             for cut in cuts.iter().cycle() {
                 let (now, then) = rest.split_at((*cut).min(rest.len()));
@@ -210,7 +210,7 @@ mod tests {
 
         #[test]
         fn bounded_whatever_comes(bytes in prop::collection::vec(any::<u8>(), 0..5_000), limit in 256_usize..1_000) {
-            let mut heard = Heard::new(limit);
+            let mut heard = OutputBuffer::new(limit);
             for chunk in bytes.chunks(700) {
                 heard.take(chunk);
             }

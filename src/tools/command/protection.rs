@@ -2,16 +2,16 @@
 //! Not for: doing it (`sandbox`).
 
 use super::credentials;
-use crate::tools::acting::Acts;
+use crate::tools::acting::ActingTools;
 use crate::tools::sandbox::{Means, Space, largest_file};
 use std::os::unix::fs::MetadataExt as _;
 
 /// A sentence for each part.
-pub(crate) fn told(acts: &Acts, means: Means) -> Vec<String> {
+pub(crate) fn told(acts: &ActingTools, means: Means) -> Vec<String> {
     let whole = if cfg!(target_os = "linux") {
-        "all that it starts ends with it"
+        "every process it starts ends with it"
     } else {
-        "its process group ends with it; no more is known of it on this system"
+        "its process group ends with it; this system tells no more"
     };
     let bounds = format!(
         "limits: {} processes, {} GB a file, no input, no terminal",
@@ -19,35 +19,39 @@ pub(crate) fn told(acts: &Acts, means: Means) -> Vec<String> {
         largest_file() >> 30
     );
     let mut said = vec![files(acts, means), namespaces(means), calls(acts.options.network, means)];
-    said.extend(["environment: only names on a list, none like a key's".into(), bounds, whole.into()]);
+    said.extend(["filtered environment, no secrets".into(), bounds, whole.into()]);
     if cfg!(target_os = "linux") && rustix::process::geteuid().is_root() {
         let own = acts.root.metadata().is_ok_and(|meta| meta.uid() == 0);
         said.push(if own {
             "privileges: none of root's; only root's own files can be written".into()
         } else {
-            "privileges: of root's only to read and write other people's files, as the workspace is somebody else's"
+            "privileges: root's, only to read and write files of other users, since the workspace belongs to \
+                another user"
                 .into()
         });
     }
     if means.space == Space::None {
         let hidden = credentials::copies().into_iter();
         said.extend(hidden.map(|(path, _)| {
-            format!("hidden: {}, which may hold credentials; what insists on reading it fails", path.display())
+            format!("hidden: {}, which may contain credentials; programs that must read them fail", path.display())
         }));
     }
     said
 }
 
-fn files(acts: &Acts, means: Means) -> String {
+fn files(acts: &ActingTools, means: Means) -> String {
     let more = match acts.options.writable.len() {
         0 => String::new(),
-        1 => " and one folder more".into(),
-        count => format!(" and {count} folders more"),
+        1 => " and one more folder".into(),
+        count => format!(" and {count} more folders"),
     };
-    let writes = format!("writes only beneath the workspace (.git too), a temporary folder{more}");
+    let writes = format!("writes only in the workspace (.git too) and a temporary folder{more}");
     match (means.landlock, means.space) {
-        (0, Space::None) => "landlock is missing here: it can read and write what you can".into(),
-        (0, _) => format!("landlock is missing here: it can read what you can, credentials too; {writes}"),
+        (0, Space::None) => "no landlock on this system: the command can read and write whatever you can".into(),
+        (0, _) => format!(
+            "no landlock on this system: the command can read whatever you can, credentials too; \
+            {writes}"
+        ),
         (version, _) => {
             format!("landlock {version}: {writes}; your home folder is hidden, except toolchains without credentials")
         }
@@ -58,18 +62,18 @@ fn namespaces(means: Means) -> String {
     let signals = if means.landlock < 6 { " and can end yours" } else { "" };
     match means.space {
         Space::Whole => {
-            "namespaces: it sees no processes but its own; files elsewhere keep their mode, owner and times".into()
+            "namespaces: sees only its own processes; files elsewhere keep their mode, owner and times".into()
         }
         Space::Mounts => {
-            format!("namespaces: files elsewhere keep their mode, owner and times; it sees other processes{signals}")
+            format!("namespaces: files elsewhere keep their mode, owner and times; sees other processes{signals}")
         }
         Space::None if means.seccomp => format!(
-            "namespaces are missing here: it can change modes and times of your files anywhere (not to \
-             set-user-id or world-writable), and it sees other processes{signals}"
+            "no namespaces on this system: the command can change modes and times of your files anywhere (not to \
+                set-user-id or world-writable), and sees other processes{signals}"
         ),
         Space::None => format!(
-            "namespaces are missing here: it can change modes, owners, times and attributes of your files anywhere, and \
-             limits and priorities of your processes{signals}"
+            "no namespaces on this system: the command can change modes, owners, times and attributes of your \
+                files anywhere, and limits and priorities of your processes{signals}"
         ),
     }
 }
@@ -77,8 +81,8 @@ fn namespaces(means: Means) -> String {
 fn calls(network: bool, means: Means) -> String {
     let others = if means.space == Space::Whole { "" } else { " and reach into other processes" };
     match (means.seccomp, network) {
-        (false, false) if means.landlock >= 4 => "seccomp is missing here: no TCP, but other sockets".into(),
-        (false, _) => format!("seccomp is missing here: it can use the network{others}"),
+        (false, false) if means.landlock >= 4 => "no seccomp on this system: no TCP, but other sockets".into(),
+        (false, _) => format!("no seccomp on this system: the command can use the network{others}"),
         (true, false) => "seccomp: no network; no tracing, mounts, keys or kernel modules".into(),
         (true, true) => "seccomp: the network is open; no tracing, mounts, keys or kernel modules".into(),
     }

@@ -1,15 +1,15 @@
 //! `run`: a command of the shell in the workspace, kept in by what the system offers, listened to, and ended in time.
 //! Not for: the cage itself (`sandbox`).
 
-use super::output::{Heard, Pieces};
+use super::output::{OutputBuffer, OutputPieces};
 use super::scratch::Scratch;
 use super::{credentials, environment, protection};
 use crate::domain::tool::consent::Command;
-use crate::domain::tool::trace::{Cut, Done, ToolOutput, ToolStatus, Watch};
-use crate::tools::acting::Acts;
+use crate::domain::tool::trace::{Done, ShortenedResult, ToolObserver, ToolOutput, ToolStatus};
+use crate::tools::acting::ActingTools;
 use crate::tools::args::{Args, beneath};
 use crate::tools::sandbox::{self, Means, Orders, Report, Space, Stage};
-use crate::tools::{Stop, Workspace, failed, shown, stop};
+use crate::tools::{ToolFailure, Workspace, failed, shown, stop};
 use cap_std::fs::MetadataExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -29,20 +29,23 @@ const PATIENCE: Duration = Duration::from_secs(12);
 const ECHO: Duration = Duration::from_millis(300);
 
 /// What the call would run.
-pub(crate) fn deed(space: &Workspace, args: &Args) -> Result<Command, Stop> {
+pub(crate) fn deed(space: &Workspace, args: &Args) -> Result<Command, ToolFailure> {
     let acts = acts(space)?;
     let line = args.needed("line")?;
     if line.contains('\0') {
-        return Err(Stop::Refused("The command line holds a NUL.".into()));
+        return Err(ToolFailure::Refused("The command line contains a NUL.".into()));
     }
     if line.len() > LONGEST {
-        return Err(Stop::Failed(format!("The command line is longer than {} KB; write a script.", LONGEST >> 10)));
+        return Err(ToolFailure::Failed(format!(
+            "The command line is longer than {} KB; write a script.",
+            LONGEST >> 10
+        )));
     }
     let folder = args.path_named("folder")?;
     if !folder.as_os_str().is_empty() {
         let meta = space.root.metadata(&folder).map_err(|error| stop(&folder, &error))?;
         if !meta.is_dir() {
-            return Err(Stop::Failed(format!("{} is no folder.", shown(&folder))));
+            return Err(ToolFailure::Failed(format!("{} is not a folder.", shown(&folder))));
         }
     }
     apart(acts)?;
@@ -54,23 +57,23 @@ pub(crate) fn deed(space: &Workspace, args: &Args) -> Result<Command, Stop> {
     Ok(Command { line: line.to_owned(), folder, seconds, protection: protection::told(acts, means) })
 }
 
-fn acts(space: &Workspace) -> Result<&Acts, Stop> {
-    space.acting.as_ref().ok_or_else(|| Stop::Failed("There is no tool \"run\" here.".into()))
+fn acts(space: &Workspace) -> Result<&ActingTools, ToolFailure> {
+    space.acting.as_ref().ok_or_else(|| ToolFailure::Failed("There is no tool \"run\" here.".into()))
 }
 
 /// A cage cannot leave out a part of the folder in which a command may write, nor a home folder that it does not know.
-fn apart(acts: &Acts) -> Result<(), Stop> {
+fn apart(acts: &ActingTools) -> Result<(), ToolFailure> {
     if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty() && !Path::new(home).is_absolute()) {
-        return Err(Stop::Refused(format!(
-            "Commands are not run while HOME is a relative path ({}): what is to be hidden would not be known. Set HOME to \
-             the home folder's full path.",
+        return Err(ToolFailure::Refused(format!(
+            "Commands are not run while HOME is a relative path ({}): pleach would not know what to hide. Set \
+                HOME to the full path of the home folder.",
             shown(Path::new(&home))
         )));
     }
     let own = acts.options.hidden.iter().filter_map(|path| path.canonicalize().ok());
     match own.into_iter().find(|own| own.starts_with(&acts.root)) {
-        Some(own) => Err(Stop::Refused(format!(
-            "Commands are not run in a folder that holds this program's own files ({}).",
+        Some(own) => Err(ToolFailure::Refused(format!(
+            "Commands are not run in a folder with pleach's own files ({}).",
             shown(&own)
         ))),
         None => Ok(()),
@@ -78,19 +81,24 @@ fn apart(acts: &Acts) -> Result<(), Stop> {
 }
 
 /// What this system can do, asked of a child of this program once.
-fn means(acts: &Acts) -> Result<Means, Stop> {
-    acts.means.get_or_init(|| probe(acts)).clone().map_err(Stop::Failed)
+fn means(acts: &ActingTools) -> Result<Means, ToolFailure> {
+    acts.means.get_or_init(|| probe(acts)).clone().map_err(ToolFailure::Failed)
 }
 
-fn probe(acts: &Acts) -> Result<Means, String> {
+fn probe(acts: &ActingTools) -> Result<Means, String> {
     let most = if cfg!(target_os = "linux") { [Space::Whole, Space::Mounts].as_slice() } else { &[] };
     // The less a command has for itself, the less is needed to give it that.
     most.iter().find_map(|space| try_out(acts, *space).ok()).map_or_else(|| try_out(acts, Space::None), Ok)
 }
 
 /// What a command would have that has so much of the system for itself.
-fn try_out(acts: &Acts, space: Space) -> Result<Means, String> {
-    let told = |error: &dyn std::fmt::Display| format!("Commands cannot be confined here: {error}. Nothing was run.");
+fn try_out(acts: &ActingTools, space: Space) -> Result<Means, String> {
+    let told = |error: &dyn std::fmt::Display| {
+        format!(
+            "Commands can't be confined here: {error}. Nothing was \
+        run."
+        )
+    };
     let orders = orders(acts, Stage::Probe, Means { space, ..Means::default() });
     let mut child = program(acts)
         .and_then(|program| {
@@ -110,7 +118,7 @@ fn try_out(acts: &Acts, space: Space) -> Result<Means, String> {
     serde_json::from_slice(&output.stdout).map_err(|_| told(&"the program does not answer its own call"))
 }
 
-fn program(acts: &Acts) -> io::Result<PathBuf> {
+fn program(acts: &ActingTools) -> io::Result<PathBuf> {
     acts.options.program.clone().map_or_else(sandbox::this_program, Ok)
 }
 
@@ -120,7 +128,7 @@ fn send(input: &mut ChildStdin, orders: &Orders) -> io::Result<()> {
     input.flush()
 }
 
-fn orders(acts: &Acts, stage: Stage, need: Means) -> Orders {
+fn orders(acts: &ActingTools, stage: Stage, need: Means) -> Orders {
     let names = |paths: &[PathBuf]| paths.iter().map(|path| path.clone().into_os_string()).collect();
     Orders {
         stage,
@@ -162,13 +170,13 @@ fn keep(path: &Path, text: &str) -> io::Result<()> {
 
 /// Why a command was ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum EndReason {
     Cancelled,
     TimeUp,
 }
 
 /// Runs a command to its end.
-pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn Watch) -> Done {
+pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn ToolObserver) -> Done {
     match Running::start(space, command) {
         Err(error) => Done::said(failed(error)),
         Ok(running) => {
@@ -190,16 +198,17 @@ struct Running {
 }
 
 impl Running {
-    fn start(space: &Workspace, command: &Command) -> Result<Self, Stop> {
+    fn start(space: &Workspace, command: &Command) -> Result<Self, ToolFailure> {
         let acts = acts(space)?;
         apart(acts)?;
         beneath(&command.folder)?;
         let means = means(acts)?;
-        Self::spawn(space, acts, command, means)
-            .map_err(|error| Stop::Failed(format!("The command could not be started: {error}. Nothing was run.")))
+        Self::spawn(space, acts, command, means).map_err(|error| {
+            ToolFailure::Failed(format!("The command could not be started: {error}. Nothing was run."))
+        })
     }
 
-    fn spawn(space: &Workspace, acts: &Acts, command: &Command, means: Means) -> io::Result<Self> {
+    fn spawn(space: &Workspace, acts: &ActingTools, command: &Command, means: Means) -> io::Result<Self> {
         let scratch = acts.scratch()?;
         let meta = space.root.dir_metadata()?;
         let settings = scratch.settings();
@@ -230,11 +239,11 @@ impl Running {
         Ok(Self { guard, hold, output, report, _scratch: scratch })
     }
 
-    fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn Watch) -> Done {
+    fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn ToolObserver) -> Done {
         let say = |text: &str| watch.said(text);
-        let (mut heard, mut pieces) = (Heard::new(limit), Pieces::new(&say));
+        let (mut heard, mut pieces) = (OutputBuffer::new(limit), OutputPieces::new(&say));
         let kept_as = watch.kept_as().filter(|_| keep > limit);
-        let mut whole = kept_as.as_ref().map(|_| Heard::new(keep));
+        let mut whole = kept_as.as_ref().map(|_| OutputBuffer::new(keep));
         let (start, mut ended, mut told) = (Instant::now(), None, None::<Instant>);
         let (mut buffer, mut open, mut gone) = (vec![0; 64 << 10], true, None::<Instant>);
         loop {
@@ -257,7 +266,7 @@ impl Running {
             pieces.tick();
             if ended.is_none() {
                 let up = start.elapsed() >= Duration::from_secs(seconds.into());
-                ended = if watch.cancelled() { Some(Ended::Cancelled) } else { up.then_some(Ended::TimeUp) };
+                ended = if watch.cancelled() { Some(EndReason::Cancelled) } else { up.then_some(EndReason::TimeUp) };
             }
             if ended.is_some() && told.is_none() {
                 // The guard hears that this end is closed.
@@ -298,24 +307,24 @@ impl Running {
 
 /// The first line says how it ended; what the command said follows.
 fn answer(
-    heard: Heard,
-    whole: Option<(Heard, String)>,
-    (ended, seconds): (Option<Ended>, u32),
+    heard: OutputBuffer,
+    whole: Option<(OutputBuffer, String)>,
+    (ended, seconds): (Option<EndReason>, u32),
     report: Option<Report>,
 ) -> Done {
     let known = report.is_some();
     let report = report.unwrap_or_default();
     let (status, how) = match (ended, &report) {
-        (Some(Ended::Cancelled), _) => (ToolStatus::Cancelled, "stopped by a person".to_owned()),
-        (Some(Ended::TimeUp), _) => (ToolStatus::Failed, format!("stopped after {seconds} s, its time limit")),
+        (Some(EndReason::Cancelled), _) => (ToolStatus::Cancelled, "stopped by a person".to_owned()),
+        (Some(EndReason::TimeUp), _) => (ToolStatus::Failed, format!("stopped after {seconds} s, its time limit")),
         (None, Report { swarm: true, .. }) => (ToolStatus::Failed, "stopped: too many processes".to_owned()),
         (None, Report { failed: Some(why), .. }) => (ToolStatus::Failed, format!("not run: {why}")),
         (None, Report { exit: Some(code), .. }) => {
             (if *code == 0 { ToolStatus::Ok } else { ToolStatus::Failed }, format!("exit {code}"))
         }
         (None, Report { signal: Some(signal), .. }) => (ToolStatus::Failed, format!("ended by signal {signal}")),
-        _ if known => (ToolStatus::Failed, "ended in a way that is not known".to_owned()),
-        _ => (ToolStatus::Failed, "its guard was ended; processes of it may be left".to_owned()),
+        _ if known => (ToolStatus::Failed, "ended for an unknown reason".to_owned()),
+        _ => (ToolStatus::Failed, "its guard was ended; some of its processes may still run".to_owned()),
     };
     let exit = report.exit.filter(|_| ended.is_none() && !report.swarm);
     let mut body = format!("[{how}");
@@ -337,18 +346,21 @@ fn answer(
 }
 
 /// What the model reads of what was heard, and what it does not.
-fn told(first: &str, heard: Heard, whole: Option<(Heard, String)>) -> (String, Option<Cut>) {
+fn told(first: &str, heard: OutputBuffer, whole: Option<(OutputBuffer, String)>) -> (String, Option<ShortenedResult>) {
     let again = "were not kept; run it again through grep, head or tail to see them";
     if !heard.is_cut() {
         return (heard.text(again), None);
     }
     let Some((whole, path)) = whole else {
-        return (heard.text(again), Some(Cut { back: "run it again through grep, head or tail".into(), full: None }));
+        return (
+            heard.text(again),
+            Some(ShortenedResult { back: "run it again through grep, head or tail".into(), full: None }),
+        );
     };
     let parts = if whole.is_cut() { " but for its middle" } else { "" };
     let rest = format!(
         "are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}"
     );
     let back = format!("read_file or search with path {path}");
-    (heard.text(&rest), Some(Cut { back, full: Some(format!("{first}{}", whole.text(again))) }))
+    (heard.text(&rest), Some(ShortenedResult { back, full: Some(format!("{first}{}", whole.text(again))) }))
 }

@@ -1,10 +1,10 @@
 //! Names and texts of files for a person who writes a message, by the same rules as the model's tools.
 //! Not for: the model's own reading (`read`, `list`).
 
-use super::visible::Eyes;
+use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
 use crate::domain::call::tokens::grouped;
-use crate::tools::{Stop, Workspace, shown, stop};
+use crate::tools::{ToolFailure, Workspace, shown, stop};
 use std::io::Read as _;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 const DEEPEST: usize = 64;
 
 /// Paths of files that no rule leaves out, in order, and whether there are more.
-pub(crate) fn files(space: &Workspace, most: usize, eyes: Eyes<'_>) -> (Vec<String>, bool) {
+pub(crate) fn files(space: &Workspace, most: usize, eyes: ToolVisibility<'_>) -> (Vec<String>, bool) {
     let Ok(mut walk) = Walk::new(space, Path::new(""), DEEPEST, eyes) else { return (Vec::new(), false) };
     let mut names = Vec::new();
     while let Some(entry) = walk.next() {
@@ -29,11 +29,12 @@ pub(crate) fn files(space: &Workspace, most: usize, eyes: Eyes<'_>) -> (Vec<Stri
 }
 
 /// The whole text of a file of at most so many bytes.
-pub(crate) fn text(space: &Workspace, path: &str, most: u64, eyes: Eyes<'_>) -> Result<String, Stop> {
+pub(crate) fn text(space: &Workspace, path: &str, most: u64, eyes: ToolVisibility<'_>) -> Result<String, ToolFailure> {
     let path = Path::new(path);
     let (file, size) = space.open_seen(path, eyes)?;
-    let too_large =
-        |size: u64| Stop::Refused(format!("{} has {} bytes, more than {}.", shown(path), grouped(size), grouped(most)));
+    let too_large = |size: u64| {
+        ToolFailure::Refused(format!("{} has {} bytes, more than {}.", shown(path), grouped(size), grouped(most)))
+    };
     if size > most {
         return Err(too_large(size));
     }
@@ -43,5 +44,5 @@ pub(crate) fn text(space: &Workspace, path: &str, most: u64, eyes: Eyes<'_>) -> 
         return Err(too_large(bytes.len() as u64));
     }
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-    text.ok_or_else(|| Stop::Refused(format!("{} is no text.", shown(path))))
+    text.ok_or_else(|| ToolFailure::Refused(format!("{} is not a text file.", shown(path))))
 }

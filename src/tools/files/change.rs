@@ -5,9 +5,9 @@ use super::diff;
 use super::place::Place;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::trace::{Cut, Done, ToolOutput, ToolStatus};
+use crate::domain::tool::trace::{Done, ShortenedResult, ToolOutput, ToolStatus};
 use crate::tools::args::beneath;
-use crate::tools::{Stop, Workspace, failed};
+use crate::tools::{ToolFailure, Workspace, failed};
 use std::fmt::Write as _;
 
 /// Lines around each change in what the model reads.
@@ -41,7 +41,7 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
         output: ToolOutput { status: worst, body: cut(said, space.limit), full_bytes },
         changed: written,
         exit: None,
-        cut: (full_bytes > space.limit as u64).then(|| Cut {
+        cut: (full_bytes > space.limit as u64).then(|| ShortenedResult {
             back: "the change itself stands below it; read_file shows the file as it is".into(),
             full: None,
         }),
@@ -49,14 +49,14 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
 }
 
 /// Writes one file, and gives what really changed.
-fn one(space: &Workspace, change: &FileChange, taken: &[bool]) -> Result<FileChange, Stop> {
+fn one(space: &Workspace, change: &FileChange, taken: &[bool]) -> Result<FileChange, ToolFailure> {
     let path = beneath(&change.path)?;
     if change.after.is_none() {
-        return Err(Stop::Refused(format!("{}: files are not deleted.", change.path)));
+        return Err(ToolFailure::Refused(format!("{}: files are never deleted.", change.path)));
     }
     let text = change.with(taken);
     let place = Place::find(space, &path, true)?
-        .ok_or_else(|| Stop::Failed(format!("The folder of {} could not be made.", change.path)))?;
+        .ok_or_else(|| ToolFailure::Failed(format!("The folder of {} could not be created.", change.path)))?;
     place.put(change.hash(), &text)?;
     Ok(diff::change(&change.path, change.before.clone(), &text))
 }
@@ -66,17 +66,17 @@ fn tell(said: &mut String, change: &FileChange, done: Option<&FileChange>, taken
     match done {
         Some(done) => {
             let (more, less) = done.size();
-            let verb = if done.before.is_some() { "Changed" } else { "Made" };
+            let verb = if done.before.is_some() { "Changed" } else { "Created" };
             let lines = if more == 1 { "line" } else { "lines" };
-            let _ = writeln!(said, "{verb} {}: {more} {lines} came, {less} went.", done.path);
+            let _ = writeln!(said, "{verb} {}: {more} {lines} added, {less} removed.", done.path);
             said.push_str(&done.unified(AROUND));
         }
         None => {
-            let _ = writeln!(said, "{} was left as it is.", change.path);
+            let _ = writeln!(said, "{} was not changed.", change.path);
         }
     }
     if !refused.is_empty() {
-        let _ = writeln!(said, "A person turned down {} of {} changes:", refused.len(), change.hunks.len());
+        let _ = writeln!(said, "A person denied {} of {} changes:", refused.len(), change.hunks.len());
         let rest = FileChange { hunks: refused.into_iter().map(|(_, hunk)| hunk.clone()).collect(), ..change.clone() };
         said.push_str(&rest.unified(AROUND));
     }
@@ -96,12 +96,17 @@ fn cut(mut said: String, limit: usize) -> String {
 }
 
 /// Gives a file the text that it had, for undo and redo.
-pub(crate) fn put_back(space: &Workspace, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), Stop> {
+pub(crate) fn put_back(
+    space: &Workspace,
+    path: &str,
+    expected: Option<Hash>,
+    text: Option<&str>,
+) -> Result<(), ToolFailure> {
     let place = beneath(path).and_then(|path| Place::find(space, &path, text.is_some()))?;
     match (place, text) {
         (Some(place), Some(text)) => place.put(expected, text),
         (Some(place), None) => place.remove(expected),
         (None, _) if expected.is_none() => Ok(()),
-        (None, _) => Err(Stop::Failed(format!("{path} does not exist any more; it was left alone."))),
+        (None, _) => Err(ToolFailure::Failed(format!("{path} no longer exists; nothing was changed."))),
     }
 }

@@ -5,7 +5,7 @@ use super::diff;
 use super::place::{LARGEST, Place};
 use crate::domain::tool::consent::FileChange;
 use crate::tools::args::Args;
-use crate::tools::{Stop, Workspace, shown};
+use crate::tools::{ToolFailure, Workspace, shown};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ const REACH: usize = 5_000;
 const SHOWN: usize = 12;
 
 /// What `edit_file` would do.
-pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, Stop> {
+pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFailure> {
     args.needed("path")?;
     let path = args.path()?;
     let edits = args.list("edits")?.unwrap_or_default();
     if edits.is_empty() && args.text("old")?.is_none() {
-        return Err(Stop::Failed("The argument edits is missing.".into()));
+        return Err(ToolFailure::Failed("The argument edits is missing.".into()));
     }
     if edits.len() > MOST_EDITS {
-        return Err(Stop::Failed(format!("More than {MOST_EDITS} edits in one call.")));
+        return Err(ToolFailure::Failed(format!("More than {MOST_EDITS} edits in one call.")));
     }
     let place = Place::find(space, &path, false)?;
     let Some(now) = place.map(|place| place.current()).transpose()?.flatten() else {
-        return Err(Stop::Failed(format!("{} does not exist; write_file makes new files.", shown(&path))));
+        return Err(ToolFailure::Failed(format!("{} does not exist; write_file makes new files.", shown(&path))));
     };
     let all = args.flag("replace_all")?;
     let before = now.text;
@@ -42,26 +42,29 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, Stop> {
         let old = edit.needed("old")?;
         let new = edit
             .text("new")?
-            .ok_or_else(|| Stop::Failed(format!("Edit {} has no new text; an empty one deletes.", index + 1)))?;
-        let wish = Wish { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
+            .ok_or_else(|| ToolFailure::Failed(format!("Edit {} has no new text; an empty one deletes.", index + 1)))?;
+        let wish = Replacement { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
         after =
             if crlf { wish.replace(&after, &to_crlf(old), &to_crlf(new))? } else { wish.replace(&after, old, new)? };
         within(&path, &after)?;
     }
     if *before == *after {
-        return Err(Stop::Failed(format!("Nothing would change in {}: old and new are the same.", shown(&path))));
+        return Err(ToolFailure::Failed(format!(
+            "Nothing would change in {}: old and new are the same.",
+            shown(&path)
+        )));
     }
     Ok(diff::change(&named(&path), Some(before), &after))
 }
 
 /// What `write_file` would do.
-pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, Stop> {
+pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, ToolFailure> {
     args.needed("path")?;
     let path = args.path()?;
-    let text = args.text("text")?.ok_or_else(|| Stop::Failed("The argument text is missing.".into()))?;
+    let text = args.text("text")?.ok_or_else(|| ToolFailure::Failed("The argument text is missing.".into()))?;
     within(&path, text)?;
     if text.contains('\0') {
-        return Err(Stop::Failed("The text holds a NUL; only text files are written.".into()));
+        return Err(ToolFailure::Failed("The text contains a NUL; only text files are written.".into()));
     }
     let now = Place::find(space, &path, false)?.map(|place| place.current()).transpose()?.flatten();
     let before: Option<Arc<str>> = now.map(|now| now.text);
@@ -69,7 +72,7 @@ pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, Stop> 
     let keep = before.as_deref().is_some_and(all_crlf) && !text.contains('\r');
     let after = if keep { to_crlf(text) } else { text.to_owned() };
     if before.as_deref() == Some(after.as_str()) {
-        return Err(Stop::Failed(format!("{} holds that text already.", shown(&path))));
+        return Err(ToolFailure::Failed(format!("{} already has that text.", shown(&path))));
     }
     Ok(diff::change(&named(&path), before, &after))
 }
@@ -79,11 +82,15 @@ fn named(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-fn within(path: &Path, text: &str) -> Result<(), Stop> {
+fn within(path: &Path, text: &str) -> Result<(), ToolFailure> {
     if text.len() as u64 <= LARGEST {
         return Ok(());
     }
-    Err(Stop::Failed(format!("{} would have more than {} MB, the most that is written.", shown(path), LARGEST >> 20)))
+    Err(ToolFailure::Failed(format!(
+        "{} would have more than {} MB, the most that is written.",
+        shown(path),
+        LARGEST >> 20
+    )))
 }
 
 /// Whether every line that ends does so with CRLF.
@@ -97,14 +104,14 @@ fn to_crlf(text: &str) -> String {
 }
 
 /// One replacement.
-struct Wish<'a> {
+struct Replacement<'a> {
     number: usize,
     path: &'a Path,
     all: bool,
 }
 
-impl Wish<'_> {
-    fn replace(&self, text: &str, old: &str, new: &str) -> Result<String, Stop> {
+impl Replacement<'_> {
+    fn replace(&self, text: &str, old: &str, new: &str) -> Result<String, ToolFailure> {
         let places: Vec<usize> = text.match_indices(old).map(|(at, _)| at).take(1_000).collect();
         match places.as_slice() {
             [] => Err(self.nowhere(text, old)),
@@ -114,16 +121,16 @@ impl Wish<'_> {
                 let more = text.matches(old).count() * new.len().saturating_sub(old.len());
                 if (text.len() + more) as u64 > LARGEST {
                     let most = LARGEST >> 20;
-                    return Err(Stop::Failed(format!("{} would grow beyond {most} MB.", shown(self.path))));
+                    return Err(ToolFailure::Failed(format!("{} would grow beyond {most} MB.", shown(self.path))));
                 }
                 Ok(text.replace(old, new))
             }
             many => {
                 let lines: Vec<String> = many.iter().take(10).map(|at| line_of(text, *at).to_string()).collect();
                 let more = if many.len() > 10 { " and more" } else { "" };
-                Err(Stop::Failed(format!(
-                    "The old text of edit {} occurs {} times in {} (lines {}{more}); give more of what is around it, or \
-                     set replace_all. Nothing was changed.",
+                Err(ToolFailure::Failed(format!(
+                    "The old text of edit {} occurs {} times in {} (lines {}{more}); include more of the text \
+                        around it, or set replace_all. Nothing was changed.",
                     self.number,
                     many.len(),
                     shown(self.path),
@@ -134,7 +141,7 @@ impl Wish<'_> {
     }
 
     /// Says so, with the lines that are most like it.
-    fn nowhere(&self, text: &str, old: &str) -> Stop {
+    fn nowhere(&self, text: &str, old: &str) -> ToolFailure {
         let mut said = format!(
             "The old text of edit {} does not occur in {}. Nothing was changed.",
             self.number,
@@ -144,13 +151,13 @@ impl Wish<'_> {
         let wanted: Vec<&str> = old.lines().collect();
         if let Some((from, alike)) = nearest(&lines, &wanted) {
             let to = (from + wanted.len().clamp(1, SHOWN)).min(lines.len());
-            let why = if alike { " (they differ in white space alone)" } else { "" };
+            let why = if alike { " (they differ only in white space)" } else { "" };
             let _ = write!(said, " The nearest lines{why}, each after its number and a bar:");
             for (at, line) in lines.iter().enumerate().take(to).skip(from) {
                 let _ = write!(said, "\n{}|{}", at + 1, line.chars().take(300).collect::<String>());
             }
         }
-        Stop::Failed(said)
+        ToolFailure::Failed(said)
     }
 }
 
@@ -160,12 +167,12 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// A line for comparing: its words, and the whole without its white space.
-struct Bare<'a> {
+struct ComparableLine<'a> {
     bare: String,
     words: Vec<&'a str>,
 }
 
-impl<'a> Bare<'a> {
+impl<'a> ComparableLine<'a> {
     fn of(line: &'a str) -> Self {
         let end = line.char_indices().nth(500).map_or(line.len(), |(at, _)| at);
         let line = line.get(..end).unwrap_or_default();
@@ -188,8 +195,8 @@ impl<'a> Bare<'a> {
 
 /// The first of the lines that are most like those wanted, and whether only white space differs; none where nothing is.
 fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
-    let wanted: Vec<Bare<'_>> = wanted.iter().take(SHOWN).map(|line| Bare::of(line)).collect();
-    let lines: Vec<Bare<'_>> = lines.iter().map(|line| Bare::of(line)).collect();
+    let wanted: Vec<ComparableLine<'_>> = wanted.iter().take(SHOWN).map(|line| ComparableLine::of(line)).collect();
+    let lines: Vec<ComparableLine<'_>> = lines.iter().map(|line| ComparableLine::of(line)).collect();
     let mut best = (0, 0, false);
     for from in 0..lines.len() {
         let here = lines.get(from..).unwrap_or_default();

@@ -1,16 +1,21 @@
 //! `list_dir`: the entries of a folder, some levels deep, with sizes.
 //! Not for: contents.
 
-use super::visible::Eyes;
+use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
 use crate::tools::args::Args;
-use crate::tools::{Made, Stop, Workspace, shown};
+use crate::tools::{ToolFailure, ToolText, Workspace, shown};
 use std::fmt::Write;
 
 /// The most entries that are looked at.
 const MOST: usize = 20_000;
 
-pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+pub(crate) fn run(
+    space: &Workspace,
+    args: &Args,
+    eyes: ToolVisibility<'_>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<ToolText, ToolFailure> {
     let path = args.path()?;
     let depth = args.number("depth")?.unwrap_or(1).min(64);
     let mut walk = Walk::new(space, &path, usize::try_from(depth).unwrap_or(64), eyes)?;
@@ -18,7 +23,7 @@ pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dy
     let mut odd_names = false;
     while let Some(entry) = walk.next() {
         if cancelled() {
-            return Err(Stop::Cancelled);
+            return Err(ToolFailure::Cancelled);
         }
         if seen >= MOST {
             left += 1;
@@ -49,13 +54,14 @@ pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dy
         body.push_str("[nothing here, or nothing that is not ignored]\n");
     }
     if odd_names {
-        body.push_str("[names that are not UTF-8 are shown with U+FFFD and cannot be opened by this tool]\n");
+        body.push_str("[names that are not UTF-8 are shown with U+FFFD; this tool can't open them]\n");
     }
     if walk.withheld > 0 {
         let _ = writeln!(body, "{}", withheld(walk.withheld));
     }
     if walk.unread > 0 {
-        let _ = writeln!(body, "[{} folders could not be read]", walk.unread);
+        let folders = if walk.unread == 1 { "folder" } else { "folders" };
+        let _ = writeln!(body, "[{} {folders} could not be read]", walk.unread);
     }
     if left > 0 {
         let more = if seen >= MOST { "more" } else { &left.to_string() };
@@ -63,13 +69,13 @@ pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dy
     }
     let full_bytes = if left > 0 { full } else { body.len() as u64 };
     let back = (left > 0).then(|| "list_dir of a folder further down, or a smaller depth".to_owned());
-    Ok(Made { body, full_bytes, back })
+    Ok(ToolText { body, full_bytes, back })
 }
 
 /// What the person's rules keep back, without its names.
 pub(crate) fn withheld(count: usize) -> String {
     let what = if count == 1 { "1 file or folder is".to_owned() } else { format!("{count} files or folders are") };
-    format!("[{what} kept back by the person's rules]")
+    format!("[{what} withheld by the person's rules]")
 }
 
 fn size(bytes: u64) -> String {

@@ -3,7 +3,7 @@
 //! Not for: deciding what is written.
 
 use crate::domain::base::hash::Hash;
-use crate::tools::{Stop, Workspace, shown, stop};
+use crate::tools::{ToolFailure, Workspace, shown, stop};
 use cap_std::fs::{Dir, File, OpenOptions, Permissions};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
@@ -28,9 +28,9 @@ pub(crate) struct Current {
 
 impl Place {
     /// Goes there. None: a folder on the way does not exist, and none was to be made.
-    pub(crate) fn find(space: &Workspace, path: &Path, make: bool) -> Result<Option<Self>, Stop> {
+    pub(crate) fn find(space: &Workspace, path: &Path, make: bool) -> Result<Option<Self>, ToolFailure> {
         let Some(name) = path.file_name() else {
-            return Err(Stop::Failed("The path names no file.".into()));
+            return Err(ToolFailure::Failed("The path names no file.".into()));
         };
         let kept = space.kept();
         let mut folder = space.root.try_clone().map_err(|error| stop(path, &error))?;
@@ -62,7 +62,7 @@ impl Place {
     }
 
     /// What the file holds; none where there is no file.
-    pub(crate) fn current(&self) -> Result<Option<Current>, Stop> {
+    pub(crate) fn current(&self) -> Result<Option<Current>, ToolFailure> {
         let path = shown(&self.path);
         let file = match open_plain(&self.folder, &self.name) {
             Ok(file) => file,
@@ -71,35 +71,35 @@ impl Place {
         };
         let meta = file.metadata().map_err(|error| stop(&self.path, &error))?;
         if meta.is_dir() {
-            return Err(Stop::Failed(format!("{path} is a folder.")));
+            return Err(ToolFailure::Failed(format!("{path} is a folder.")));
         }
         if !meta.is_file() {
-            return Err(Stop::Refused(format!(
+            return Err(ToolFailure::Refused(format!(
                 "{path} is a pipe, a socket or a device; only regular files are changed."
             )));
         }
         let bytes = if meta.len() <= LARGEST { whole(file).map_err(|error| stop(&self.path, &error))? } else { None };
         let Some(bytes) = bytes else {
             let most = LARGEST >> 20;
-            return Err(Stop::Failed(format!(
+            return Err(ToolFailure::Failed(format!(
                 "{path} has {} bytes; only files up to {most} MB are changed.",
                 meta.len()
             )));
         };
         if bytes.contains(&0) {
-            return Err(Stop::Failed(format!("{path} is not a text file; it was left alone.")));
+            return Err(ToolFailure::Failed(format!("{path} is not a text file; it was not changed.")));
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(Current { text: text.into(), mode: meta.permissions() })),
-            Err(_) => Err(Stop::Failed(format!("{path} is not UTF-8; it was left alone."))),
+            Err(_) => Err(ToolFailure::Failed(format!("{path} is not UTF-8; it was not changed."))),
         }
     }
 
     /// Puts a text there, all of it or nothing, if the file still holds what is expected (none: it does not exist).
-    pub(crate) fn put(&self, expected: Option<Hash>, text: &str) -> Result<(), Stop> {
+    pub(crate) fn put(&self, expected: Option<Hash>, text: &str) -> Result<(), ToolFailure> {
         let now = self.expect(expected)?;
         if now.as_ref().is_some_and(|now| now.mode.readonly()) {
-            return Err(Stop::Failed(format!("{} is read-only; it was left alone.", shown(&self.path))));
+            return Err(ToolFailure::Failed(format!("{} is read-only; it was not changed.", shown(&self.path))));
         }
         let waiting = OsString::from(format!(".pleach-{}.tmp", uuid::Uuid::now_v7().simple()));
         let done = self.fill(&waiting, now.as_ref(), text).map_err(|error| stop(&self.path, &error)).and_then(|()| {
@@ -114,24 +114,24 @@ impl Place {
     }
 
     /// Removes the file if it still holds what is expected.
-    pub(crate) fn remove(&self, expected: Option<Hash>) -> Result<(), Stop> {
+    pub(crate) fn remove(&self, expected: Option<Hash>) -> Result<(), ToolFailure> {
         match self.expect(expected)? {
             None => Ok(()),
             Some(_) => self.folder.remove_file(&self.name).map_err(|error| stop(&self.path, &error)),
         }
     }
 
-    fn expect(&self, expected: Option<Hash>) -> Result<Option<Current>, Stop> {
+    fn expect(&self, expected: Option<Hash>) -> Result<Option<Current>, ToolFailure> {
         let now = self.current()?;
         if now.as_ref().map(|now| Hash::of(now.text.as_bytes())) == expected {
             return Ok(now);
         }
         let what = match (expected, &now) {
-            (None, _) => "exists by now",
-            (_, None) => "does not exist any more",
-            _ => "is no longer what it was when this change was worked out",
+            (None, _) => "was created in the meantime",
+            (_, None) => "no longer exists",
+            _ => "was changed after this edit was prepared",
         };
-        Err(Stop::Failed(format!("{} {what}; it was left alone.", shown(&self.path))))
+        Err(ToolFailure::Failed(format!("{} {what}; it was not changed.", shown(&self.path))))
     }
 
     /// Writes a new file beside the one that it will replace.
@@ -176,20 +176,20 @@ fn whole(file: impl io::Read) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// What is never written: git's own files, and the file in which a folder sets this program up.
-fn guarded(name: &OsStr, path: &Path) -> Result<(), Stop> {
+fn guarded(name: &OsStr, path: &Path) -> Result<(), ToolFailure> {
     let name = name.to_string_lossy();
-    for (own, whose) in [(".git", "git's own"), (".pleach.toml", "this program's own")] {
+    for (own, whose) in [(".git", "part of git's data"), (".pleach.toml", "one of pleach's own files")] {
         if name.eq_ignore_ascii_case(own) {
-            return Err(Stop::Refused(format!("{} is {whose}; it is never written.", shown(path))));
+            return Err(ToolFailure::Refused(format!("{} is {whose}; it is never written.", shown(path))));
         }
     }
     Ok(())
 }
 
 /// Why a step did not work: a link is named as what it is.
-fn no_way(folder: &Dir, step: &OsStr, path: &Path, error: &io::Error) -> Stop {
+fn no_way(folder: &Dir, step: &OsStr, path: &Path, error: &io::Error) -> ToolFailure {
     match folder.symlink_metadata(step) {
-        Ok(meta) if meta.is_symlink() => Stop::Refused(format!(
+        Ok(meta) if meta.is_symlink() => ToolFailure::Refused(format!(
             "{} is a link; files are written only by their own path inside the workspace.",
             shown(path)
         )),

@@ -1,9 +1,9 @@
 //! `read_file`: some lines of a text file, never more of it than is asked for.
 //! Not for: finding files.
 
-use super::visible::Eyes;
+use super::visible::ToolVisibility;
 use crate::tools::args::Args;
-use crate::tools::{Made, Stop, Workspace, shown, stop};
+use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,12 @@ struct Taken {
     inside: bool,
 }
 
-pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+pub(crate) fn run(
+    space: &Workspace,
+    args: &Args,
+    eyes: ToolVisibility<'_>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<ToolText, ToolFailure> {
     args.needed("path")?;
     let path = args.path()?;
     let first = args.number("start_line")?.unwrap_or(1);
@@ -32,7 +37,7 @@ pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dy
     let mut reader = BufReader::with_capacity(64 << 10, file);
     let start = reader.fill_buf().map_err(|error| stop(&path, &error))?;
     if start.iter().take(8 << 10).any(|byte| *byte == 0) {
-        return Err(Stop::Failed(format!("{} is not a text file ({size} bytes).", shown(&path))));
+        return Err(ToolFailure::Failed(format!("{} is not a text file ({size} bytes).", shown(&path))));
     }
     let mut taken = Taken { skipped: skip(&mut reader, &path, first, cancelled)?, ..Taken::default() };
     take(&mut reader, &path, wanted, space.limit, &mut taken, cancelled)?;
@@ -40,7 +45,7 @@ pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dy
 }
 
 /// Some lines of a text that was kept.
-pub(crate) fn over(limit: usize, args: &Args, text: &str) -> Result<Made, Stop> {
+pub(crate) fn over(limit: usize, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let path = PathBuf::from(args.text("path")?.unwrap_or_default());
     let first = args.number("start_line")?.unwrap_or(1);
     let wanted = args.number("lines")?;
@@ -51,20 +56,23 @@ pub(crate) fn over(limit: usize, args: &Args, text: &str) -> Result<Made, Stop> 
 }
 
 /// Passes over the lines before the first one asked for.
-fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn() -> bool) -> Result<u64, Stop> {
+fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn() -> bool) -> Result<u64, ToolFailure> {
     let (mut passed, mut line) = (0_u64, 1);
     while line < first {
         if cancelled() {
-            return Err(Stop::Cancelled);
+            return Err(ToolFailure::Cancelled);
         }
         let buffer = fill(reader, path)?;
         if buffer.is_empty() {
             let had = if passed == 0 { 0 } else { line };
-            return Err(Stop::Failed(format!("{} ends before line {first}; it has about {had} lines.", shown(path))));
+            return Err(ToolFailure::Failed(format!(
+                "{} ends before line {first}; it has about {had} lines.",
+                shown(path)
+            )));
         }
         if passed >= REACH {
-            return Err(Stop::Failed(format!(
-                "Line {first} of {} lies beyond the first {} MB, which is as far as this tool reads.",
+            return Err(ToolFailure::Failed(format!(
+                "Line {first} of {} is beyond the first {} MB, which is as far as this tool reads.",
                 shown(path),
                 REACH >> 20
             )));
@@ -85,7 +93,7 @@ fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn()
     Ok(passed)
 }
 
-fn fill<'a>(reader: &'a mut impl BufRead, path: &Path) -> Result<&'a [u8], Stop> {
+fn fill<'a>(reader: &'a mut impl BufRead, path: &Path) -> Result<&'a [u8], ToolFailure> {
     reader.fill_buf().map_err(|error| stop(path, &error))
 }
 
@@ -97,10 +105,10 @@ fn take(
     limit: usize,
     taken: &mut Taken,
     cancelled: &dyn Fn() -> bool,
-) -> Result<(), Stop> {
+) -> Result<(), ToolFailure> {
     while wanted.is_none_or(|wanted| taken.lines < wanted) {
         if cancelled() {
-            return Err(Stop::Cancelled);
+            return Err(ToolFailure::Cancelled);
         }
         let buffer = fill(reader, path)?;
         if buffer.is_empty() {
@@ -127,7 +135,7 @@ fn take(
     Ok(())
 }
 
-fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken) -> Made {
+fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken) -> ToolText {
     let text = String::from_utf8_lossy(&taken.bytes);
     let lossy = matches!(text, std::borrow::Cow::Owned(_)) && !taken.inside;
     let mut body = text.into_owned();
@@ -142,24 +150,25 @@ fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken
         note(&mut body, "[some bytes were not UTF-8 and are shown as U+FFFD]");
     }
     if taken.cut && taken.inside {
-        note(
-            &mut body,
-            &format!("[cut inside line {first}, which is too long; {rest} bytes from here on; use search]"),
-        );
+        note(&mut body, &format!("[cut inside line {first}, which is too long; {rest} bytes follow; use search]"));
         back = Some(format!("search {} for what is wanted of line {first}", shown(path)));
         full_bytes = rest;
     } else if taken.cut {
         note(
             &mut body,
-            &format!("[cut after line {}; {rest} bytes from line {first} on; go on with start_line {next}]", next - 1),
+            &format!(
+                "[cut after line {}; {rest} bytes follow from line {first} on; continue with start_line \
+                {next}]",
+                next - 1
+            ),
         );
         back = Some(format!("read_file {} with start_line {next}", shown(path)));
         full_bytes = rest;
     } else if wanted.is_some() && (taken.bytes.len() as u64) < rest {
-        note(&mut body, &format!("[the file goes on at line {next}]"));
+        note(&mut body, &format!("[the file continues at line {next}]"));
     }
     let full_bytes = if taken.cut { full_bytes } else { body.len() as u64 };
-    Made { body, full_bytes, back }
+    ToolText { body, full_bytes, back }
 }
 
 fn note(body: &mut String, text: &str) {

@@ -2,10 +2,10 @@
 //! Not for: ranking; matches come in the order of the tree.
 
 use super::list::withheld;
-use super::visible::Eyes;
+use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
 use crate::tools::args::Args;
-use crate::tools::{Made, Stop, Workspace, shown};
+use crate::tools::{ToolFailure, ToolText, Workspace, shown};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::fmt::Write;
@@ -18,12 +18,17 @@ const TOGETHER: u64 = 512 << 20;
 /// How much of a matching line is shown.
 const LINE: usize = 300;
 
-pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dyn Fn() -> bool) -> Result<Made, Stop> {
+pub(crate) fn run(
+    space: &Workspace,
+    args: &Args,
+    eyes: ToolVisibility<'_>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<ToolText, ToolFailure> {
     let matcher = matcher(args.needed("pattern")?)?;
     let path = args.path()?;
     let most = args.number("max")?.unwrap_or(100).min(1_000);
     let mut hunt =
-        Hunt { space, eyes, matcher, searcher: searcher(), cancelled, found: Found { most, ..Found::default() } };
+        SearchRun { space, eyes, matcher, searcher: searcher(), cancelled, found: Found { most, ..Found::default() } };
     let is_folder = path.as_os_str().is_empty()
         || space.root.metadata(&path).map_err(|error| crate::tools::stop(&path, &error))?.is_dir();
     let mut unread = 0;
@@ -31,7 +36,7 @@ pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dy
         let mut walk = Walk::new(space, &path, usize::MAX, eyes)?;
         while let Some(entry) = walk.next() {
             if cancelled() {
-                return Err(Stop::Cancelled);
+                return Err(ToolFailure::Cancelled);
             }
             if hunt.found.is_full() || hunt.found.searched >= TOGETHER {
                 break;
@@ -46,13 +51,13 @@ pub(crate) fn run(space: &Workspace, args: &Args, eyes: Eyes<'_>, cancelled: &dy
         hunt.file(&path)?;
     }
     if cancelled() {
-        return Err(Stop::Cancelled);
+        return Err(ToolFailure::Cancelled);
     }
     Ok(hunt.found.answer(unread))
 }
 
 /// The same in a text that was kept.
-pub(crate) fn over(space: &Workspace, args: &Args, text: &str) -> Result<Made, Stop> {
+pub(crate) fn over(space: &Workspace, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let matcher = matcher(args.needed("pattern")?)?;
     let most = args.number("max")?.unwrap_or(100).min(1_000);
     let mut found = Found { most, searched: 0, ..Found::default() };
@@ -60,17 +65,14 @@ pub(crate) fn over(space: &Workspace, args: &Args, text: &str) -> Result<Made, S
     let mut sink = Lines { name: &name, limit: space.limit, cancelled: &|| false, found: &mut found };
     searcher()
         .search_reader(&matcher, text.as_bytes(), &mut sink)
-        .map_err(|error| Stop::Failed(format!("{name} cannot be searched: {error}.")))?;
+        .map_err(|error| ToolFailure::Failed(format!("{name} can't be searched: {error}.")))?;
     Ok(found.answer(0))
 }
 
-fn matcher(pattern: &str) -> Result<RegexMatcher, Stop> {
-    RegexMatcherBuilder::new()
-        .case_smart(true)
-        .line_terminator(Some(b'\n'))
-        .size_limit(4 << 20)
-        .build(pattern)
-        .map_err(|error| Stop::Failed(format!("The pattern is no regular expression that works on lines: {error}")))
+fn matcher(pattern: &str) -> Result<RegexMatcher, ToolFailure> {
+    RegexMatcherBuilder::new().case_smart(true).line_terminator(Some(b'\n')).size_limit(4 << 20).build(pattern).map_err(
+        |error| ToolFailure::Failed(format!("The pattern is not a valid regular expression for lines: {error}")),
+    )
 }
 
 fn searcher() -> Searcher {
@@ -82,17 +84,17 @@ fn searcher() -> Searcher {
 }
 
 /// One search under way.
-struct Hunt<'a> {
+struct SearchRun<'a> {
     space: &'a Workspace,
-    eyes: Eyes<'a>,
+    eyes: ToolVisibility<'a>,
     matcher: RegexMatcher,
     searcher: Searcher,
     cancelled: &'a dyn Fn() -> bool,
     found: Found,
 }
 
-impl Hunt<'_> {
-    fn file(&mut self, path: &Path) -> Result<(), Stop> {
+impl SearchRun<'_> {
+    fn file(&mut self, path: &Path) -> Result<(), ToolFailure> {
         let (file, size) = self.space.open_seen(path, self.eyes)?;
         self.found.searched += size.min(FILE);
         self.found.long_files += usize::from(size > FILE);
@@ -101,7 +103,7 @@ impl Hunt<'_> {
         let mut sink = Lines { name: &name, limit, cancelled: self.cancelled, found: &mut self.found };
         self.searcher
             .search_reader(&self.matcher, file.take(FILE), &mut sink)
-            .map_err(|error| Stop::Failed(format!("{name} cannot be searched: {error}.")))
+            .map_err(|error| ToolFailure::Failed(format!("{name} can't be searched: {error}.")))
     }
 }
 
@@ -127,7 +129,7 @@ impl Found {
         self.cut
     }
 
-    fn answer(self, unread: usize) -> Made {
+    fn answer(self, unread: usize) -> ToolText {
         let mut body = self.body;
         if self.matches == 0 {
             body.push_str("[no matches]\n");
@@ -152,11 +154,12 @@ impl Found {
             let _ = writeln!(body, "{}", withheld(self.withheld));
         }
         if unread > 0 {
-            let _ = writeln!(body, "[{unread} files or folders could not be read]");
+            let what = if unread == 1 { "file or folder" } else { "files or folders" };
+            let _ = writeln!(body, "[{unread} {what} could not be read]");
         }
         let full_bytes = if self.cut { self.bytes.max(body.len() as u64) } else { body.len() as u64 };
         let back = self.cut.then(|| "search with a narrower pattern or path, or a higher max".to_owned());
-        Made { body, full_bytes, back }
+        ToolText { body, full_bytes, back }
     }
 }
 

@@ -1,21 +1,21 @@
 //! What one call may show of the workspace: a person's rules, asked for each file by the name given and by its true name.
 //! Not for: what the rules say (`domain::tool::visibility`), or ignore rules (`ignore_rules`).
 
-use crate::domain::tool::visibility::{READS, Sight};
-use crate::tools::{Stop, Workspace, shown};
+use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::tools::{ToolFailure, Workspace, shown};
 use cap_std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The rules, as they hold for one tool.
 #[derive(Clone, Copy)]
-pub(crate) struct Eyes<'a> {
-    pub(crate) sight: &'a Sight,
+pub(crate) struct ToolVisibility<'a> {
+    pub(crate) sight: &'a FileVisibility,
     pub(crate) tool: &'a str,
 }
 
-impl<'a> Eyes<'a> {
+impl<'a> ToolVisibility<'a> {
     /// For a look of the person's own.
-    pub(crate) fn of_person(sight: &'a Sight) -> Self {
+    pub(crate) fn of_person(sight: &'a FileVisibility) -> Self {
         Self { sight, tool: READS }
     }
 
@@ -25,12 +25,12 @@ impl<'a> Eyes<'a> {
     }
 
     /// Refuses what may not be shown.
-    fn check(self, path: &Path, named: &Path) -> Result<(), Stop> {
+    fn check(self, path: &Path, named: &Path) -> Result<(), ToolFailure> {
         if self.show(path) {
             return Ok(());
         }
         let rule = self.sight.denies(self.tool, &name(path)).map(|rule| format!(": {}", rule.words()));
-        Err(Stop::Refused(format!("A rule keeps {} from being read{}.", shown(named), rule.unwrap_or_default())))
+        Err(ToolFailure::Refused(format!("A rule prevents reading {}{}.", shown(named), rule.unwrap_or_default())))
     }
 }
 
@@ -41,7 +41,11 @@ fn name(path: &Path) -> String {
 impl Workspace {
     /// Opens a regular file that may be shown. What was opened is asked about again by its true name, so that no link, also
     /// one that was put there just now, leads past a rule.
-    pub(in crate::tools) fn open_seen(&self, path: &Path, eyes: Eyes<'_>) -> Result<(File, u64), Stop> {
+    pub(in crate::tools) fn open_seen(
+        &self,
+        path: &Path,
+        eyes: ToolVisibility<'_>,
+    ) -> Result<(File, u64), ToolFailure> {
         eyes.check(path, path)?;
         let opened = self.open_file(path)?;
         if !eyes.sight.is_open() {

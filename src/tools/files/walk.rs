@@ -2,8 +2,8 @@
 //! Not for: what is done with the entries.
 
 use super::ignore_rules::Rules;
-use super::visible::Eyes;
-use crate::tools::{Stop, Workspace, stop};
+use super::visible::ToolVisibility;
+use crate::tools::{ToolFailure, Workspace, stop};
 use std::path::{Path, PathBuf};
 
 /// What an entry is.
@@ -30,7 +30,7 @@ pub(crate) struct Entry {
 /// Folders still to be read, and entries still to be handed out: an explicit stack, for trees of any depth.
 pub(crate) struct Walk<'a> {
     space: &'a Workspace,
-    eyes: Eyes<'a>,
+    eyes: ToolVisibility<'a>,
     /// The folder that it starts in, and the true name of that where a link led there.
     start: (PathBuf, Option<PathBuf>),
     stack: Vec<(Entry, usize, Rules)>,
@@ -43,7 +43,12 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Starts inside `folder`, which must be readable, and goes `depth` levels down.
-    pub(crate) fn new(space: &'a Workspace, folder: &Path, depth: usize, eyes: Eyes<'a>) -> Result<Self, Stop> {
+    pub(crate) fn new(
+        space: &'a Workspace,
+        folder: &Path,
+        depth: usize,
+        eyes: ToolVisibility<'a>,
+    ) -> Result<Self, ToolFailure> {
         let whole = space.root.canonicalize(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok();
         let start = (folder.to_owned(), whole.filter(|_| !folder.as_os_str().is_empty()));
         let mut walk = Self { space, eyes, start, stack: Vec::new(), depth, withheld: 0, unread: 0 };
@@ -70,7 +75,7 @@ impl<'a> Walk<'a> {
         self.eyes.show(path) && whole.is_none_or(|whole| self.eyes.show(&whole))
     }
 
-    fn read(&mut self, folder: &Path, level: usize, rules: &Rules) -> Result<(), Stop> {
+    fn read(&mut self, folder: &Path, level: usize, rules: &Rules) -> Result<(), ToolFailure> {
         let at = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let entries = self.space.root.read_dir(at).map_err(|error| stop(folder, &error))?;
         let mut found = Vec::new();

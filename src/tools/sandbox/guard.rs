@@ -25,7 +25,7 @@ pub(crate) fn run(orders: Orders) -> Report {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let processes = orders.processes;
     match start(orders) {
-        Ok(guard) => guard.watch(Crowd::new(processes)),
+        Ok(guard) => guard.watch(ProcessCount::new(processes)),
         Err(why) => Report { failed: Some(why), ..Report::default() },
     }
 }
@@ -111,7 +111,7 @@ struct Guard {
 }
 
 impl Guard {
-    fn watch(mut self, mut crowd: Crowd) -> Report {
+    fn watch(mut self, mut crowd: ProcessCount) -> Report {
         let mut stopping: Option<Instant> = None;
         loop {
             let asked = self.asked(stopping.is_none(), Duration::from_millis(10));
@@ -147,7 +147,7 @@ impl Guard {
     }
 
     /// Whether there are too many; then the first blow is done at once.
-    fn is_swarm(&mut self, crowd: &mut Crowd) -> bool {
+    fn is_swarm(&mut self, crowd: &mut ProcessCount) -> bool {
         let swarm = self.report.swarm || crowd.is_too_large(self);
         if swarm && !self.report.swarm {
             self.report.swarm = true;
@@ -269,7 +269,7 @@ fn living() -> Vec<(Pid, i32)> {
 
 /// Watches how many there are. Looking at all is dear, so it is done once a second, and at once when
 /// the system has that many more than before.
-struct Crowd {
+struct ProcessCount {
     #[cfg(target_os = "linux")]
     most: usize,
     #[cfg(target_os = "linux")]
@@ -279,7 +279,7 @@ struct Crowd {
 }
 
 #[cfg(target_os = "linux")]
-impl Crowd {
+impl ProcessCount {
     fn new(processes: u32) -> Self {
         let most = usize::try_from(processes).unwrap_or(usize::MAX);
         Self { most, before: super::processes::tasks().unwrap_or(0), looked: Instant::now() }
@@ -317,5 +317,55 @@ impl Crowd {
 
     fn is_too_large(&mut self, _: &Guard) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    /// A process in a group of its own, which lives until its input ends.
+    fn other() -> Child {
+        let mut other = Command::new("cat");
+        other.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0).spawn().unwrap()
+    }
+
+    fn guard(child: &Child, first: bool) -> Guard {
+        let pid = Pid::from_child(child);
+        Guard { child: pid, first, wake: ends(pid), report: Report::default(), ended: false }
+    }
+
+    #[test]
+    fn the_group_is_signalled_while_it_is_the_commands() {
+        let (mut one, mut two) = (other(), other());
+        let mut guard = guard(&one, false);
+        let own = Some(Pid::from_child(&one));
+        assert_eq!(guard.group(), own, "the shell runs");
+        guard.ended = true;
+        assert_eq!(guard.group(), own, "something of it does");
+        drop(one.stdin.take());
+        assert!(one.wait().unwrap().success());
+        assert_eq!(guard.group(), None, "its number may be another's by now");
+        guard.ended = false;
+        assert_eq!(guard.group(), own, "while it is not taken in, the number is its own");
+        guard.first = true;
+        assert_eq!(guard.group(), None, "all end with the first of a namespace");
+        drop(two.stdin.take());
+        two.wait().unwrap();
+    }
+
+    #[test]
+    fn what_was_told_first_of_the_end_stays() {
+        let mut child = other();
+        let mut guard = guard(&child, true);
+        assert!(guard.wake.is_some());
+        guard.end(Some(3), None);
+        assert!(guard.ended && guard.wake.is_none());
+        // The first process of a namespace tells how the shell ended, and is killed then.
+        guard.end(None, Some(9));
+        assert_eq!((guard.report.exit, guard.report.signal), (Some(3), None));
+        drop(child.stdin.take());
+        child.wait().unwrap();
     }
 }

@@ -95,7 +95,7 @@ fn prepare(orders: &Orders) -> Result<Command, String> {
         .map_err(|error| format!("the workspace folder cannot be opened: {error}."))?;
     let meta = root.dir_metadata().map_err(|error| format!("the workspace folder cannot be read: {error}."))?;
     if (meta.dev(), meta.ino()) != orders.identity {
-        return Err("the workspace folder is another one by now.".into());
+        return Err("the workspace folder was replaced by another one.".into());
     }
     let folder = if orders.folder.is_empty() { root.try_clone() } else { root.open_dir(Path::new(&orders.folder)) };
     let folder = folder.map_err(|error| format!("its folder cannot be opened: {error}."))?;
@@ -119,7 +119,7 @@ fn confine(orders: &Orders, root: &Dir, owner: u32) -> Result<(), String> {
         let places = super::landlock::Places::of(orders, root)?;
         let version = super::landlock::confine(&places, orders.network)?;
         if version < orders.need.landlock {
-            return Err("landlock does less than before.".into());
+            return Err("landlock gives less protection than before.".into());
         }
     }
     give_up(owner).map_err(|error| format!("its privileges could not be given up: {error}."))?;

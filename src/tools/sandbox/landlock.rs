@@ -114,7 +114,7 @@ pub(crate) fn confine(places: &Places, network: bool) -> Result<i32, String> {
     match status {
         (RulesetStatus::NotEnforced, _) => Err("this kernel has no landlock.".into()),
         (_, LandlockStatus::Available { effective_abi, .. }) => Ok(effective_abi as i32),
-        _ => Err("landlock is switched off in this kernel.".into()),
+        _ => Err("landlock is disabled in this kernel.".into()),
     }
 }
 

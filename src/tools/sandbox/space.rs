@@ -90,18 +90,29 @@ fn hand_on() -> rustix::io::Result<()> {
 /// Makes all mounts read-only but those at or beneath the given places.
 fn close(open: &[PathBuf]) -> Result<(), String> {
     let text = fs::read("/proc/self/mountinfo").map_err(|error| format!("the mounts could not be read: {error}."))?;
-    for (place, flags) in text.split(|byte| *byte == b'\n').filter_map(read) {
-        if open.iter().any(|open| place.starts_with(open)) {
-            continue;
-        }
-        match mount_remount(&place, flags | MountFlags::BIND | MountFlags::RDONLY, "") {
-            // What this user cannot even come to, a command cannot either; what lies under another mount neither.
-            Ok(()) | Err(Errno::ACCESS | Errno::NOENT | Errno::NOTDIR) => {}
-            Err(Errno::INVAL) if !is_on_top(&place, &text) => {}
-            Err(error) => return Err(format!("{} could not be made read-only: {error}.", place.display())),
+    for (place, flags) in closing(&text, open) {
+        let done = mount_remount(&place, flags | MountFlags::BIND | MountFlags::RDONLY, "");
+        if let Some(error) = done.err().filter(|error| leaves_open(*error, &place, &text)) {
+            return Err(format!("{} could not be made read-only: {error}.", place.display()));
         }
     }
     Ok(())
+}
+
+/// The mounts that are made read-only: all but those at or beneath the given places.
+fn closing(text: &[u8], open: &[PathBuf]) -> Vec<(PathBuf, MountFlags)> {
+    let all = text.split(|byte| *byte == b'\n').filter_map(read);
+    all.filter(|(place, _)| !open.iter().any(|open| place.starts_with(open))).collect()
+}
+
+/// Whether a command could write to a mount that could not be made read-only because of this error. What this user cannot
+/// even come to, a command cannot either; what lies under another mount neither.
+fn leaves_open(error: Errno, place: &Path, text: &[u8]) -> bool {
+    match error {
+        Errno::ACCESS | Errno::NOENT | Errno::NOTDIR => false,
+        Errno::INVAL => is_on_top(place, text),
+        _ => true,
+    }
 }
 
 /// Whether no other mount lies over all of this one.
@@ -174,5 +185,63 @@ mod tests {
         assert!(!on_top("/other"));
         let hidden = format!("{text}\n36 35 98:0 / /mnt rw - ext3 /dev/root rw");
         assert!(!is_on_top(Path::new("/mnt/x"), hidden.as_bytes()), "what lies beneath goes with it");
+        // What is covered need not be closed; everything else that could not be is told.
+        let open = |error, place: &str| leaves_open(error, Path::new(place), hidden.as_bytes());
+        assert!(open(Errno::INVAL, "/") && !open(Errno::INVAL, "/mnt/x") && !open(Errno::INVAL, "/other"));
+        assert!(open(Errno::PERM, "/mnt/x") && open(Errno::BUSY, "/"));
+        assert!([Errno::ACCESS, Errno::NOENT, Errno::NOTDIR].iter().all(|error| !open(*error, "/")));
+    }
+
+    #[test]
+    fn all_mounts_are_closed_but_those_where_it_may_write() {
+        let lines =
+            [("/", "rw,nosuid"), ("/work", "rw"), ("/work/deep", "rw,noexec"), ("/workshop", "rw"), ("/tmp", "ro")];
+        let text = lines.map(|(place, how)| format!("36 35 98:0 / {place} {how} - ext3 /dev/root rw")).join("\n");
+        let closed = |open: &[&str]| {
+            let open: Vec<PathBuf> = open.iter().map(PathBuf::from).collect();
+            let closed = closing(text.as_bytes(), &open).into_iter();
+            closed.map(|(place, flags)| (place.display().to_string(), flags)).collect::<Vec<_>>()
+        };
+        let at = |place: &str, flags| (place.to_owned(), flags);
+        let (root, shop, none) =
+            (at("/", MountFlags::NOSUID), at("/workshop", MountFlags::empty()), MountFlags::empty());
+        assert_eq!(closed(&["/work", "/tmp"]), [root.clone(), shop.clone()]);
+        let deep = at("/work/deep", MountFlags::NOEXEC);
+        assert_eq!(closed(&["/tmp/beneath"]), [root, at("/work", none), deep, shop, at("/tmp", none)]);
+        assert!(closed(&["/"]).is_empty());
+    }
+
+    #[test]
+    fn it_writes_to_the_workspace_and_to_what_was_named_but_never_around_its_own_places() {
+        let outer = tempfile::tempdir().unwrap();
+        let whole = outer.path().canonicalize().unwrap();
+        let name = |path: &str| whole.join(path).into_os_string();
+        for folder in ["work", "more", "data/own"] {
+            fs::create_dir_all(whole.join(folder)).unwrap();
+        }
+        let path = PathBuf::from;
+        let mut orders = Orders {
+            stage: crate::tools::sandbox::Stage::Inside,
+            line: String::new(),
+            root: name("work"),
+            identity: (0, 0),
+            folder: OsString::new(),
+            network: false,
+            writable: Vec::new(),
+            readable: Vec::new(),
+            hidden: Vec::new(),
+            covers: Vec::new(),
+            processes: 1,
+            threads: 0,
+            need: crate::tools::sandbox::Means::default(),
+            priority: 0,
+        };
+        orders.hidden = vec![name("data/own"), name("nowhere")];
+        orders.writable = vec![name("more/../more"), name("data"), name("data/own"), name("gone")];
+        let found: Vec<PathBuf> = written(&orders).into_iter().filter(|place| place.starts_with(&whole)).collect();
+        assert_eq!(found, [path(name("work")), path(name("more"))]);
+        orders.hidden = Vec::new();
+        let found: Vec<PathBuf> = written(&orders).into_iter().filter(|place| place.starts_with(&whole)).collect();
+        assert_eq!(found, ["work", "more", "data", "data/own"].map(|place| path(name(place))));
     }
 }

@@ -82,7 +82,7 @@ pub enum Pending {
     /// A plan.
     Replan,
     /// Calls beside one another.
-    Trial(Trial),
+    Trial(ComparisonPurpose),
     /// The text of a plan's row, or of a message inside a row.
     RowText(Atom),
     /// The steps of an item.
@@ -114,7 +114,7 @@ pub enum Pending {
     /// Opening a session to go to a message, or to the end.
     OpenAt(Option<NodeId>),
     /// Opening a session to go back to where the person was.
-    Back(super::screens::search::model::Spot),
+    Back(super::screens::search::model::ReturnPoint),
     /// Another version of the message at this place of the path.
     Sibling(usize),
     /// A side question.
@@ -163,7 +163,7 @@ pub enum Pending {
     /// Things with their versions.
     Things,
     /// A change of one of them, after which they are read again.
-    ThingAct,
+    EditableAct,
     /// Stopping a summary of a part of the program; what asked for it says what came of it.
     Stopped,
     /// The next call under a policy.
@@ -181,7 +181,7 @@ pub enum Pending {
     /// Reading the configuration again; whether a person asked for it.
     Reload(bool),
     /// Names for the one that is being typed.
-    Complete(super::chat::model::complete::Source),
+    Complete(super::chat::model::complete::CompletionSource),
     /// Whether what was typed behind an `@`, to its end, is a name.
     Typed(String),
     /// The text of a file or symbol that goes with the message.
@@ -211,7 +211,7 @@ pub enum Pending {
 
 /// What a request about calls beside one another was for.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Trial {
+pub enum ComparisonPurpose {
     /// The next call under other settings.
     WhatIf(BranchId),
     /// The items of a stored call.
@@ -276,7 +276,7 @@ pub struct Model {
     /// The keys pressed so far of several one after the other, and since when.
     pub leading: (Vec<Chord>, u64),
     /// What lies where in the last frame, while the mouse is ours.
-    pub hits: RefCell<Vec<pointer::Hit>>,
+    pub hits: RefCell<Vec<pointer::HitArea>>,
     /// What the pointer was doing.
     pub pointer: pointer::Pointer,
     /// The terminal said that it has no focus.
@@ -296,7 +296,7 @@ pub struct Model {
     /// Drafts of summaries.
     pub drafts: super::screens::summaries::model::Drafts,
     /// The branch tree.
-    pub panel: super::chat::model::branches::Panel,
+    pub panel: super::chat::model::branches::BranchPanel,
     /// The selected tool call, counted from the newest.
     pub tool: usize,
     /// A call that the person runs again.
@@ -309,6 +309,8 @@ pub struct Model {
     pub layers: super::screens::stack::Stack,
     /// The pane with the focus.
     pub focus: Focus,
+    /// Actions last chosen from the list of all actions, the newest first.
+    pub recent_actions: Vec<Action>,
     /// Sentences for the person.
     pub status: status::Status,
     /// What the doctor found, for the empty screen.
@@ -324,19 +326,19 @@ pub struct Model {
     /// Messages to send when the open turn of their branch has ended.
     pub queue: super::chat::model::queue::Queue,
     /// Names that may be put in while one is typed.
-    pub popup: Option<super::chat::model::complete::Popup>,
+    pub popup: Option<super::chat::model::complete::CompletionPopup>,
     /// Older messages that are indexed, of how many, while that goes on.
     pub indexing: Option<(usize, usize)>,
     /// The message to go to once a branch was made for it.
     pub land_on: Option<NodeId>,
     /// When the draft is to be stored.
-    pub keep: super::chat::model::composer::Keep,
+    pub keep: super::chat::model::composer::DraftSaveTime,
     /// Where the person was before each jump, the last one last.
-    pub places_before: Vec<super::screens::search::model::Spot>,
+    pub places_before: Vec<super::screens::search::model::ReturnPoint>,
     /// How the overlay's list was arranged last.
-    pub arranged: super::screens::request::model_filter::Arranged,
+    pub arranged: super::screens::request::model_filter::ListArrangement,
     /// A request that was edited by hand and left unsent.
-    pub unsent: Option<Box<super::screens::raw_request::model::Raw>>,
+    pub unsent: Option<Box<super::screens::raw_request::model::RawRequestScreen>>,
     /// What was written into a request and left before it was saved.
     pub unwritten: Option<Box<super::screens::text_editor::model::Editor>>,
     /// The store cannot be written now.

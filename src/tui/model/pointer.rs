@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mouse {
     /// What.
-    pub did: Did,
+    pub did: PointerAction,
     /// Column, from 0.
     pub x: u16,
     /// Row, from 0.
@@ -17,7 +17,7 @@ pub struct Mouse {
 
 /// What a pointer does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Did {
+pub enum PointerAction {
     /// The left button went down.
     Press,
     /// It moved with the button down.
@@ -54,7 +54,7 @@ pub enum Target {
 
 /// A part of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hit {
+pub struct HitArea {
     /// Where.
     pub area: Rect,
     /// What.
@@ -72,7 +72,7 @@ pub struct Pointer {
 
 /// What lies at a place: the part drawn last.
 #[must_use]
-pub fn at(hits: &[Hit], x: u16, y: u16) -> Option<Target> {
-    let holds = |hit: &&Hit| hit.area.contains((x, y).into());
+pub fn at(hits: &[HitArea], x: u16, y: u16) -> Option<Target> {
+    let holds = |hit: &&HitArea| hit.area.contains((x, y).into());
     hits.iter().rev().find(holds).map(|hit| hit.target)
 }

@@ -15,7 +15,7 @@ use crate::domain::conversation::task;
 use crate::domain::conversation::tree::Tree;
 use crate::domain::planning::mode::Mode;
 use crate::domain::tool::trace::ToolTrace;
-use crate::tui::screens::tree::model_rows::Forest;
+use crate::tui::screens::tree::model_rows::TreeRows;
 use std::collections::{HashMap, HashSet};
 
 /// How many tool traces are kept for the list.
@@ -64,7 +64,7 @@ pub struct Session {
     /// What is kept of the branches of races.
     pub races: HashMap<BranchId, BranchRun>,
     /// The tree's stretches.
-    pub forest: Forest,
+    pub forest: TreeRows,
     by_user: HashMap<NodeId, RunCard>,
     by_answer: HashMap<NodeId, RunCard>,
     trace_of: HashMap<NodeId, usize>,
@@ -86,7 +86,7 @@ impl Session {
             unread: HashSet::new(),
             tags: HashMap::new(),
             races: HashMap::new(),
-            forest: Forest::default(),
+            forest: TreeRows::default(),
             by_user: HashMap::new(),
             by_answer: HashMap::new(),
             trace_of: HashMap::new(),

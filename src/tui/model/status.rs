@@ -12,7 +12,7 @@ pub const ASKING: &str = "asking";
 
 /// How much a sentence matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Weight {
+pub enum Severity {
     /// It passes by itself.
     Notice,
     /// Something failed; it stays a while longer.
@@ -23,11 +23,11 @@ pub enum Weight {
 
 /// One sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Said {
+pub struct StatusMessage {
     /// The sentence, unsanitised.
     pub text: String,
     /// How much it matters.
-    pub weight: Weight,
+    pub weight: Severity,
     /// When it goes, if by itself.
     pub until: Option<u64>,
     /// What it goes on about: a newer one on the same takes its place.
@@ -37,26 +37,26 @@ pub struct Said {
 /// All sentences waiting, newest last; the last is shown.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
-    said: VecDeque<Said>,
+    said: VecDeque<StatusMessage>,
     /// Sentences about failures so far.
     troubles: u64,
 }
 
 impl Status {
     /// Says something.
-    pub fn say(&mut self, weight: Weight, text: impl Into<String>, now: u64) {
+    pub fn say(&mut self, weight: Severity, text: impl Into<String>, now: u64) {
         self.put(weight, text.into(), now, None);
     }
 
     /// Says how something goes on, in place of what was said on it.
     pub fn report(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.end(topic);
-        self.put(Weight::Notice, text.into(), now, Some(topic));
+        self.put(Severity::Notice, text.into(), now, Some(topic));
     }
 
     /// Says what must be seen and stays until it is over, or put away.
     pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
-        self.put(Weight::Alarm, text.into(), now, Some(topic));
+        self.put(Severity::Alarm, text.into(), now, Some(topic));
     }
 
     /// What was said on something is over.
@@ -64,18 +64,18 @@ impl Status {
         self.said.retain(|said| said.topic != Some(topic));
     }
 
-    fn put(&mut self, weight: Weight, text: String, now: u64, topic: Option<&'static str>) {
+    fn put(&mut self, weight: Severity, text: String, now: u64, topic: Option<&'static str>) {
         if text.trim().is_empty() {
             return;
         }
         let rest = match weight {
-            Weight::Notice => Some(6_000),
-            Weight::Trouble => Some(20_000),
-            Weight::Alarm => None,
+            Severity::Notice => Some(6_000),
+            Severity::Trouble => Some(20_000),
+            Severity::Alarm => None,
         };
-        self.troubles += u64::from(weight != Weight::Notice);
+        self.troubles += u64::from(weight != Severity::Notice);
         self.said.retain(|said| said.text != text);
-        self.said.push_back(Said { text, weight, until: rest.map(|rest| now + rest), topic });
+        self.said.push_back(StatusMessage { text, weight, until: rest.map(|rest| now + rest), topic });
         if self.said.len() > 20 {
             self.said.pop_front();
         }
@@ -83,8 +83,8 @@ impl Status {
 
     /// What is shown: an alarm before all else, then the newest.
     #[must_use]
-    pub fn shown(&self) -> Option<&Said> {
-        self.said.iter().rev().find(|said| said.weight == Weight::Alarm).or_else(|| self.said.back())
+    pub fn shown(&self) -> Option<&StatusMessage> {
+        self.said.iter().rev().find(|said| said.weight == Severity::Alarm).or_else(|| self.said.back())
     }
 
     /// How many more there are.
@@ -95,7 +95,7 @@ impl Status {
 
     /// Puts the shown one away. False when there was none.
     pub fn dismiss(&mut self) -> bool {
-        let alarm = self.said.iter().rposition(|said| said.weight == Weight::Alarm);
+        let alarm = self.said.iter().rposition(|said| said.weight == Severity::Alarm);
         match alarm.or_else(|| self.said.len().checked_sub(1)) {
             Some(at) => self.said.remove(at).is_some(),
             None => false,

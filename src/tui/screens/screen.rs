@@ -6,7 +6,7 @@ use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Chord, Key, Model, When};
 use crate::tui::msg::Cmd;
-use crate::tui::view::Look;
+use crate::tui::view::ViewContext;
 use crate::tui::view::cache::Cache;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,7 +17,7 @@ use std::fmt::Debug;
 pub type Run = fn(&mut Model, &mut Vec<Cmd>);
 
 /// Nodes whose contents a frame lacks.
-pub type Lacking = Vec<NodeId>;
+pub type MissingContents = Vec<NodeId>;
 
 /// What a screen made of what it was given.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub trait Screen: Any + Debug {
 
     /// Draws it into the area, and notes the sizes by which it moves. Returns the nodes whose contents it lacks. Its title
     /// and the keys at its foot are parts of it.
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking;
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents;
 
     /// Whether it takes the whole terminal.
     fn full(&self) -> bool {
@@ -157,9 +157,9 @@ pub(crate) fn shift(at: usize, by: i64, last: usize) -> usize {
 
 /// What an implementation names.
 pub(crate) mod prelude {
-    pub(crate) use super::{Lacking, Outcome, PANEL, Run, Screen, TYPING, by, half, shift};
+    pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half, shift};
     pub(crate) use crate::tui::model::{Action, Chord, When};
     pub(crate) use crate::tui::msg::Cmd;
-    pub(crate) use crate::tui::view::{Look, cache::Cache};
+    pub(crate) use crate::tui::view::{ViewContext, cache::Cache};
     pub(crate) use ratatui::{buffer::Buffer, layout::Rect};
 }

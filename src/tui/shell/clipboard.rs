@@ -38,12 +38,12 @@ pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     let by = native.filter(|native| give(native, &text).is_ok());
     let said = by.map_or_else(
         || terminal::copy(&text),
-        |native| format!("Copied {} bytes by {}.", text.len(), native.tool.name),
+        |native| format!("Copied {} bytes with {}.", text.len(), native.tool.name),
     );
     match left {
         0 => said,
-        1 => format!("{said} A character that nobody sees was left out."),
-        left => format!("{said} {left} characters of escape sequences, or that nobody sees, were left out."),
+        1 => format!("{said} An invisible character was removed."),
+        left => format!("{said} {left} invisible characters or escape sequences were removed."),
     }
 }
 

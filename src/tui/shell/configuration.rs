@@ -18,7 +18,7 @@ pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec
     let ascii = config.settings.screen.ascii;
     let faults = texts.iter().filter(|theme| theme.own).filter_map(|theme| {
         let why = Theme::read(&theme.name, &theme.text, ascii).err()?;
-        Some(format!("{why}; another theme is shown in its place."))
+        Some(format!("{why}; using another theme."))
     });
     problems.extend(faults.collect::<Vec<_>>());
     let few = !config.env.get("COLORTERM").is_some_and(|said| said == "truecolor" || said == "24bit");
@@ -99,12 +99,12 @@ impl Reading {
 
     /// Writes a theme into the person's file, and says where.
     pub(crate) fn keep_theme(&mut self, name: &str) -> Result<String, String> {
-        self.config.save_theme(name).map_err(|why| format!("{why} The theme holds until the program ends."))?;
+        self.config.save_theme(name).map_err(|why| format!("{why} The theme lasts until you quit."))?;
         self.digest = digest(&self.config);
         let file = self.config.paths.user_file().display().to_string();
         let but =
-            if self.config.env.get("NO_COLOR").is_some() { " NO_COLOR stands above it at the next start." } else { "" };
-        Ok(format!("Theme {name}, written into {file}.{but}"))
+            if self.config.env.get("NO_COLOR").is_some() { " NO_COLOR overrides it at the next start." } else { "" };
+        Ok(format!("Theme {name}, saved in {file}.{but}"))
     }
 
     /// Where it is remembered how the screen was arranged.

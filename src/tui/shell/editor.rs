@@ -7,5 +7,5 @@ use crate::config::load::Environment;
 /// What was saved. Errors are sentences.
 pub(crate) fn edit(text: &str) -> Result<String, String> {
     editor::edit(text, &Environment::of_process())
-        .map_err(|error| format!("{error} The message is as it was. EDITOR names another one."))
+        .map_err(|error| format!("{error} Your message is unchanged. Set EDITOR to use another editor."))
 }

@@ -2,7 +2,7 @@
 //! Not for: what a keyword looks like (`theme`), or keeping what was worked out (`text::code`).
 
 use crate::tui::msg::Msg;
-use crate::tui::text::code::{Job, Tints};
+use crate::tui::text::code::{HighlightedLine, Job};
 use crate::tui::theme::Ink;
 use std::collections::VecDeque;
 use std::io;
@@ -63,7 +63,7 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
         let Some(job) = queue.pop_back() else { continue };
         let mut gone = false;
         let mut tell = |part| gone |= to.send(Msg::Coloured(part)).is_err();
-        painter.get_or_insert_with(Painter::default).paint(&job, &mut tell);
+        painter.get_or_insert_with(Highlighter::default).paint(&job, &mut tell);
         if gone {
             return;
         }
@@ -71,13 +71,13 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
 }
 
 /// Reads code of many languages.
-pub struct Painter {
+pub struct Highlighter {
     languages: SyntaxSet,
     meanings: Vec<(Scope, Ink)>,
     states: VecDeque<(u64, ParseState, ScopeStack)>,
 }
 
-impl Default for Painter {
+impl Default for Highlighter {
     fn default() -> Self {
         let scope = |(name, ink): &(&str, Ink)| Scope::new(name).ok().map(|scope| (scope, *ink));
         let meanings = MEANINGS.iter().filter_map(scope).collect();
@@ -85,12 +85,12 @@ impl Default for Painter {
     }
 }
 
-impl Painter {
+impl Highlighter {
     /// Works out the colours of a job's lines from its first unknown one on, and tells them by parts. A language that
     /// nobody knows has no colours.
-    pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, Tints)>)) {
+    pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
         let Some(language) = self.language(&job.language) else {
-            tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, Tints::from([]))).collect());
+            tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
             return;
         };
         let fresh = || (0, ParseState::new(language), ScopeStack::new());
@@ -135,9 +135,9 @@ impl Painter {
     }
 
     /// The pieces of one line. A line that cannot be read has none.
-    fn line(&self, line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> Tints {
+    fn line(&self, line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> HighlightedLine {
         let whole = format!("{line}\n");
-        let Ok(ops) = state.parse_line(&whole, &self.languages) else { return Tints::from([]) };
+        let Ok(ops) = state.parse_line(&whole, &self.languages) else { return HighlightedLine::from([]) };
         let mut pieces: Vec<(u32, Ink)> = Vec::new();
         let mut put = |to: usize, ink: Ink| {
             let to = u32::try_from(to.min(line.len())).unwrap_or(u32::MAX);
@@ -151,7 +151,7 @@ impl Painter {
         for (at, op) in &ops {
             put(*at, self.ink(stack));
             if stack.apply(op).is_err() {
-                return Tints::from([]);
+                return HighlightedLine::from([]);
             }
         }
         put(line.len(), self.ink(stack));
@@ -167,11 +167,11 @@ impl Painter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::text::code::{Colours, Fence};
+    use crate::tui::text::code::{CodeBlock, HighlightCache};
     use crate::tui::text::markdown::Flow;
     use std::rc::Rc;
 
-    fn colours(painter: &mut Painter, job: &Job) -> Vec<(u64, Tints)> {
+    fn colours(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
         let mut all = Vec::new();
         painter.paint(job, &mut |part| all.extend(part));
         all
@@ -179,11 +179,11 @@ mod tests {
 
     #[test]
     fn words_of_many_languages_have_their_inks() {
-        let mut painter = Painter::default();
+        let mut painter = Highlighter::default();
         let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
                     ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
         let rows = Flow::all(text, 80, Ink::Text);
-        let mut found = Colours::default();
+        let mut found = HighlightCache::default();
         for row in &rows {
             found.tinted(row);
         }
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(inks("fn x", "fn"), Some(Ink::Code), "an unknown language stays plain");
     }
 
-    fn found_tinted(colours: &Colours, row: &crate::tui::text::Line) -> crate::tui::text::Line {
-        let mut copy = Colours::default();
+    fn found_tinted(colours: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
+        let mut copy = HighlightCache::default();
         copy.put(colours.all());
         copy.tinted(row).unwrap()
     }
@@ -220,13 +220,13 @@ mod tests {
     #[test]
     fn going_on_gives_the_same_as_at_once() {
         let lines: Vec<String> = (0..700).map(|n| format!("let x{n} = /* {n}\n */ \"{n}\";")).collect();
-        let fence = Rc::new(Fence::new("rust"));
+        let fence = Rc::new(CodeBlock::new("rust"));
         lines.iter().flat_map(|line| line.split('\n')).for_each(|line| {
             fence.push(line);
         });
         let whole = fence.job_for_tests(0, 1_400);
-        let at_once = colours(&mut Painter::default(), &whole);
-        let mut painter = Painter::default();
+        let at_once = colours(&mut Highlighter::default(), &whole);
+        let mut painter = Highlighter::default();
         let mut by_parts = Vec::new();
         for (from, to) in [(0, 300), (300, 301), (301, 900), (900, 1_400)] {
             by_parts.extend(colours(&mut painter, &fence.job_for_tests(from, to)));

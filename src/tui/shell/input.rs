@@ -3,7 +3,7 @@
 
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};
-use crate::tui::model::pointer::{Did, Mouse};
+use crate::tui::model::pointer::{Mouse, PointerAction};
 use crate::tui::msg::Msg;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
 use std::collections::VecDeque;
@@ -79,17 +79,17 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
 
 /// Whether keys are left to another program.
 #[derive(Default)]
-struct Gate {
+struct InputGate {
     held: bool,
     resting: bool,
 }
 
-static GATE: (Mutex<Gate>, Condvar) = (Mutex::new(Gate { held: false, resting: false }), Condvar::new());
+static GATE: (Mutex<InputGate>, Condvar) = (Mutex::new(InputGate { held: false, resting: false }), Condvar::new());
 
 /// Keys are read again once this is dropped.
-pub(crate) struct Held;
+pub(crate) struct InputPause;
 
-impl Drop for Held {
+impl Drop for InputPause {
     fn drop(&mut self) {
         GATE.0.lock().unwrap_or_else(PoisonError::into_inner).held = false;
         GATE.1.notify_all();
@@ -98,10 +98,10 @@ impl Drop for Held {
 
 /// Leaves keys to another program until what comes back is dropped; none when the reader did not let go. It waits for
 /// input, and is woken as by a change of the terminal's size.
-pub(crate) fn hold() -> Option<Held> {
+pub(crate) fn hold() -> Option<InputPause> {
     let mut gate = GATE.0.lock().unwrap_or_else(PoisonError::into_inner);
     gate.held = true;
-    let held = Held;
+    let held = InputPause;
     super::system::wake_reader();
     let wait = GATE.1.wait_timeout_while(gate, PATIENCE, |gate| !gate.resting);
     let (gate, _) = wait.unwrap_or_else(PoisonError::into_inner);
@@ -219,11 +219,11 @@ fn message(event: Event) -> Option<Msg> {
         Event::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
         Event::Mouse(mouse) => {
             let did = match mouse.kind {
-                MouseEventKind::Down(MouseButton::Left) => Did::Press,
-                MouseEventKind::Drag(MouseButton::Left) => Did::Drag,
-                MouseEventKind::Up(MouseButton::Left) => Did::Release,
-                MouseEventKind::ScrollUp => Did::Wheel(-NOTCH),
-                MouseEventKind::ScrollDown => Did::Wheel(NOTCH),
+                MouseEventKind::Down(MouseButton::Left) => PointerAction::Press,
+                MouseEventKind::Drag(MouseButton::Left) => PointerAction::Drag,
+                MouseEventKind::Up(MouseButton::Left) => PointerAction::Release,
+                MouseEventKind::ScrollUp => PointerAction::Wheel(-NOTCH),
+                MouseEventKind::ScrollDown => PointerAction::Wheel(NOTCH),
                 _ => return None,
             };
             Some(Msg::Mouse(Mouse { did, x: mouse.column, y: mouse.row }))

@@ -13,12 +13,12 @@ use std::rc::Rc;
 type Run = (Option<Rc<str>>, Vec<(u16, u16, Cell)>);
 
 /// Draws to a terminal, links and all.
-pub(crate) struct Linking<W: Write> {
+pub(crate) struct LinkingBackend<W: Write> {
     inner: CrosstermBackend<W>,
     links: Option<Links>,
 }
 
-impl<W: Write> Linking<W> {
+impl<W: Write> LinkingBackend<W> {
     /// Without a table of links nothing is ever given.
     pub(crate) fn new(out: W, links: Option<Links>) -> Self {
         Self { inner: CrosstermBackend::new(out), links }
@@ -61,7 +61,7 @@ fn runs<'a>(links: &Links, content: impl Iterator<Item = (u16, u16, &'a Cell)>) 
     runs
 }
 
-impl<W: Write> Backend for Linking<W> {
+impl<W: Write> Backend for LinkingBackend<W> {
     type Error = io::Error;
 
     fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
@@ -124,7 +124,7 @@ impl<W: Write> Backend for Linking<W> {
     }
 }
 
-impl<W: Write> Write for Linking<W> {
+impl<W: Write> Write for LinkingBackend<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.inner.write(bytes)
     }
@@ -150,14 +150,14 @@ mod tests {
         let mut out = Vec::new();
         let cells = |buf: &Buffer| (0..4_u16).map(|x| (x, 0, buf[(x, 0)].clone())).collect::<Vec<_>>();
         let cells = cells(&buf);
-        let mut backend = Linking::new(&mut out, Some(links));
+        let mut backend = LinkingBackend::new(&mut out, Some(links));
         backend.draw(cells.iter().map(|(x, y, cell)| (*x, *y, cell))).unwrap();
         let said = String::from_utf8(out).unwrap();
         let start = said.find("\x1b]8;;https://a.example\x1b\\").unwrap();
         let end = said.find("\x1b]8;;\x1b\\").unwrap();
         assert!(said[start..end].contains('b') && !said[..start].contains('b'), "{said:?}");
         assert!(said[end..].contains('c'));
-        assert!(!said.contains("58;2") && !said.contains("58:2"), "the number is no colour: {said:?}");
+        assert!(!said.contains("58;2") && !said.contains("58:2"), "the number is not a color: {said:?}");
     }
 
     #[test]

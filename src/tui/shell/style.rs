@@ -3,13 +3,13 @@
 
 use super::terminal;
 use crate::config::settings::AUTO;
-use crate::tui::Bench;
+use crate::tui::Workbench;
 use crate::tui::model::title::title;
 use crate::tui::msg::{Cmd, Msg};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-impl Bench {
+impl Workbench {
     /// What touches the person's files. The demo leaves none behind.
     pub(crate) fn perform_on_files(&mut self, cmd: Cmd) -> io::Result<()> {
         if let Cmd::SaveUnsaved(path, text) = cmd {
@@ -21,7 +21,7 @@ impl Bench {
             Cmd::KeepTheme(name) => Some(Msg::Written(reading.keep_theme(&name))),
             Cmd::KeepPanes if !self.model.facts.demo => {
                 let kept = self.model.arrangements.save(&reading.screen_file());
-                let why = |why| format!("How the screen is arranged could not be kept for the next start: {why}.");
+                let why = |why| format!("The layout could not be saved for the next start: {why}.");
                 kept.err().map(|error| Msg::Written(Err(why(error))))
             }
             Cmd::Reload(asked) => reading.again(asked, self.themes.light).map(|read| {

@@ -54,7 +54,7 @@ mod unix {
         // Listening begins here and not in the thread: a signal that came before would leave the terminal as it is.
         let heard = {
             let _inside = runtime.enter();
-            Heard::listen()?
+            Signals::listen()?
         };
         thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(heard, to)))?;
         thread::Builder::new().name("watchdog".to_owned()).spawn(move || watchdog(&gone))?;
@@ -62,7 +62,7 @@ mod unix {
     }
 
     /// The signals that are listened to.
-    struct Heard {
+    struct Signals {
         hup: Listener,
         int: Listener,
         term: Listener,
@@ -83,7 +83,7 @@ mod unix {
         Signal::TRAP,
     ];
 
-    impl Heard {
+    impl Signals {
         fn listen() -> io::Result<Self> {
             let other = |it: Signal| Some((it.as_raw(), signal(SignalKind::from_raw(it.as_raw())).ok()?));
             Ok(Self {
@@ -107,7 +107,7 @@ mod unix {
         .await
     }
 
-    async fn signals(mut heard: Heard, to: Sender<Msg>) {
+    async fn signals(mut heard: Signals, to: Sender<Msg>) {
         loop {
             let msg = tokio::select! {
                 _ = heard.hup.recv() => Msg::Signal(1),
@@ -177,18 +177,18 @@ mod unix {
     static LENT: AtomicBool = AtomicBool::new(false);
 
     /// The terminal is lent until this is dropped.
-    pub(crate) struct Lent;
+    pub(crate) struct LentTerminal;
 
-    impl Drop for Lent {
+    impl Drop for LentTerminal {
         fn drop(&mut self) {
             LENT.store(false, Ordering::SeqCst);
         }
     }
 
     /// Lends the terminal: an interrupt is not ours, a stop stops both.
-    pub(crate) fn lend() -> Lent {
+    pub(crate) fn lend() -> LentTerminal {
         LENT.store(true, Ordering::SeqCst);
-        Lent
+        LentTerminal
     }
 
     /// Wakes the thread that reads keys, as a change of the terminal's size does.

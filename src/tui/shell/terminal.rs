@@ -1,7 +1,7 @@
 //! The terminal as a guest has it: what is switched on when entering is switched off on every way out.
 //! Not for: signals and job control (`system`) or what is drawn (`view`).
 
-use super::links::Linking;
+use super::links::LinkingBackend;
 use crate::config::settings::Notify;
 use crate::tui::text::links::Links;
 use crossterm::clipboard::CopyToClipboard;
@@ -37,20 +37,20 @@ static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
 
 /// The screen that frames are drawn to.
 pub(crate) struct Screen {
-    terminal: Terminal<Linking<Pen>>,
+    terminal: Terminal<LinkingBackend<FrameWriter>>,
     area: Rect,
     failed: Arc<Mutex<Option<io::Error>>>,
 }
 
 /// Collects a frame and hands it over in one write. A failure is kept for `draw` and not returned: the library that
 /// draws would print it when it is dropped, and where the terminal is gone printing is a panic.
-struct Pen {
+struct FrameWriter {
     out: Stdout,
     held: Vec<u8>,
     failed: Arc<Mutex<Option<io::Error>>>,
 }
 
-impl Write for Pen {
+impl Write for FrameWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.held.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -78,8 +78,8 @@ impl Screen {
         let (width, height) = crossterm::terminal::size()?;
         let area = Rect { x: 0, y: 0, width, height };
         let failed = Arc::default();
-        let pen = Pen { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
-        let backend = Linking::new(pen, links);
+        let pen = FrameWriter { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
+        let backend = LinkingBackend::new(pen, links);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
         Ok(Self { terminal, area, failed })
     }
@@ -237,12 +237,12 @@ pub(crate) fn copy(text: &str) -> String {
         let mut out = String::new();
         ansi(&mut out, CopyToClipboard::to_clipboard_from(text));
         if write(&out).is_ok() {
-            return format!("Copied {} bytes by the terminal (OSC 52).", text.len());
+            return "Copied.".into();
         }
     }
     match into_file(text) {
-        Ok(path) => format!("Too long for the terminal's clipboard; it is in {path}."),
-        Err(why) => format!("It could not be copied: {why}."),
+        Ok(path) => format!("Too long for the terminal's clipboard; saved in {path}."),
+        Err(why) => format!("Could not copy: {why}."),
     }
 }
 

@@ -1,9 +1,9 @@
 //! One stretch of Markdown as rows: headings, lists, quotes, tables, code, links and what else an answer holds.
 //! Not for: a text that still grows (`markdown`), or wrapping (`rich`).
 
-use super::code::{CodeAt, Fence};
-use super::rich::{Rich, safe_address};
-use super::table::{Signs, Table};
+use super::code::{CodeAt, CodeBlock};
+use super::rich::{RichText, safe_address};
+use super::table::{Table, TableBorders};
 use super::{Line, fit, width, wrap};
 use crate::domain::base::safe_text::Safe;
 use crate::tui::theme::{Glyphs, Ink};
@@ -16,7 +16,7 @@ const LEAST: usize = 8;
 
 /// How Markdown is drawn.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct MarkdownStyle {
     hint: Rc<str>,
     fold: usize,
     prose: usize,
@@ -27,7 +27,7 @@ pub struct Look {
     ellipsis: &'static str,
 }
 
-impl Look {
+impl MarkdownStyle {
     /// With a theme's signs; nothing is folded.
     #[must_use]
     pub fn of(glyphs: &Glyphs) -> Self {
@@ -51,7 +51,7 @@ impl Look {
     }
 }
 
-impl Default for Look {
+impl Default for MarkdownStyle {
     fn default() -> Self {
         let hint = Rc::from("");
         Self {
@@ -67,7 +67,7 @@ pub(super) fn options() -> Options {
 
 /// What rows stand in: a quote, an item of a list.
 #[derive(Debug)]
-struct Inside {
+struct BlockContext {
     first: String,
     rest: String,
     ink: Ink,
@@ -75,8 +75,8 @@ struct Inside {
 }
 
 /// A block of code while it is read.
-struct Code {
-    fence: Rc<Fence>,
+struct CodeBlockReader {
+    fence: Rc<CodeBlock>,
     text: String,
 }
 
@@ -85,20 +85,20 @@ pub(super) struct Blocks<'a> {
     source: &'a str,
     room: usize,
     ink: Ink,
-    look: Look,
-    inside: Vec<Inside>,
+    look: MarkdownStyle,
+    inside: Vec<BlockContext>,
     lists: Vec<Option<u64>>,
-    words: Rich,
+    words: RichText,
     inks: Vec<(Ink, Option<Rc<str>>)>,
     leaf: Ink,
     addresses: Vec<(String, usize)>,
     table: Option<Table>,
-    code: Option<Code>,
+    code: Option<CodeBlockReader>,
     pub(super) rows: Vec<Line>,
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(source: &'a str, room: usize, ink: Ink, look: Look) -> Self {
+    pub(super) fn new(source: &'a str, room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         Self {
             source,
             room: room.max(1),
@@ -106,7 +106,7 @@ impl<'a> Blocks<'a> {
             look,
             inside: Vec::new(),
             lists: Vec::new(),
-            words: Rich::default(),
+            words: RichText::default(),
             inks: Vec::new(),
             leaf: ink,
             addresses: Vec::new(),
@@ -152,7 +152,7 @@ impl<'a> Blocks<'a> {
             Tag::BlockQuote(_) => {
                 self.block(at);
                 let bar = format!("{} ", self.look.pipe);
-                self.inside.push(Inside { first: bar.clone(), rest: bar, ink: Ink::Border, fresh: true });
+                self.inside.push(BlockContext { first: bar.clone(), rest: bar, ink: Ink::Border, fresh: true });
             }
             Tag::List(first) => {
                 self.block(at);
@@ -162,7 +162,7 @@ impl<'a> Blocks<'a> {
                 self.block(at);
                 let first = self.marker();
                 let rest = " ".repeat(width(&first));
-                self.inside.push(Inside { first, rest, ink: Ink::Dim, fresh: true });
+                self.inside.push(BlockContext { first, rest, ink: Ink::Dim, fresh: true });
             }
             Tag::CodeBlock(kind) => {
                 self.block(at);
@@ -170,8 +170,8 @@ impl<'a> Blocks<'a> {
                 if let Some(row) = info.as_deref().and_then(|info| language_row(info, &self.look, self.left())) {
                     self.put(row);
                 }
-                let fence = Rc::new(Fence::new(info.as_deref().unwrap_or_default()));
-                self.code = Some(Code { fence, text: String::new() });
+                let fence = Rc::new(CodeBlock::new(info.as_deref().unwrap_or_default()));
+                self.code = Some(CodeBlockReader { fence, text: String::new() });
             }
             Tag::Table(sides) => {
                 self.block(at);
@@ -363,14 +363,14 @@ impl<'a> Blocks<'a> {
 
     fn table_ends(&mut self) {
         let Some(table) = self.table.take() else { return };
-        let signs = Signs { pipe: self.look.pipe, rule: self.look.rule, cross: self.look.cross };
+        let signs = TableBorders { pipe: self.look.pipe, rule: self.look.rule, cross: self.look.cross };
         for row in table.lines(self.left(), signs) {
             self.put(row);
         }
     }
 
     fn code_ends(&mut self) {
-        let Some(Code { fence, text }) = self.code.take() else { return };
+        let Some(CodeBlockReader { fence, text }) = self.code.take() else { return };
         let safe = Safe::text(&text);
         let lines: Vec<&str> = safe.as_str().trim_end_matches('\n').split('\n').collect();
         let shown = if self.look.fold > 0 && lines.len() > self.look.fold { self.look.fold / 2 } else { lines.len() };
@@ -393,7 +393,7 @@ const BAR: usize = 2;
 const HANG: usize = 4;
 
 /// The rows of one whole line of code, sanitised.
-pub(super) fn code_rows(fence: &Rc<Fence>, line: &str, look: &Look, room: usize) -> Vec<Line> {
+pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let place = fence.push(line);
     let bar = bar(look, room);
     let room = room - bar.width();
@@ -415,20 +415,20 @@ pub(super) fn code_rows(fence: &Rc<Fence>, line: &str, look: &Look, room: usize)
 }
 
 /// A row of code that is still being written, sanitised.
-pub(super) fn open_code_rows(line: &str, look: &Look, room: usize) -> Vec<Line> {
-    let unknown = Rc::new(Fence::new(""));
+pub(super) fn open_code_rows(line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
+    let unknown = Rc::new(CodeBlock::new(""));
     code_rows(&unknown, line, look, room)
 }
 
 /// The row that names a block's language; none where its fence names none.
-pub(super) fn language_row(info: &str, look: &Look, room: usize) -> Option<Line> {
+pub(super) fn language_row(info: &str, look: &MarkdownStyle, room: usize) -> Option<Line> {
     let info = info.trim();
     let bar = bar(look, room);
     let words = fit(info, room - bar.width(), look.ellipsis);
     (!info.is_empty()).then(|| bar.with(Ink::Dim, &words))
 }
 
-fn bar(look: &Look, room: usize) -> Line {
+fn bar(look: &MarkdownStyle, room: usize) -> Line {
     let mut bar = Line { shaded: true, ..Line::new() };
     if room > LEAST + BAR {
         bar.push_safe(Ink::Border, &format!("{} ", look.pipe));

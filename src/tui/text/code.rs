@@ -24,16 +24,16 @@ const AHEAD: usize = 60;
 const PATIENCE: u64 = 600;
 
 /// Pieces of a line: the byte at which each ends, and its ink.
-pub type Tints = Arc<[(u32, Ink)]>;
+pub type HighlightedLine = Arc<[(u32, Ink)]>;
 
 /// A block of code, as far as its lines are whole.
 #[derive(Debug, Default)]
-pub struct Fence {
+pub struct CodeBlock {
     language: String,
     lines: RefCell<Vec<(u64, Arc<str>)>>,
 }
 
-impl Fence {
+impl CodeBlock {
     /// A block in a language, as its fence names it.
     #[must_use]
     pub fn new(info: &str) -> Self {
@@ -61,15 +61,15 @@ impl Fence {
 }
 
 #[cfg(test)]
-impl Fence {
+impl CodeBlock {
     pub(crate) fn job_for_tests(&self, from: usize, to: usize) -> Job {
         Job { language: self.language.clone(), lines: self.lines.borrow()[..to].to_vec(), from }
     }
 }
 
 #[cfg(test)]
-impl Colours {
-    pub(crate) fn all(&self) -> Vec<(u64, Tints)> {
+impl HighlightCache {
+    pub(crate) fn all(&self) -> Vec<(u64, HighlightedLine)> {
         self.known.iter().map(|(key, tints)| (*key, tints.clone())).collect()
     }
 }
@@ -78,7 +78,7 @@ impl Colours {
 #[derive(Clone, Debug)]
 pub struct CodeAt {
     /// The block.
-    pub fence: Rc<Fence>,
+    pub fence: Rc<CodeBlock>,
     /// Which of its lines.
     pub line: usize,
     /// The byte of that line at which the row begins.
@@ -112,15 +112,15 @@ pub struct Job {
 
 /// Colours of lines by their keys, the oldest dropped when there are too many, and what the last frame lacked.
 #[derive(Debug, Default)]
-pub struct Colours {
-    known: HashMap<u64, Tints>,
+pub struct HighlightCache {
+    known: HashMap<u64, HighlightedLine>,
     order: VecDeque<u64>,
     asked: HashMap<u64, u64>,
-    wanted: Vec<(Rc<Fence>, usize)>,
+    wanted: Vec<(Rc<CodeBlock>, usize)>,
     frame: u64,
 }
 
-impl Colours {
+impl HighlightCache {
     /// A row with its colours, when they are known; else they are noted as lacking.
     pub fn tinted(&mut self, row: &Line) -> Option<Line> {
         let at = row.code.as_ref()?;
@@ -137,7 +137,7 @@ impl Colours {
     /// What the frame that was just drawn lacked, a job for each block.
     pub fn jobs(&mut self) -> Vec<Job> {
         self.frame += 1;
-        let mut deepest: Vec<(Rc<Fence>, usize)> = Vec::new();
+        let mut deepest: Vec<(Rc<CodeBlock>, usize)> = Vec::new();
         for (fence, line) in self.wanted.drain(..) {
             match deepest.iter_mut().find(|(known, _)| Rc::ptr_eq(known, &fence)) {
                 Some((_, deep)) => *deep = line.max(*deep),
@@ -147,7 +147,7 @@ impl Colours {
         deepest.into_iter().map(|(fence, deep)| self.job(&fence, deep)).collect()
     }
 
-    fn job(&mut self, fence: &Fence, deepest: usize) -> Job {
+    fn job(&mut self, fence: &CodeBlock, deepest: usize) -> Job {
         let lines = fence.lines.borrow();
         let upto = (deepest + AHEAD).min(lines.len());
         let fresh = |(key, _): &(u64, Arc<str>)| !self.known.contains_key(key) && !self.asked.contains_key(key);
@@ -160,7 +160,7 @@ impl Colours {
     }
 
     /// Takes colours in. True when there are new ones.
-    pub fn put(&mut self, coloured: Vec<(u64, Tints)>) -> bool {
+    pub fn put(&mut self, coloured: Vec<(u64, HighlightedLine)>) -> bool {
         let mut new = false;
         for (key, tints) in coloured {
             self.asked.remove(&key);
@@ -191,7 +191,7 @@ impl Colours {
 }
 
 /// The row with its code in colours; what is no code in it (a quote's bar, say) stays.
-fn tint(row: &Line, tints: &Tints, from: usize) -> Line {
+fn tint(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
     let mut out = Line::new();
     let mut at = from;
     for piece in &row.pieces {
@@ -220,7 +220,7 @@ fn tint(row: &Line, tints: &Tints, from: usize) -> Line {
 mod tests {
     use super::*;
 
-    fn row(fence: &Rc<Fence>, line: usize, from: usize, text: &str) -> Line {
+    fn row(fence: &Rc<CodeBlock>, line: usize, from: usize, text: &str) -> Line {
         let mut row = Line::of(Ink::Code, text);
         row.code = Some(CodeAt { fence: fence.clone(), line, from });
         row
@@ -228,10 +228,10 @@ mod tests {
 
     #[test]
     fn colours_come_by_key_and_survive_growth() {
-        let fence = Rc::new(Fence::new("Rust,ignore"));
+        let fence = Rc::new(CodeBlock::new("Rust,ignore"));
         assert_eq!(fence.push("let x = 1;"), Some(0));
         let first = row(&fence, 0, 0, "let x = 1;");
-        let mut colours = Colours::default();
+        let mut colours = HighlightCache::default();
         assert_eq!(colours.tinted(&first), None);
         let jobs = colours.jobs();
         assert_eq!((jobs[0].language.as_str(), jobs[0].from, jobs[0].lines.len()), ("rust", 0, 1));
@@ -243,18 +243,18 @@ mod tests {
             colours.tinted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
         assert_eq!(inks, [(Ink::Keyword, "let".to_owned()), (Ink::Code, " x = 1;".to_owned())]);
         fence.push("x");
-        let again = Rc::new(Fence::new("rust"));
+        let again = Rc::new(CodeBlock::new("rust"));
         again.push("let x = 1;");
         assert!(colours.tinted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
         assert_eq!(colours.tinted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
-        assert_eq!(Fence::new("").push("x"), None);
-        assert_eq!(Fence::new("c").push(&"x".repeat(3_000)), None);
+        assert_eq!(CodeBlock::new("").push("x"), None);
+        assert_eq!(CodeBlock::new("c").push(&"x".repeat(3_000)), None);
     }
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut colours = Colours::default();
-        colours.put((0..100_000).map(|key| (key, Tints::from([]))).collect());
+        let mut colours = HighlightCache::default();
+        colours.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
         assert_eq!(colours.len(), KEPT);
     }
 }

@@ -1,9 +1,9 @@
 //! Markdown of a whole text, or of one that grows: what is closed is drawn once, only the last block is drawn again.
 //! Not for: the rows of one block (`blocks`), or colours of code (`code`).
 
-pub use super::blocks::Look;
+pub use super::blocks::MarkdownStyle;
 use super::blocks::{Blocks, blank_before, code_rows, language_row, open_code_rows, options};
-use super::code::Fence;
+use super::code::CodeBlock;
 use super::{Line, wrap};
 use crate::domain::base::safe_text::Safe;
 use crate::tui::theme::Ink;
@@ -22,13 +22,13 @@ impl Flow {
     /// The rows of a whole text.
     #[must_use]
     pub fn all(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
-        Self::drawn(raw, room, ink, Look::default())
+        Self::drawn(raw, room, ink, MarkdownStyle::default())
     }
 
     /// The rows of a whole text, drawn in a certain way.
     #[must_use]
-    pub fn drawn(raw: &str, room: usize, ink: Ink, look: Look) -> Vec<Line> {
-        let mut grown = Grown::new(room, ink, look);
+    pub fn drawn(raw: &str, room: usize, ink: Ink, look: MarkdownStyle) -> Vec<Line> {
+        let mut grown = GrowingText::new(room, ink, look);
         grown.feed(raw);
         let mut rows = Rc::unwrap_or_clone(grown.done);
         rows.append(&mut grown.open);
@@ -64,7 +64,7 @@ struct OpenFence {
     mark: char,
     count: usize,
     indent: usize,
-    code: Rc<Fence>,
+    code: Rc<CodeBlock>,
 }
 
 impl OpenFence {
@@ -74,7 +74,7 @@ impl OpenFence {
         let indent = line.len() - text.len();
         let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let count = text.chars().take_while(|c| *c == mark).count();
-        (count >= 3).then(|| Self { mark, count, indent, code: Rc::new(Fence::new(info)) })
+        (count >= 3).then(|| Self { mark, count, indent, code: Rc::new(CodeBlock::new(info)) })
     }
 
     fn closes(&self, line: &str) -> bool {
@@ -91,10 +91,10 @@ impl OpenFence {
 
 /// The rows of a text that grows at its end.
 #[derive(Clone, Debug)]
-pub struct Grown {
+pub struct GrowingText {
     room: usize,
     ink: Ink,
-    look: Look,
+    look: MarkdownStyle,
     /// Everything before this byte is closed; here a line begins, unless it is the end.
     upto: usize,
     seen: usize,
@@ -105,10 +105,10 @@ pub struct Grown {
     pub open: Vec<Line>,
 }
 
-impl Grown {
+impl GrowingText {
     /// Nothing yet, in so many columns.
     #[must_use]
-    pub fn new(room: usize, ink: Ink, look: Look) -> Self {
+    pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         let (done, open) = (Rc::default(), Vec::new());
         Self { room: room.max(1), ink, look, upto: 0, seen: 0, fence: None, done, open }
     }
@@ -171,7 +171,7 @@ impl Grown {
     fn blocks(&mut self, text: &str) {
         // A line that is not whole may still become a part of the block before it.
         let whole = text.rfind('\n').map_or(0, |end| end + 1).max(self.upto);
-        let parts = Parts::read(&text[self.upto..whole]);
+        let parts = BlockOffsets::read(&text[self.upto..whole]);
         let from = self.upto;
         let Some(last) = parts.tops.last().cloned() else {
             self.open = self.draw(text, from..text.len());
@@ -243,7 +243,7 @@ impl Grown {
 
 /// Where the outermost blocks of a stretch stand.
 #[derive(Default)]
-struct Parts {
+struct BlockOffsets {
     tops: Vec<Range<usize>>,
     /// Where the items of the last list begin, if the last block is one.
     items: Vec<usize>,
@@ -253,7 +253,7 @@ struct Parts {
     open_code: Option<String>,
 }
 
-impl Parts {
+impl BlockOffsets {
     fn read(text: &str) -> Self {
         let mut parts = Self::default();
         let mut depth = 0_usize;
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn long_code_folds() {
         let code = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
-        let look = Look::default().folding(40, ", z");
+        let look = MarkdownStyle::default().folding(40, ", z");
         let rows = Flow::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain.len(), 22, "{plain:?}");
@@ -409,7 +409,7 @@ mod tests {
     }
 
     fn grown(text: &str, cuts: &[usize], room: usize) -> Vec<Line> {
-        let mut grown = Grown::new(room, Ink::Text, Look::default());
+        let mut grown = GrowingText::new(room, Ink::Text, MarkdownStyle::default());
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
         ends.sort_unstable();
         ends.push(text.len());
@@ -491,7 +491,7 @@ mod tests {
         #[test]
         fn any_text_fits_and_is_safe(parts in proptest::collection::vec(piece(), 0..60), room in 1usize..70, fold in 0usize..4) {
             let text = parts.concat();
-            for row in Flow::drawn(&text, room, Ink::Text, Look::default().folding(fold, "; z opens")) {
+            for row in Flow::drawn(&text, room, Ink::Text, MarkdownStyle::default().folding(fold, "; z opens")) {
                 prop_assert!(row.width() <= room, "{:?} is {} wide, the room is {room}", row.plain(), row.width());
                 prop_assert!(!row.plain().chars().any(char::is_control), "{:?}", row.plain());
                 let safe = Safe::line(&row.plain());

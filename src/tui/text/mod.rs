@@ -135,14 +135,7 @@ pub fn number(n: u64) -> String {
 /// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
 #[must_use]
 pub fn short(n: u64) -> String {
-    let (hundreds, thousands, hundredths) = ((n + 50) / 100, (n + 500) / 1_000, (n + 5_000) / 10_000);
-    match n {
-        0..1_000 => n.to_string(),
-        1_000..9_950 if hundreds % 10 > 0 => format!("{}.{}k", hundreds / 10, hundreds % 10),
-        1_000..999_500 => format!("{thousands}k"),
-        _ if hundredths % 100 > 0 => format!("{}.{:02}M", hundredths / 100, hundredths % 100),
-        _ => format!("{}M", hundredths / 100),
-    }
+    crate::domain::call::tokens::short(n)
 }
 
 /// Thousandths with two digits behind the point: `16.30`.

@@ -12,7 +12,7 @@ const LONGEST: usize = 1_500;
 
 /// Words, sanitised, and which of them have an ink or a link of their own.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rich {
+pub(super) struct RichText {
     pub(super) text: String,
     runs: Vec<Run>,
 }
@@ -24,8 +24,8 @@ struct Run {
     link: Option<Rc<str>>,
 }
 
-impl Rich {
-    /// Adds raw words; line ends in them stay only when they are pushed by [`Rich::next_line`].
+impl RichText {
+    /// Adds raw words; line ends in them stay only when they are pushed by [`RichText::next_line`].
     pub(super) fn push(&mut self, raw: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
         self.push_safe(Safe::line(raw).as_str(), ink, to);
     }

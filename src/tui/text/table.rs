@@ -1,7 +1,7 @@
 //! A table as rows: columns as wide as they need or as there is room for, cells wrapped, never wider than the room.
 //! Not for: reading a table from Markdown (`blocks`).
 
-use super::rich::Rich;
+use super::rich::RichText;
 use super::{Line, width};
 use crate::tui::theme::Ink;
 use pulldown_cmark::Alignment;
@@ -13,12 +13,12 @@ const NARROWEST: usize = 5;
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) sides: Vec<Alignment>,
-    pub(super) rows: Vec<Vec<Rich>>,
+    pub(super) rows: Vec<Vec<RichText>>,
 }
 
 /// The signs that a table is drawn with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signs {
+pub(super) struct TableBorders {
     pub(super) pipe: &'static str,
     pub(super) rule: &'static str,
     pub(super) cross: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct Signs {
 
 impl Table {
     /// The table's rows in `room` columns.
-    pub(super) fn lines(&self, room: usize, signs: Signs) -> Vec<Line> {
+    pub(super) fn lines(&self, room: usize, signs: TableBorders) -> Vec<Line> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let between = columns.saturating_sub(1) * 3;
         match self.widths(columns, room.saturating_sub(between)) {
@@ -64,10 +64,10 @@ impl Table {
         (!widths.iter().zip(&natural).any(squeezed)).then_some(widths)
     }
 
-    fn grid(&self, widths: &[usize], signs: Signs) -> Vec<Line> {
+    fn grid(&self, widths: &[usize], signs: TableBorders) -> Vec<Line> {
         let mut out = Vec::new();
         for (at, row) in self.rows.iter().enumerate() {
-            let empty = Rich::default();
+            let empty = RichText::default();
             let ink = if at == 0 { Ink::Heading } else { Ink::Text };
             let cells: Vec<Vec<Line>> =
                 widths.iter().enumerate().map(|(n, wide)| row.get(n).unwrap_or(&empty).lines(*wide, ink)).collect();
@@ -83,7 +83,7 @@ impl Table {
         out
     }
 
-    fn row(&self, cells: &[Vec<Line>], depth: usize, widths: &[usize], signs: Signs) -> Line {
+    fn row(&self, cells: &[Vec<Line>], depth: usize, widths: &[usize], signs: TableBorders) -> Line {
         let mut line = Line::new();
         for (n, (cell, wide)) in cells.iter().zip(widths).enumerate() {
             if n > 0 {
@@ -114,7 +114,7 @@ impl Table {
                 out.push(Line::new());
             }
             for (n, cell) in row.iter().enumerate() {
-                let mut words = Rich::default();
+                let mut words = RichText::default();
                 let head = heads.get(n).map_or("", |head| head.text.as_str());
                 if !head.is_empty() {
                     words.push_safe(&format!("{head}: "), Some(Ink::Heading), None);

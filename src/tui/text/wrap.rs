@@ -13,7 +13,7 @@ pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
     if line.len() <= room && line.is_ascii() {
         return vec![line.to_owned()];
     }
-    let mut rows = Filler { rows: Vec::new(), row: String::new(), used: 0, room, indent };
+    let mut rows = LineWrapper { rows: Vec::new(), row: String::new(), used: 0, room, indent };
     for word in line.split_word_bounds() {
         rows.word(word);
     }
@@ -27,7 +27,7 @@ pub fn usable_indent(room: usize, indent: usize) -> usize {
     if indent + 8 > room { 0 } else { indent }
 }
 
-struct Filler {
+struct LineWrapper {
     rows: Vec<String>,
     row: String,
     used: usize,
@@ -35,7 +35,7 @@ struct Filler {
     indent: usize,
 }
 
-impl Filler {
+impl LineWrapper {
     fn limit(&self) -> usize {
         if self.rows.is_empty() { self.room } else { self.room - self.indent }
     }

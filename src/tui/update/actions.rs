@@ -3,7 +3,7 @@
 
 use super::{comfort, keys, open, panes, send, travel};
 use crate::domain::conversation::mark::MarkKind;
-use crate::domain::summary::versions::ThingKind;
+use crate::domain::summary::versions::EditableKind;
 use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
     acts, ask, branches, completing, composing, copying, focus, folder, queueing, quit, tags,
@@ -12,8 +12,7 @@ use crate::tui::model::panes::Shape;
 use crate::tui::model::{Action, Chord, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::help::model::Help;
-use crate::tui::screens::picker::model::Picker;
+use crate::tui::screens::help::model::HelpScreen;
 use crate::tui::screens::screen::Outcome;
 
 /// Runs an action, whether by its key, the palette or a command.
@@ -90,8 +89,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Narrower => panes::resize(model, false, out),
         A::Wider => panes::resize(model, true, out),
         A::EvenPanels => panes::even(model, out),
-        A::Palette => model.layers.push(Picker::palette(&model.keys)),
-        A::Help => model.layers.push(Help::default()),
+        A::Palette => picker::update::palette(model),
+        A::Help => model.layers.push(HelpScreen::default()),
         A::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
         A::Trust => open::trust(model),
         A::FolderSettings => folder::open(model, out),
@@ -173,11 +172,11 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::AcceptDraft | A::RejectDraft | A::KeepItem | A::KeepAll | A::EditDraft => {
             summaries::update::decide(model, action, out);
         }
-        A::Editors => editor::update::open(model, ThingKind::State, out),
-        A::Policies => editor::update::open(model, ThingKind::Policies, out),
-        A::Project => editor::update::open(model, ThingKind::Rules, out),
-        A::Skills => editor::update::open(model, ThingKind::Skills, out),
-        A::Modules => editor::update::open(model, ThingKind::Modules, out),
+        A::Editors => editor::update::open(model, EditableKind::State, out),
+        A::Policies => editor::update::open(model, EditableKind::Policies, out),
+        A::Project => editor::update::open(model, EditableKind::Rules, out),
+        A::Skills => editor::update::open(model, EditableKind::Skills, out),
+        A::Modules => editor::update::open(model, EditableKind::Modules, out),
 
         // Tools.
         A::Traces => traces::update::open(model),

@@ -9,17 +9,17 @@ use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Node;
-use crate::engine::api::{Answer, Finding, ProgramRequest, Request, SessionView, Ticket, Told};
+use crate::engine::api::{Answer, Finding, ProgramRequest, Request, SessionView, Ticket, TransitionReport};
 use crate::tui::chat::model::composer::Draft;
-use crate::tui::chat::model::plan::Shown;
+use crate::tui::chat::model::plan::DisplayedPlan;
 use crate::tui::chat::update::{ask, completing, composing, copying, folder, queueing};
 use crate::tui::model::Found;
 use crate::tui::model::session::Session;
-use crate::tui::model::status::{WAITING, Weight};
+use crate::tui::model::status::{Severity, WAITING};
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::Picker;
-use crate::tui::screens::request::model::Overlay;
+use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::{
     approval, aside, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries, tools,
     traces, usage,
@@ -56,7 +56,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::Replan, Ok(A::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
                 let generation = model.plan.generation;
-                show(model, Shown { generation, branch, draft, solved: solved(planned) });
+                show(model, DisplayedPlan { generation, branch, draft, solved: solved(planned) });
             }
         }
         (P::Replan, Err(failure)) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
@@ -97,7 +97,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::OpenAt(_) | P::Back(_), Err(failure)) => unopened(model, &failure),
         (P::Reload(asked), Ok(A::Done(said))) => {
             if asked || !said.is_empty() {
-                let said = if said.is_empty() { "Read again; nothing of it changed." } else { said.as_str() };
+                let said = if said.is_empty() { "Settings read again; nothing changed." } else { said.as_str() };
                 model.status.report("reload", said, model.now);
             }
         }
@@ -146,7 +146,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::Things, Ok(A::Things(kind, things))) => editor::update::came(model, ticket, kind, things),
         (P::Things, Err(failure)) => editor::update::failed(model, ticket, &failure),
         (P::TryPolicy, result) => editor::update::tried(model, ticket, result),
-        (P::ThingAct, result) => editor::update::done(model, ticket, result, out),
+        (P::EditableAct, result) => editor::update::done(model, ticket, result, out),
         (P::Rules, Ok(A::Rules(rules))) => approval::update::listed(model, rules),
         (P::Toolbox, Ok(A::Toolbox(all))) => tools::update::came(model, ticket, all),
         (P::Toolbox, Err(failure)) => tools::update::failed(model, ticket, &failure),
@@ -167,7 +167,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
 /// An answer that is only a sentence, or a failure. What else it brings comes as an event too.
 fn said(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Done(text) | Answer::Text(text)) => model.status.say(Weight::Notice, text, model.now),
+        Ok(Answer::Done(text) | Answer::Text(text)) => model.status.say(Severity::Notice, text, model.now),
         Ok(_) => {}
         Err(failure) => trouble(model, &failure),
     }
@@ -181,15 +181,15 @@ fn unopened(model: &mut Model, failure: &Failure) {
 
 /// The text of a row, or why there is none, in the detail pane.
 fn row_text(model: &mut Model, atom: Atom, text: &str) {
-    for overlay in model.layers.all_mut::<Overlay>() {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.texts.insert(atom.key(), Arc::from(text));
     }
 }
 
 /// What happened to an item, in the detail pane.
-fn item_steps(model: &mut Model, atom: Atom, steps: &[Told]) {
-    for overlay in model.layers.all_mut::<Overlay>() {
-        overlay.steps.insert(atom.key(), steps.iter().map(Told::sentence).collect());
+fn item_steps(model: &mut Model, atom: Atom, steps: &[TransitionReport]) {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
+        overlay.steps.insert(atom.key(), steps.iter().map(TransitionReport::sentence).collect());
     }
 }
 
@@ -236,7 +236,7 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     model.refresh();
     model.conversation.follow();
     for sentence in &view.recovered {
-        model.status.say(Weight::Trouble, sentence.clone(), model.now);
+        model.status.say(Severity::Trouble, sentence.clone(), model.now);
     }
     if model.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
         send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out);
@@ -260,8 +260,11 @@ pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: R
     match failure.kind {
         FailureKind::Stale => {
             let key = model.keys.key_of(crate::tui::model::Action::Send).unwrap_or_default();
-            let text = format!("The plan changed before it was sent; nothing was sent. Look at it, then {key} again.");
-            model.status.say(Weight::Trouble, text, model.now);
+            let text = format!(
+                "The plan changed before it was sent, so nothing was sent. Check it, then press \
+                {key} again."
+            );
+            model.status.say(Severity::Trouble, text, model.now);
             model.plan.hurry(model.now);
         }
         FailureKind::Busy => open::busy(model, branch, draft, &failure),
@@ -283,8 +286,8 @@ fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
         let text = node.content.words();
         if Safe::hidden(&text) > 0 {
             model.status.say(
-                Weight::Trouble,
-                "The message holds invisible characters; they are kept in the text.",
+                Severity::Trouble,
+                "The message contains invisible characters; they stay in the text.",
                 model.now,
             );
         }

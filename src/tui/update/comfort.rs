@@ -4,7 +4,7 @@
 use super::{actions, send};
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{ProgramRequest, Request};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Chord, Key, Model, Pending, Step, title};
 use crate::tui::msg::{Cmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -42,9 +42,9 @@ pub(super) fn toggle_mouse(model: &mut Model, out: &mut Vec<Cmd>) {
     out.push(Cmd::Mouse(model.facts.mouse));
     let key = model.keys.key_of(Action::ToggleMouse).unwrap_or_default();
     let text = if model.facts.mouse {
-        format!("The mouse clicks, scrolls and drags borders here; {key} leaves it to the terminal again.")
+        format!("Mouse on: click, scroll, drag borders; {key} returns the mouse to the terminal.")
     } else {
-        "The mouse is the terminal's own again: it selects words.".to_owned()
+        "Mouse off: the terminal selects text again.".to_owned()
     };
     model.status.report("mouse", text, model.now);
 }
@@ -67,12 +67,12 @@ pub(crate) fn themes(model: &mut Model) {
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.themes.iter().any(|(known, _)| known == name) {
         let known: Vec<&str> = model.themes.iter().map(|(name, _)| name.as_str()).collect();
-        let text = format!("There is no theme {name:?}; there are {}.", known.join(", "));
-        return model.status.say(Weight::Trouble, text, model.now);
+        let text = format!("There is no theme {name:?}. Themes: {}.", known.join(", "));
+        return model.status.say(Severity::Trouble, text, model.now);
     }
     let before = std::mem::replace(&mut model.theme, name.to_owned());
     if model.facts.demo {
-        return model.status.report("theme", "The theme holds until the demo ends; nothing is saved.", model.now);
+        return model.status.report("theme", "The theme lasts until the demo ends; nothing is saved.", model.now);
     }
     if before != name {
         out.push(Cmd::KeepTheme(name.to_owned()));
@@ -83,7 +83,7 @@ pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
 pub(super) fn written(model: &mut Model, result: Result<String, String>) {
     match result {
         Ok(text) => model.status.report("theme", text, model.now),
-        Err(text) => model.status.say(Weight::Trouble, text, model.now),
+        Err(text) => model.status.say(Severity::Trouble, text, model.now),
     }
 }
 
@@ -92,8 +92,8 @@ pub(super) fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, ou
     let fresh = match result {
         Ok(fresh) => *fresh,
         Err(why) => {
-            let text = format!("{why} The settings before it still hold.");
-            return model.status.say(Weight::Trouble, text, model.now);
+            let text = format!("{why} The previous settings are still in use.");
+            return model.status.say(Severity::Trouble, text, model.now);
         }
     };
     model.leading.0.clear();
@@ -110,7 +110,7 @@ pub(super) fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, ou
     }
     model.screen = fresh.screen;
     for problem in model.keys.problems().iter().cloned().chain(fresh.notes).collect::<Vec<_>>() {
-        model.status.say(Weight::Trouble, problem, model.now);
+        model.status.say(Severity::Trouble, problem, model.now);
     }
     send(model, Request::Program(ProgramRequest::Reload), Pending::Reload(fresh.asked), out);
 }
@@ -123,7 +123,7 @@ pub(super) fn ended(model: &Model, branch: BranchId, failed: bool, out: &mut Vec
     }
     let named = model.session.as_ref().and_then(|session| session.find(branch));
     let name = title::name(named.map_or("", |branch| branch.name.as_str()));
-    let what = if failed { "The call failed" } else { "The answer is there" };
+    let what = if failed { "The call failed" } else { "The answer is complete" };
     out.push(Cmd::Notify(format!("{what} on {name}, after {} s", live.seconds(model.now))));
 }
 
@@ -136,12 +136,12 @@ pub(super) fn start_race(model: &mut Model) {
     }
     let text = model.composer.draft().text;
     if text.contains('\n') {
-        let text = "The question of a race is one line; the message is as it was.";
-        return model.status.say(Weight::Notice, text, model.now);
+        let text = "A race takes a question of one line; your message is unchanged.";
+        return model.status.say(Severity::Notice, text, model.now);
     }
     let line = format!("/race mode:off mode:heavy {text}");
     model.composer.set(&line, crate::tui::chat::model::composer::DraftKind::Message);
     let text =
-        "A race: settings like mode:off or model:NAME, one for each branch, then the question; Enter asks them all.";
+        "Race: settings such as mode:off or model:NAME, one for each branch, then the question; Enter starts it.";
     model.status.report("race", text, model.now);
 }

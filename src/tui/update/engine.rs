@@ -15,15 +15,15 @@ use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{self, Event, Planned};
 use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::chat::model::live::{Live, Retry};
-use crate::tui::chat::model::plan::{Shown, Solved};
+use crate::tui::chat::model::plan::{DisplayedPlan, PlanResult};
 use crate::tui::chat::update::{ask, branches, queueing, quit};
 use crate::tui::model::Model;
 use crate::tui::model::session::Settings;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::request::model::{Content, Overlay};
-use crate::tui::screens::summaries::model::Making;
+use crate::tui::screens::request::model::{Content, RequestScreen};
+use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::State { branch, version, missing } => state(model, branch, version, missing),
         Event::Settings { branch, settings } => settings_came(model, branch, *settings),
         Event::Condensing { branch, turns, by, done, of, tokens } => {
-            screens::summaries::update::making(model, branch, Making { turns, by, parts: (done, of), tokens });
+            screens::summaries::update::making(model, branch, PendingSummary { turns, by, parts: (done, of), tokens });
         }
         Event::Moduling { branch, path, files, tokens, .. } => {
             update_modules::goes_on(model, branch, &path, files, tokens);
@@ -82,9 +82,9 @@ pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
         Event::Coding { done, files, .. } => coding(model, done as u64, files as u64),
         Event::Indexing { done, total } => ask::indexing(model, done, total),
         Event::Servers => screens::tools::update::changed(model, out),
-        Event::Notice(text) => model.status.say(Weight::Notice, text, model.now),
+        Event::Notice(text) => model.status.say(Severity::Notice, text, model.now),
         Event::Room(why) => quit::room(model, why),
-        Event::Alarm(text) => model.status.say(Weight::Alarm, text, model.now),
+        Event::Alarm(text) => model.status.say(Severity::Alarm, text, model.now),
     }
 }
 
@@ -130,27 +130,27 @@ fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: P
         return;
     }
     let Some((_, draft)) = model.plan.asked.clone().filter(|(asked, _)| *asked == branch) else { return };
-    show(model, Shown { generation, branch, draft, solved: solved(planned) });
+    show(model, DisplayedPlan { generation, branch, draft, solved: solved(planned) });
 }
 
-pub(super) fn solved(planned: Planned) -> Solved {
+pub(super) fn solved(planned: Planned) -> PlanResult {
     match planned {
         Planned::Plan { plan, request_digest, bytes, calibration, cost, same_prefix, breaks } => {
-            Solved::Plan { plan, digest: request_digest, bytes, calibration, cost, same_prefix, breaks }
+            PlanResult::Plan { plan, digest: request_digest, bytes, calibration, cost, same_prefix, breaks }
         }
-        Planned::Blocked(blocked) => Solved::Blocked(blocked),
+        Planned::Blocked(blocked) => PlanResult::Blocked(blocked),
     }
 }
 
-pub(super) fn show(model: &mut Model, shown: Shown) {
+pub(super) fn show(model: &mut Model, shown: DisplayedPlan) {
     let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
     if !same {
         announce(model, &shown);
         let content = match &shown.solved {
-            Solved::Plan { plan, .. } => Content::Plan(plan.clone()),
-            Solved::Blocked(blocked) => Content::Blocked(blocked.clone()),
+            PlanResult::Plan { plan, .. } => Content::Plan(plan.clone()),
+            PlanResult::Blocked(blocked) => Content::Blocked(blocked.clone()),
         };
-        for overlay in model.layers.all_mut::<Overlay>() {
+        for overlay in model.layers.all_mut::<RequestScreen>() {
             overlay.show(content.clone());
         }
     }
@@ -159,17 +159,17 @@ pub(super) fn show(model: &mut Model, shown: Shown) {
 }
 
 /// Says once that the window took another size.
-fn announce(model: &mut Model, shown: &Shown) {
-    let said = |shown: &Shown| match &shown.solved {
-        Solved::Plan { plan, .. } => {
+fn announce(model: &mut Model, shown: &DisplayedPlan) {
+    let said = |shown: &DisplayedPlan| match &shown.solved {
+        PlanResult::Plan { plan, .. } => {
             let adjusted = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. }));
             adjusted.map(Warning::sentence)
         }
-        Solved::Blocked(_) => None,
+        PlanResult::Blocked(_) => None,
     };
     let before = model.plan.shown.as_ref().filter(|old| old.branch == shown.branch).and_then(said);
     if let Some(text) = said(shown).filter(|text| Some(text) != before.as_ref()) {
-        model.status.say(Weight::Notice, text, model.now);
+        model.status.say(Severity::Notice, text, model.now);
     }
 }
 
@@ -257,7 +257,7 @@ fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
         live.reasoning.clear();
     }
     if let Some(short) = card.short_read {
-        model.status.say(Weight::Trouble, format!("{} {}", short.sentence(), short.todo()), model.now);
+        model.status.say(Severity::Trouble, format!("{} {}", short.sentence(), short.todo()), model.now);
     }
     if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.session) {
         session.put_run(card);
@@ -321,8 +321,8 @@ fn state(
         if !missing {
             known.state = version;
         } else if current && known.state.is_some() {
-            let text = "The answer brought no state block; the state before it still counts.";
-            model.status.say(Weight::Notice, text, model.now);
+            let text = "The answer has no state block; the previous state is kept.";
+            model.status.say(Severity::Notice, text, model.now);
         }
     }
     if is_current(model, branch) {

@@ -4,7 +4,7 @@
 use super::{actions, comfort, send};
 use crate::engine::api::{Request, TurnRequest};
 use crate::tui::chat::update::{completing, queueing, quit};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Chord, Focus, Key, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
@@ -197,5 +197,5 @@ pub(crate) fn clear(model: &mut Model) {
     }
     model.clear_at = Some(model.now);
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();
-    model.status.say(Weight::Notice, format!("{key} once more quits."), model.now);
+    model.status.say(Severity::Notice, format!("Press {key} again to quit."), model.now);
 }

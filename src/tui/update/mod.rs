@@ -13,7 +13,7 @@ mod travel;
 
 use super::chat::model::composer::{Draft, DraftKind};
 use crate::engine::api::{self, ProgramRequest, Request, SessionRequest, Ticket};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::{Cmd, Msg};
 
@@ -45,7 +45,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         // Taken in by the view and its cache.
         Msg::Ground(_) | Msg::Coloured(_) => {}
         Msg::Unsaved(path, result) => super::chat::update::quit::saved(model, path, result),
-        Msg::Copied(how) => model.status.say(Weight::Notice, how, model.now),
+        Msg::Copied(how) => model.status.say(Severity::Notice, how, model.now),
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
         Msg::Resumed => out.push(Cmd::Redraw),
         Msg::Suspend => out.push(Cmd::Suspend),
@@ -68,7 +68,7 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
         send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, &mut out);
     }
     for problem in model.keys.problems().to_vec() {
-        model.status.say(Weight::Trouble, problem, model.now);
+        model.status.say(Severity::Trouble, problem, model.now);
     }
     out
 }
@@ -101,5 +101,5 @@ pub(crate) fn wire(draft: &Draft) -> api::Draft {
 
 /// Says a failure in one sentence.
 pub(crate) fn trouble(model: &mut Model, failure: &crate::domain::base::failure::Failure) {
-    model.status.say(Weight::Trouble, failure.to_string(), model.now);
+    model.status.say(Severity::Trouble, failure.to_string(), model.now);
 }

@@ -2,7 +2,7 @@
 //! dragged. Not for: what lies where (the view notes it).
 
 use super::{actions, panes};
-use crate::tui::model::pointer::{self, Border, Did, Mouse, Target};
+use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
 use crate::tui::model::{Action, Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::screen::shift;
@@ -13,18 +13,18 @@ const DOUBLE: u64 = 400;
 pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
     let target = pointer::at(&model.hits.borrow(), mouse.x, mouse.y);
     match mouse.did {
-        Did::Press => press(model, target, out),
-        Did::Drag => {
+        PointerAction::Press => press(model, target, out),
+        PointerAction::Drag => {
             if let Some(border) = model.pointer.held {
                 drag(model, border, mouse);
             }
         }
-        Did::Release => {
+        PointerAction::Release => {
             if model.pointer.held.take().is_some() {
                 out.push(Cmd::KeepPanes);
             }
         }
-        Did::Wheel(rows) => wheel(model, target, rows),
+        PointerAction::Wheel(rows) => wheel(model, target, rows),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::domain::planning::plan::{Blocked, Choice};
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::model::composer::{self, Draft};
 use crate::tui::chat::update::{acts, branches};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
@@ -100,7 +100,7 @@ pub(super) fn expand_paste(model: &mut Model) {
     let last = composer.pastes().chain(composer.files()).last().map(|(chip, text)| (chip.to_owned(), text.clone()));
     match last {
         Some((chip, text)) => model.layers.push(Reader::new(chip, text, true)),
-        None => model.status.say(Weight::Notice, "There is no folded paste or file in the message.", model.now),
+        None => model.status.say(Severity::Notice, "The message has no folded paste or file.", model.now),
     }
 }
 
@@ -109,10 +109,10 @@ pub(crate) fn trust(model: &mut Model) {
     let (title, words, yes) = if trusted {
         ("Stop trusting this folder?", "The model will be offered no tools any more.", "yes, offer no tools")
     } else {
-        let words = "The model may then read, list and search the files in this folder, and nothing outside it. A map of \
-                     its code and its rules (AGENTS.md) go with calls, in mode Heavy pieces of code too: Ctrl+O shows each. \
-                     All of that is sent to the model's server. Servers of tools that your settings name are started. Each \
-                     change of a file and each command asks you first, unless a rule of yours allows it.";
+        let words = "The model may then read, list and search the files in this folder, and nothing outside it. \
+            Requests include a map of its code and its rules (AGENTS.md), and in mode Heavy parts of its \
+            code; Ctrl+O shows each. All of it is sent to the model's server. MCP servers in your settings \
+            will start. Each file change and each command asks you first, unless one of your rules allows it.";
         ("Trust this folder?", words, "yes, offer tools here")
     };
     model.layers.push(Question {
@@ -126,10 +126,10 @@ pub(crate) fn trust(model: &mut Model) {
 /// Another answer is still coming on the branch: what now?
 pub(super) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &Failure) {
     model.layers.push(Question {
-        title: "An answer is still coming".to_owned(),
+        title: "An answer is still arriving".to_owned(),
         words: vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()],
         choices: vec![
-            ('w', "wait, and send it when that answer is done".to_owned(), Act::Wait(branch, draft.clone())),
+            ('w', "wait, and send it when that answer is complete".to_owned(), Act::Wait(branch, draft.clone())),
             ('f', "fork here and send it on the fork".to_owned(), Act::ForkAndSend(branch, draft)),
             ('n', "neither; keep writing".to_owned(), Act::Close),
         ],
@@ -149,11 +149,11 @@ pub(super) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
     if let Some(blocked) = model.plan.blocked(branch) {
         choices = ways_out(blocked);
     }
-    choices.push(('o', "look at what must go".to_owned(), Act::Run(Action::Context)));
+    choices.push(('o', "see what doesn't fit".to_owned(), Act::Run(Action::Context)));
     choices.push(('n', "keep writing".to_owned(), Act::Close));
     let mut words = vec![failure.what.clone()];
     words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
-    model.layers.push(Question { title: "It does not fit".to_owned(), words, choices, cursor: 0 });
+    model.layers.push(Question { title: "Too large for the budget".to_owned(), words, choices, cursor: 0 });
     model.plan.hurry(model.now);
 }
 

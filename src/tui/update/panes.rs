@@ -22,22 +22,22 @@ pub(crate) fn next_shape(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Gives the panels their own widths again and shows them all.
 pub(crate) fn even(model: &mut Model, out: &mut Vec<Cmd>) {
     let even = Arrangement { layout: model.arrangement().layout, ..Arrangement::default() };
-    put(model, even, "The panels have their own widths again, and all are shown.", out);
+    put(model, even, "Panel widths are reset, and all panels are shown.", out);
 }
 
 /// Takes a layout.
 pub(crate) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
     let words = match shape {
-        Shape::Wide => "panels beside the conversation where there is room",
+        Shape::Wide => "panels beside the conversation",
         Shape::Narrow => "one pane at a time",
-        Shape::Zen => "the conversation and the composer alone",
+        Shape::Zen => "only the conversation and the composer",
     };
     let key = model.keys.key_of(Action::NextLayout).unwrap_or_else(|| "/next-layout".to_owned());
     if shape == Shape::Zen && !matches!(model.focus, Focus::Composer | Focus::Conversation) {
         model.focus = Focus::Composer;
     }
     let layout = Arrangement { layout: shape, ..model.arrangement() };
-    put(model, layout, &format!("Layout {}: {words}. {key} goes on to the next.", shape.name()), out);
+    put(model, layout, &format!("Layout {}: {words}. {key} switches to the next.", shape.name()), out);
 }
 
 fn put(model: &mut Model, arrangement: Arrangement, said: &str, out: &mut Vec<Cmd>) {
@@ -73,7 +73,7 @@ pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
 /// Makes the pane with the focus wider or narrower. The conversation takes from the right, or gives to it.
 pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
     if !model.side_by_side() {
-        let text = "Panels have widths only beside the conversation: in the layout wide, from 100 columns on.";
+        let text = "Panels have widths only in the wide layout, from 100 columns on.";
         return model.status.report(TOPIC, text, model.now);
     }
     let (left, right) = sides(&model.arrangement(), model.size.0);

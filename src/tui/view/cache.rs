@@ -4,9 +4,9 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
 use crate::tui::text::Line;
-use crate::tui::text::code::Colours;
+use crate::tui::text::code::HighlightCache;
 use crate::tui::text::links::Links;
-use crate::tui::text::markdown::Grown;
+use crate::tui::text::markdown::GrowingText;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ const LIMIT: usize = 120_000;
 
 /// What rows were worked out from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Of {
+pub enum CacheKey {
     /// A message's body: content, whether opened.
     Body(NodeId, Option<Hash>, bool),
     /// A text by its hash.
@@ -26,10 +26,10 @@ pub enum Of {
 
 /// The words that come, as rows as far as their blocks are closed.
 #[derive(Debug)]
-pub(crate) struct Growing {
+pub(crate) struct GrowingRows {
     pub(crate) run: Option<RunId>,
     pub(crate) width: u16,
-    pub(crate) rows: Grown,
+    pub(crate) rows: GrowingText,
 }
 
 /// Rows, and the frame in which they were last drawn.
@@ -38,12 +38,12 @@ type Held = (Rc<Vec<Line>>, u64);
 /// Rows by what they were worked out from, and the width.
 #[derive(Debug, Default)]
 pub struct Cache {
-    held: HashMap<(Of, u16), Held>,
+    held: HashMap<(CacheKey, u16), Held>,
     rows: usize,
     frame: u64,
-    pub(crate) growing: Option<Growing>,
+    pub(crate) growing: Option<GrowingRows>,
     /// Colours of code.
-    pub colours: Colours,
+    pub colours: HighlightCache,
     /// Addresses that are given to the terminal, where it takes them.
     pub links: Option<Links>,
     /// How often rows had to be worked out, for tests.
@@ -56,7 +56,7 @@ impl Cache {
     }
 
     /// The rows, worked out now if they are not held.
-    pub(crate) fn rows(&mut self, of: Of, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
+    pub(crate) fn rows(&mut self, of: CacheKey, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
         let frame = self.frame;
         let key = (of, width);
         if let Some((rows, at)) = self.held.get_mut(&key) {

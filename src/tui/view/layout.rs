@@ -1,7 +1,7 @@
 //! Where the panes stand, for every size of the terminal.
 //! Not for: what is in them.
 
-use super::{Look, paint};
+use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
 use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
@@ -146,7 +146,7 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
 }
 
 /// The rules between panes, and the columns that can be dragged.
-pub(super) fn rules(look: &Look<'_>, areas: &Areas, buf: &mut Buffer) {
+pub(super) fn rules(look: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     if let Some(area) = areas.rule {
         paint::line(look.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);

@@ -22,7 +22,7 @@ pub(crate) mod layout;
 pub(crate) mod paint;
 
 use crate::domain::base::ids::NodeId;
-use crate::tui::model::pointer::{Hit, Target};
+use crate::tui::model::pointer::{HitArea, Target};
 use crate::tui::model::{Action, Focus, Model, When};
 use crate::tui::text::Line;
 use crate::tui::theme::{Ink, Theme};
@@ -31,7 +31,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// What every view is given.
-pub struct Look<'a> {
+pub struct ViewContext<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) model: &'a Model,
 }
@@ -59,10 +59,10 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
     // A screen is drawn beside the rest of the model.
     let mut screens = std::mem::take(&mut model.layers);
     for screen in screens.iter_mut().skip(full.unwrap_or(0)) {
-        wanted.extend(screen.view(&Look { theme, model }, cache, area, buf));
+        wanted.extend(screen.view(&ViewContext { theme, model }, cache, area, buf));
     }
     model.layers = screens;
-    super::screens::help::view_next_keys::draw(&Look { theme, model }, area, buf);
+    super::screens::help::view_next_keys::draw(&ViewContext { theme, model }, area, buf);
     paint::ground(theme, buf);
     model.bodies.begin_frame();
     for id in &wanted {
@@ -72,7 +72,7 @@ pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buff
 }
 
 fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, buf: &mut Buffer) {
-    let look = Look { theme, model };
+    let look = ViewContext { theme, model };
     let panes = [
         (Focus::Branches, areas.branches),
         (Focus::Tools, areas.tools),
@@ -105,13 +105,16 @@ fn chat(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, 
         super::chat::view::composer::notice(&look, area, buf);
     }
     layout::rules(&look, areas, buf);
+    if let Some(area) = areas.composer {
+        super::chat::view::composer::popup(&look, area, buf);
+    }
 }
 
-impl Look<'_> {
+impl ViewContext<'_> {
     /// Notes what lies where, for the mouse.
     fn hit(&self, area: Rect, target: Target) {
         if self.model.facts.mouse && !area.is_empty() {
-            self.model.hits.borrow_mut().push(Hit { area, target });
+            self.model.hits.borrow_mut().push(HitArea { area, target });
         }
     }
 

@@ -130,7 +130,7 @@ fn the_mouse_clicks_and_is_given_back() {
     pty.see(READY);
     assert!(!pty.ledger().on.contains(&1000), "off by default");
     pty.keys("\x18m");
-    pty.see("The mouse clicks, scrolls and drags borders here");
+    pty.see("Mouse on: click, scroll, drag borders");
     assert!([1000, 1002, 1006].iter().all(|mode| pty.ledger().on.contains(mode)), "{:?}", pty.ledger());
     assert!(!pty.ledger().on.contains(&1003), "movements without a button are no matter");
     pty.keys("\x1b[<0;95;4M\x1b[<0;95;4m");
@@ -161,7 +161,7 @@ fn a_theme_is_kept_with_the_comments_of_the_file() {
     let pty = Pty::open(&home);
     pty.see(READY);
     pty.keys("/theme sepia\r");
-    pty.see("Theme sepia, written into");
+    pty.see("Theme sepia, saved in");
     pty.until_bytes("its ground", |raw, _| ground_of(raw, (0xf6, 0xed, 0xda)));
     let text = std::fs::read_to_string(home.path("config/pleach/config.toml")).unwrap();
     assert_eq!(text, "# mine\n[screen]\ntitle = true # yes\ntheme = \"sepia\"\n");
@@ -177,12 +177,12 @@ fn settings_are_read_again_when_their_file_is_written() {
     home.config("mode = \"heavy\"\n[screen]\ntheme = \"sepia\"\n");
     pty.see("CTX: Heavy");
     pty.until_bytes("the theme", |raw, _| ground_of(raw, (0xf6, 0xed, 0xda)));
-    pty.see("The configuration was read again");
+    pty.see("Settings read again");
     home.config("mode = \"heavy\"\n[screen]\nthmee = \"dark\"\n");
     pty.see("line 3, column 1");
     pty.see("CTX: Heavy");
     home.config("mode = \"off\"\n[log]\nlevel = \"debug\"\n");
-    pty.see("From the next start on: log");
+    pty.see("After a restart: log");
     pty.see("CTX: Off");
     end(pty);
 }
@@ -200,7 +200,7 @@ fn a_long_run_is_told_of_while_one_looks_elsewhere() {
     pty.keys("Two\r");
     pty.until("both answers", |screen| screen.matches("I am the offline model").count() == 2);
     pty.until_bytes("the notification", |raw, _| {
-        osc(raw).iter().any(|body| body.starts_with("777;notify;pleach;The answer is there on main"))
+        osc(raw).iter().any(|body| body.starts_with("777;notify;pleach;The answer is complete on main"))
     });
     assert_eq!(osc(&pty.raw()).iter().filter(|body| body.starts_with("777;")).count(), 1, "only then");
     end(pty);
@@ -231,10 +231,10 @@ fn plain_over_a_pipe() {
         "you: How do bees dance?",
         "answer:\n",
         "I am the offline model",
-        "Goes, ",
+        "Included, ",
         "turn 1: ",
         "Pinned.",
-        "Pin taken off.",
+        "Pin removed.",
         "Branch alt.",
         "Mode Heavy.",
         "2 of 2 messages.",
@@ -242,7 +242,7 @@ fn plain_over_a_pipe() {
     ] {
         assert!(out.contains(wanted), "{wanted:?} in:\n{out}");
     }
-    assert!(err.contains("There is no command /nonsense") && err.contains("There is no turn 99"), "{err}");
+    assert!(err.contains("Unknown command /nonsense") && err.contains("There is no turn 99"), "{err}");
     assert!(!out.contains("never read"));
     let main = home.json(&["message", "list", "-b", "main"]);
     let said: Vec<&str> = main.as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
@@ -257,7 +257,7 @@ fn what_a_command_prints_opens_on_the_screen() {
     pty.see("CTX: Light");
     pty.keys("How do bees dance?\r");
     pty.see("I am the offline model");
-    pty.see("Nothing before it shares its words.");
+    pty.see("Nothing before it shares words with it.");
     pty.keys("/pin 1\r");
     pty.see("◆");
     pty.keys("/message read 1\r");
@@ -283,8 +283,8 @@ fn plain_in_a_terminal() {
     pty.keys("\x03");
     pty.see("^C");
     pty.keys("/help\r");
-    pty.see("a backslash at the end of a line continues it");
-    pty.see("A message that begins with a slash");
+    pty.see("a backslash at the end of a line continues the message");
+    pty.see("To send text that starts with /");
     pty.keys("\x04");
     let before = pty.before.clone();
     let ended = pty.ended();

@@ -37,9 +37,9 @@ fn moved(store: &Path) -> PathBuf {
 fn asked(home: &Home, backup: bool, answer: &str) -> Pty {
     let pty = Start::new(home).size(180, 40).run();
     let screen = pty.see("? [q]");
-    assert!(screen.contains("cannot be read") && screen.contains("[n] move it aside"), "{screen}");
+    assert!(screen.contains("is damaged") && screen.contains("[n] move it aside"), "{screen}");
     assert_eq!(screen.contains("[b]"), backup, "{screen}");
-    assert_eq!(screen.contains("There is no backup"), !backup, "{screen}");
+    assert_eq!(screen.contains("It has no backup"), !backup, "{screen}");
     assert!(!pty.ledger().entered, "before the screen is taken");
     pty.keys(answer);
     pty
@@ -171,7 +171,7 @@ fn a_full_disk_in_the_middle_of_an_answer() {
     pty.see("The beginning.");
     server.release();
     pty.until("it is said, and what came is there", |screen| {
-        screen.contains("The store cannot be written") && screen.contains("The middle.")
+        screen.contains("The store can't be written") && screen.contains("The middle.")
     });
     pty.keys("alive");
     pty.see("> alive");
@@ -208,20 +208,20 @@ fn quitting_on_a_full_disk() {
     pty.keys("A question\r");
     pty.see("The beginning.");
     server.release();
-    pty.until("it is said", |screen| screen.contains("The store cannot be written") && screen.contains("The middle."));
+    pty.until("it is said", |screen| screen.contains("The store can't be written") && screen.contains("The middle."));
     pty.keys("half a thought");
     pty.see("> half a thought");
     pty.keys("\x18q");
-    let screen = pty.see("Quit, and lose this?");
+    let screen = pty.see("Quit and lose this?");
     assert!(screen.contains("the answer on main: 120004 words (assistant)"), "{screen}");
     pty.keys("n");
-    pty.until("it goes on", |screen| !screen.contains("Quit, and lose this?") && screen.contains("> half a thought"));
+    pty.until("it goes on", |screen| !screen.contains("Quit and lose this?") && screen.contains("> half a thought"));
     pty.keys("\x18q");
-    pty.see("Quit, and lose this?");
+    pty.see("Quit and lose this?");
     pty.keys("s");
-    pty.see("Save what is not in the store to this file");
+    pty.see("Save the unwritten messages to this file");
     pty.keys("\r");
-    pty.see("It could not be saved there: File too large");
+    pty.see("That file could not be written: File too large");
     assert!(unsaved(&home).is_empty(), "half a file does not stay");
     prlimit(Some(pty.pid), Resource::Fsize, Rlimit { current: None, maximum: None }).unwrap();
     pty.keys("\r");

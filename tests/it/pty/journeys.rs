@@ -184,9 +184,9 @@ fn servers_that_refuse() {
     });
     assert!(!screen.contains("{\"error\""), "{screen}");
     pty.keys("\r");
-    pty.until("the countdown", |screen| screen.contains("follows in 2") && screen.contains("Esc stops it"));
+    pty.until("the countdown", |screen| screen.contains("starts in 2") && screen.contains("Esc stops"));
     pty.keys("\x1b");
-    pty.until("the draft is back", |screen| screen.contains("> Precious words") && !screen.contains("follows in"));
+    pty.until("the draft is back", |screen| screen.contains("> Precious words") && !screen.contains("starts in"));
     pty.keys("\r");
     pty.see("At last.");
     assert_eq!(posts(&server).len(), 3);

@@ -135,7 +135,7 @@ fn word(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
     pty.until_within(COMPILES, &format!("{tool} asks"), |screen| screen.contains(&waits));
     pty.keys("\x1by");
     pty.until(&format!("{tool} is shown whole"), |screen| {
-        screen.contains("y do it") && shows.iter().all(|words| screen.contains(words))
+        screen.contains("y approve") && shows.iter().all(|words| screen.contains(words))
     });
     for key in keys.chars() {
         pty.keys(&key.to_string());
@@ -149,7 +149,9 @@ fn does(task: &Task, home: &Home, server: &Server) {
     pty.keys("The tests fail. Find out why and mend it.\r");
     word(&pty, "run", &[task.line, "landlock"], "y");
     word(&pty, "edit_file", &["@@", task.wrong.1.trim()], " ");
-    pty.until("one change is left out", |screen| screen.contains("left out") && screen.contains("do the chosen ones"));
+    pty.until("one change is left out", |screen| {
+        screen.contains("left out") && screen.contains("approve the selected changes")
+    });
     pty.keys("y");
     word(&pty, "run", &[task.line], "y");
     pty.until_within(COMPILES, "it is done", |screen| screen.contains(DONE) && screen.contains("Type a message"));
@@ -218,7 +220,7 @@ fn told(task: &Task, home: &Home, server: &Server) {
         assert_eq!(results, at, "each round sends the results so far");
     }
     let last = String::from_utf8_lossy(&posts[5].body).into_owned();
-    assert!(last.contains(task.passes) && last.contains("turned down 1 of 2 changes"), "{last}");
+    assert!(last.contains(task.passes) && last.contains("denied 1 of 2 changes"), "{last}");
 
     let traces = json(&["traces"]);
     let traces = traces.as_array().unwrap();

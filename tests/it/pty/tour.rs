@@ -91,7 +91,7 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.pty.until("the plan of the draft", |screen| screen.contains("Recent turns 2"));
     tour.keys("\x0f");
     tour.stands(
-        "look: every row of the next call, in or out, with its tokens and its reason",
+        "look: every row of the next request, in or out, with its tokens and its reason",
         &["Next request ·", "Recent turns", FIRST, SECOND, THIRD],
     );
     tour.keys("v");
@@ -113,7 +113,7 @@ fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
     tour.keys("x");
     let screen = tour.stands(
         "exclude: the plan is solved again at once",
-        &["You left this out.", "1 left out", "x takes the exclusion back", DIGEST],
+        &["You left this out.", "1 left out", "x removes the exclusion", DIGEST],
     );
     assert_ne!(after(&screen, DIGEST), planned, "{screen}");
     tour.keys("\x1b");
@@ -121,7 +121,7 @@ fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
     tour.keys("\x1b[18~");
     tour.stands(
         "what if: the same call under other settings, before it is made",
-        &["What if", "as it stands", "mode Heavy", "policy window", "layout classic", "Enter takes it"],
+        &["What if", "current", "mode Heavy", "policy window", "layout classic", "Enter apply to this branch"],
     );
     tour.keys("jj");
     tour.stands("what if: one is chosen", &["mode Heavy"]);
@@ -138,7 +138,7 @@ fn fork_and_race(tour: &mut Tour) {
     tour.types("/race model:swift model:steady Which is faster?").keys("\r");
     tour.stands(
         "race: one question, two models, side by side",
-        &["A race of 2", "race-1: model swift", "race-2: model steady", SWIFT, "Store the new token"],
+        &["Race: 2", "race-1: model swift", "race-2: model steady", SWIFT, "Store the new token"],
     );
     tour.pty.until("both have ended", |screen| screen.matches(" in est").count() == 2);
     tour.keys("\x1b");
@@ -153,14 +153,14 @@ fn compare_and_pick_back(tour: &mut Tour) {
     tour.keys("c");
     tour.stands(
         "compare: two branches from where they part",
-        &["main beside race-1", "They part after turn 2", "Which is faster?", SWIFT, "pick onto"],
+        &["main and race-1", "They diverge after turn 2", "Which is faster?", SWIFT, "pick for"],
     );
     tour.keys("\tp");
     tour.pty.until("the other side is chosen", |screen| screen.contains("▸ race-1"));
     tour.keys("\x1b");
-    tour.stands("pick back: a pinned text that knows where it came from", &["Picked 1 item of race-1 onto main", "◆"]);
+    tour.stands("pick back: a pinned text that knows where it came from", &["Picked 1 item of race-1 for main", "◆"]);
     tour.keys("\x0f");
-    tour.stands("pick back: it goes with the next call", &["branch \"race-1\"", "pinned", "1 left out"]);
+    tour.stands("pick back: it goes in the next request", &["branch \"race-1\"", "pinned", "1 left out"]);
     tour.keys("\x1b");
     tour.stands("back in the chat", &["● main  "]);
 }
@@ -171,17 +171,17 @@ fn replay_without_an_item(tour: &mut Tour) {
     tour.keys("\tG");
     tour.stands("the newest answer is selected", &["p pin", "R regenerate"]);
     tour.keys("Z");
-    tour.stands("replay: a stored call, made again", &["Make this call again?", "without one item of it"]);
+    tour.stands("replay: a stored call, made again", &["Repeat this call?", "send without one item"]);
     tour.keys("w");
-    tour.stands("replay: which item is left out?", &["Make the call again without", "turn 1: Why does login"]);
+    tour.stands("replay: which item is left out?", &["Repeat the call without", "turn 1: Why does login"]);
     tour.types("login").keys("\r");
     tour.stands(
         "replay: then and now, side by side",
-        &["A call made again without an item", "now, without Why does login", "may be chance"],
+        &["Call repeated without an item", "now, without Why does login", "may be chance"],
     );
     tour.pty.until("both answers", |screen| screen.matches(" in est").count() == 2);
     tour.keys("m");
-    tour.pty.until("the note is taken", |screen| screen.contains("A call made again without an item"));
+    tour.pty.until("the note is taken", |screen| screen.contains("Call repeated without an item"));
     tour.keys("\x1b");
     tour.stands("replay: that the item mattered is noted, as a suggested pin", &["settings of main", "replay-1"]);
 }
@@ -191,9 +191,9 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
     tour.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     let steps = [
         ("the note", "Undone: changed the settings of main"),
-        ("the replay", "Undone: made a call again"),
-        ("what was picked", "Undone: picked 1 item of race-1 onto main"),
-        ("the race", "Undone: began a race of 2"),
+        ("the replay", "Undone: repeated a call"),
+        ("what was picked", "Undone: picked 1 item of race-1 for main"),
+        ("the race", "Undone: started a race of 2"),
         ("the fork", "Undone: forked main-2"),
         ("the mode", "Undone: set the mode of main to Heavy"),
         ("the exclusion", "Undone: Excluded"),

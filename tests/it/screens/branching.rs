@@ -5,16 +5,16 @@ use super::fixture::{self, MAIN, NOON, RETRY, SESSION, node_id};
 use super::pictures::pictures;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, RaceId, RunId};
-use pleach::domain::call::race::{BranchRun, Config, Limit, Limits, Spent};
+use pleach::domain::call::race::{BranchRun, Config, Limit, Limits, RaceUsage};
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::conversation::branch::{Branch, Overrides};
 use pleach::domain::conversation::message::{Node, Role};
 use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
 use pleach::engine::api::{
-    Answer, AsideView, BranchRequest, CallRequest, Event, Item, Request, SessionRequest, TagAct, TurnRequest,
+    Answer, AsideView, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TagAct, TurnRequest,
 };
-use pleach::tui::chat::model::conversation::Place;
+use pleach::tui::chat::model::conversation::ScrollAnchor;
 use pleach::tui::model::Focus;
 use pleach::tui::msg::Msg;
 use std::sync::Arc;
@@ -44,11 +44,11 @@ pub(super) fn beside(words: &str, over: bool) -> Event {
     }
 }
 
-fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::Grove {
+fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::TreeScreen {
     stage.model.layers.top().unwrap()
 }
 
-fn asked_tag(stage: &Stage) -> (Item, TagAct) {
+fn asked_tag(stage: &Stage) -> (ItemName, TagAct) {
     match stage.last() {
         Request::Branch(BranchRequest::Tag { item, act, .. }) => (item.clone(), act.clone()),
         other => panic!("{other:?}"),
@@ -60,20 +60,20 @@ fn messages_are_named_and_starred_from_three_places() {
     let mut stage = fixture::opened();
     stage.model.focus = Focus::Conversation;
     stage.press("g *");
-    assert_eq!(asked_tag(&stage), (Item::Message(node_id(1)), TagAct::Favourite(None)));
+    assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(1)), TagAct::Favourite(None)));
     stage.press("L").type_text("the bug").press("enter");
-    assert_eq!(asked_tag(&stage), (Item::Message(node_id(1)), TagAct::Label("the bug".into())));
+    assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(1)), TagAct::Label("the bug".into())));
     stage.event(tags(&[(0, "the bug", false)])).press("L");
     assert!(stage.screen(100, 30).contains("the bug_"), "the present name is there to be changed");
     stage.press("ctrl-u enter");
     assert_eq!(asked_tag(&stage).1, TagAct::Label(String::new()), "an empty name takes it off");
 
     stage.press("ctrl-b j L").type_text("tip").press("enter");
-    assert_eq!(asked_tag(&stage).0, Item::Message(node_id(7)), "of a branch, the message where it stands");
+    assert_eq!(asked_tag(&stage).0, ItemName::Message(node_id(7)), "of a branch, the message where it stands");
     stage.press("f8 home *");
-    assert_eq!(asked_tag(&stage).0, Item::Message(node_id(1)));
+    assert_eq!(asked_tag(&stage).0, ItemName::Message(node_id(1)));
     stage.press("esc").type_text("/label last one").press("enter");
-    assert_eq!(asked_tag(&stage), (Item::Message(node_id(6)), TagAct::Label("last one".into())));
+    assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(6)), TagAct::Label("last one".into())));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_long_filter_goes_on_by_itself() {
     let mut stage = fixture::open(Vec::new(), view);
     stage.press("f8 /").type_text("need");
     assert!(grove(&stage).looking() && stage.model.next_wake().is_some_and(|wake| wake <= stage.model.now));
-    assert!(stage.screen(100, 30).contains("looked through"));
+    assert!(stage.screen(100, 30).contains("searched"));
     for _ in 0..100 {
         if !grove(&stage).looking() {
             break;
@@ -258,7 +258,7 @@ fn esc_esc_changes_nothing_and_going_back_finds_the_same_rows() {
     stage.press("g j pagedown");
     stage.screen(80, 12);
     let stood = (stage.model.conversation.place, stage.model.conversation.cursor, stage.model.focus);
-    assert!(matches!(stood.0, Place::At { .. }));
+    assert!(matches!(stood.0, ScrollAnchor::At { .. }));
     let requests = stage.sent.len();
     stage.press("f8 j j h esc");
     stage.screen(80, 12);
@@ -314,7 +314,7 @@ fn unread_is_an_answer_that_nobody_saw() {
     assert!(unread(&stage));
     stage.press("ctrl-b").model.panel.select(RETRY);
     stage.press("enter");
-    assert!(!unread(&stage), "looked at");
+    assert!(!unread(&stage), "checked");
     stage.press("alt-left");
     // A head that is moved back or renamed brings nothing new; another answer in place of the old one does.
     let mut moved = fixture::branch(RETRY, "other", Some(&story[6]), Some(MAIN));
@@ -352,7 +352,7 @@ fn record(branch: BranchId, limits: Limits, stopped: Option<Limit>) -> Event {
         config,
         limits,
         runs: Vec::new(),
-        spent: Spent::default(),
+        spent: RaceUsage::default(),
         stopped,
         ended: stopped.map(|_| RunStatus::Cancelled),
         at: NOON,

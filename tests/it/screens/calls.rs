@@ -6,29 +6,32 @@ use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
 use super::pictures::pictures;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
-use pleach::domain::conversation::compare::{Ancestor, Comparison, Said, Side, Turn};
+use pleach::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
 use pleach::domain::conversation::mark::Atom;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::conversation::transition::Standing;
-use pleach::domain::planning::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Setting, Stay, Told};
+use pleach::domain::conversation::transition::ItemState;
+use pleach::domain::planning::diff::{
+    CallRef, Cause, CauseKind, DiffKind, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
+    SettingDiff,
+};
 use pleach::domain::planning::plan::{Form, Reason, RowKind};
 use pleach::domain::planning::policy::Section;
-use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, Item, PlanRequest, Request, Which};
+use pleach::engine::api::{Answer, BranchRequest, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request};
 
 fn turn(n: u8) -> Atom {
     Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }
 }
 
-fn place(section: Option<Section>, tokens: u32, reason: Reason) -> Place {
-    Place { goes: section.is_some(), section, at: None, tokens, form: Form::Full, reason, shared: false }
+fn place(section: Option<Section>, tokens: u32, reason: Reason) -> ItemPlace {
+    ItemPlace { goes: section.is_some(), section, at: None, tokens, form: Form::Full, reason, shared: false }
 }
 
-fn cause(by: By, words: &str) -> Cause {
+fn cause(by: CauseKind, words: &str) -> Cause {
     Cause { by, words: words.into(), at: Some(NOON) }
 }
 
-fn delta(n: u8, kind: Kind, title: &str, places: (Option<Place>, Option<Place>), cause: Cause) -> Delta {
-    Delta {
+fn delta(n: u8, kind: DiffKind, title: &str, places: (Option<ItemPlace>, Option<ItemPlace>), cause: Cause) -> ItemDiff {
+    ItemDiff {
         atom: turn(n),
         row: RowKind::Turn,
         title: title.into(),
@@ -40,8 +43,8 @@ fn delta(n: u8, kind: Kind, title: &str, places: (Option<Place>, Option<Place>),
     }
 }
 
-fn call(n: u128, tokens: u32) -> Call {
-    Call {
+fn call(n: u128, tokens: u32) -> CallRef {
+    CallRef {
         run: Some(run_id(n)),
         plan: Hash::of(b"plan"),
         branch: Some(MAIN),
@@ -59,10 +62,16 @@ fn differs(words: &str) -> Box<PlanDiff> {
     let excluded = place(None, 412, Reason::UserExcluded { once: false });
     let leased = place(Some(Section::LeasedPins), 96, Reason::Leased { left: 4, engine: true });
     let deltas = vec![
-        delta(2, Kind::Entered, "日本語: the port", (None, Some(leased)), cause(By::Lease, "The program leased it.")),
-        delta(1, Kind::Left, words, (Some(recent()), Some(excluded)), cause(By::You, "You left it out.")),
+        delta(
+            2,
+            DiffKind::Entered,
+            "日本語: the port",
+            (None, Some(leased)),
+            cause(CauseKind::Lease, "The program leased it."),
+        ),
+        delta(1, DiffKind::Left, words, (Some(recent()), Some(excluded)), cause(CauseKind::You, "You left it out.")),
     ];
-    let setting = Setting { name: "mode", before: "Light".into(), after: "Off".into() };
+    let setting = SettingDiff { name: "mode", before: "Light".into(), after: "Off".into() };
     Box::new(PlanDiff {
         before: call(1, 1_204),
         after: call(2, 888),
@@ -74,7 +83,8 @@ fn differs(words: &str) -> Box<PlanDiff> {
 }
 
 fn history(words: &str) -> Box<ItemHistory> {
-    let stay = |calls, place, causes| Stay { from: call(1, 9), to: call(2, 9), calls, place: Some(place), causes };
+    let stay =
+        |calls, place, causes| ItemInCall { from: call(1, 9), to: call(2, 9), calls, place: Some(place), causes };
     let out = place(None, 412, Reason::UserExcluded { once: false });
     Box::new(ItemHistory {
         atom: turn(1),
@@ -82,10 +92,10 @@ fn history(words: &str) -> Box<ItemHistory> {
         turn: Some(1),
         stays: vec![
             stay(3, place(Some(Section::Recent), 412, Reason::Recent), Vec::new()),
-            stay(1, out, vec![cause(By::You, "You left it out.")]),
+            stay(1, out, vec![cause(CauseKind::You, "You left it out.")]),
         ],
         older: 0,
-        steps: vec![Told { at: NOON, to: Standing::Excluded, words: "You left it out.".into() }],
+        steps: vec![HistoryStep { at: NOON, to: ItemState::Excluded, words: "You left it out.".into() }],
     })
 }
 
@@ -98,7 +108,7 @@ fn listed() -> Stage {
     stage
 }
 
-fn diffs(stage: &Stage) -> Vec<(Option<Which>, Which)> {
+fn diffs(stage: &Stage) -> Vec<(Option<CallSelector>, CallSelector)> {
     let of = |request: &Request| match request {
         Request::Call(CallRequest::DiffPlans { before, after }) => Some((before.clone(), after.clone())),
         _ => None,
@@ -106,8 +116,8 @@ fn diffs(stage: &Stage) -> Vec<(Option<Which>, Which)> {
     stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
 }
 
-fn id(n: u128) -> Which {
-    Which::Named(run_id(n).to_string())
+fn id(n: u128) -> CallSelector {
+    CallSelector::Named(run_id(n).to_string())
 }
 
 #[test]
@@ -122,7 +132,7 @@ fn two_calls_are_chosen_and_what_changed_is_told() {
     );
     pictures("call_diff", &mut stage);
     stage.press("j enter");
-    let why = Request::Plan(PlanRequest::Why { branch: MAIN, item: Item::Atom(turn(1)), most: None });
+    let why = Request::Plan(PlanRequest::Why { branch: MAIN, item: ItemName::Atom(turn(1)), most: None });
     assert_eq!(stage.sent.last().map(|(_, request)| request), Some(&why));
     stage.reply(
         |r| matches!(r, Request::Plan(PlanRequest::Why { most: None, .. })),
@@ -132,16 +142,16 @@ fn two_calls_are_chosen_and_what_changed_is_told() {
     stage.press("esc esc space j enter");
     assert_eq!(diffs(&stage).last(), Some(&(Some(id(2)), id(1))), "the one that was taken, against the selected");
     let ticket = stage.sent.last().unwrap().0;
-    stage.event(Event::Answer { ticket, result: Err(Failure::user("The plan of that call is gone.")) });
+    stage.event(Event::Answer { ticket, result: Err(Failure::user("The plan of that call was deleted.")) });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Calls that were made"), "the empty screen goes again: {screen}");
+    assert!(screen.contains("Call history"), "the empty screen goes again: {screen}");
 }
 
 #[test]
 fn the_next_call_goes_against_the_last_one() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o D");
-    assert_eq!(diffs(&stage), [(Some(Which::Last(MAIN)), Which::Next(MAIN))]);
+    assert_eq!(diffs(&stage), [(Some(CallSelector::Last(MAIN)), CallSelector::Next(MAIN))]);
 }
 
 fn side(branch: pleach::domain::base::ids::BranchId, name: &str, words: &[&str]) -> Side {
@@ -149,8 +159,8 @@ fn side(branch: pleach::domain::base::ids::BranchId, name: &str, words: &[&str])
         number: u32::try_from(n).unwrap() + 3,
         atom: turn(u8::try_from(n).unwrap() + 3),
         messages: vec![
-            Said { node: node_id(1), role: Role::User, text: text.into() },
-            Said { node: node_id(2), role: Role::Assistant, text: format!("**Yes**: {text}") },
+            ComparedMessage { node: node_id(1), role: Role::User, text: text.into() },
+            ComparedMessage { node: node_id(2), role: Role::Assistant, text: format!("**Yes**: {text}") },
         ],
         pin: None,
     };
@@ -188,17 +198,17 @@ fn two_branches_side_by_side_and_what_is_picked() {
     stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), answer);
     pictures("compare", &mut stage);
     stage.press("space j space p");
-    let items = vec![Item::Atom(turn(3)), Item::Atom(turn(4))];
+    let items = vec![ItemName::Atom(turn(3)), ItemName::Atom(turn(4))];
     let wanted = Request::Branch(BranchRequest::Pick { from: MAIN, items, onto: RETRY, together: true });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "both turns as one text");
     stage.press("tab p b");
-    let items = vec![Item::Atom(turn(3))];
+    let items = vec![ItemName::Atom(turn(3))];
     let one = Request::Branch(BranchRequest::Pick { from: RETRY, items, onto: MAIN, together: false });
     let back = Request::Branch(BranchRequest::BringBack { from: RETRY, onto: Some(MAIN) });
     assert!(stage.sent.iter().any(|(_, request)| *request == one), "the selected turn of the other side");
     assert!(stage.sent.iter().any(|(_, request)| *request == back));
     stage.press("enter");
-    assert!(stage.screen(120, 35).contains("What changed"), "their plans");
+    assert!(stage.screen(120, 35).contains("What changed"), "compare plans");
     stage.press("esc esc").type_text("/compare nobody").press("enter");
     assert!(stage.screen(120, 35).contains("There is no branch"));
 }

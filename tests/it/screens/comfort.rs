@@ -8,13 +8,13 @@ use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::failure::Failure;
 use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request};
 use pleach::tui::model::panes::{Arrangement, Shape};
-use pleach::tui::model::pointer::{Did, Mouse};
+use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::model::{Focus, Screen};
 use pleach::tui::msg::{Fresh, Msg};
-use pleach::tui::screens::help::model::Help;
+use pleach::tui::screens::help::model::HelpScreen;
 use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::screens::picker::model::{Choice, Kind};
-use pleach::tui::screens::request::model::Overlay;
+use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::theme::{Ink, Theme, Themes};
 
 fn opened() -> Stage {
@@ -41,7 +41,7 @@ fn the_leader_waits_then_shows_what_may_follow() {
     stage.wait(1);
     assert!(stage.model.next_wake().is_none_or(|at| at > stage.model.now), "no tick is wanted for it any more");
     let screen = stage.screen(100, 30);
-    assert!(screen.contains("Ctrl+X then one of these") && screen.contains("hide-branches"), "{screen}");
+    assert!(screen.contains("Ctrl+X then one of these") && screen.contains("Show or hide the branches"), "{screen}");
     pictures("which", &mut stage);
     stage.press("esc");
     assert!(!stage.screen(100, 30).contains("then one of these"));
@@ -203,7 +203,7 @@ fn panels_are_resized_within_bounds() {
     assert_eq!(column_of(&mut stage, "Next request"), widest + 2, "one press at an edge is felt");
     stage.msg(Msg::Resize(80, 24));
     stage.press(">");
-    assert!(stage.screen(80, 24).contains("only beside the conversation"));
+    assert!(stage.screen(80, 24).contains("only in the wide layout"));
 }
 
 fn find(stage: &mut Stage, text: &str) -> (u16, u16) {
@@ -214,8 +214,8 @@ fn find(stage: &mut Stage, text: &str) -> (u16, u16) {
 }
 
 fn click(stage: &mut Stage, (x, y): (u16, u16)) {
-    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x, y }));
-    stage.msg(Msg::Mouse(Mouse { did: Did::Release, x, y }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x, y }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Release, x, y }));
 }
 
 #[test]
@@ -240,12 +240,12 @@ fn a_click_selects_and_a_second_one_opens() {
     assert_eq!(stage.model.focus, Focus::Context);
     stage.wait(100);
     click(&mut stage, (at.0 + 4, at.1 + 3));
-    assert!(stage.model.layers.on::<Overlay>());
+    assert!(stage.model.layers.on::<RequestScreen>());
     let mut stage = opened();
     stage.press("ctrl-o");
     let at = find(&mut stage, "Never log tokens");
     click(&mut stage, at);
-    let Some(overlay) = stage.model.layers.top::<Overlay>() else { panic!() };
+    let Some(overlay) = stage.model.layers.top::<RequestScreen>() else { panic!() };
     assert!(overlay.selected_atom().is_some());
     stage.press("esc ctrl-p").type_text("quit-if").wait(1_000);
     let at = find(&mut stage, "quit-if-empty");
@@ -261,16 +261,16 @@ fn the_wheel_scrolls_what_lies_beneath() {
     let mut stage = opened();
     stage.buffer(120, 12);
     let (x, y) = (60, 4);
-    stage.msg(Msg::Mouse(Mouse { did: Did::Wheel(-3), x, y }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Wheel(-3), x, y }));
     assert_eq!(stage.model.conversation.scroll, -3);
     stage.buffer(120, 35);
     let at = find(&mut stage, "retry-with-trace");
-    stage.msg(Msg::Mouse(Mouse { did: Did::Wheel(3), x: at.0, y: at.1 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Wheel(3), x: at.0, y: at.1 }));
     assert!(stage.model.panel.wheeled.is_some());
     assert_eq!(stage.model.focus, Focus::Composer, "the wheel takes no focus");
     stage.press("ctrl-p");
     stage.buffer(120, 35);
-    stage.msg(Msg::Mouse(Mouse { did: Did::Wheel(3), x: 60, y: 15 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Wheel(3), x: 60, y: 15 }));
     let Some(picker) = stage.model.layers.top::<Picker>() else { panic!() };
     assert_eq!(picker.cursor, 1);
 }
@@ -281,19 +281,19 @@ fn a_border_is_dragged() {
     let before = column_of(&mut stage, "Next request");
     // The line stands two columns before the words.
     let edge = u16::try_from(before).unwrap() - 2;
-    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x: edge, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x: edge, y: 5 }));
     for x in (edge - 6..edge).rev() {
-        stage.msg(Msg::Mouse(Mouse { did: Did::Drag, x, y: 5 }));
+        stage.msg(Msg::Mouse(Mouse { did: PointerAction::Drag, x, y: 5 }));
     }
     assert!(stage.kept.is_empty(), "kept when it is let go");
-    stage.msg(Msg::Mouse(Mouse { did: Did::Release, x: edge - 6, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Release, x: edge - 6, y: 5 }));
     assert_eq!(column_of(&mut stage, "Next request"), before - 6);
     assert_eq!(stage.kept, ["panes"]);
-    stage.msg(Msg::Mouse(Mouse { did: Did::Drag, x: 3, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Drag, x: 3, y: 5 }));
     assert_eq!(column_of(&mut stage, "Next request"), before - 6, "nothing is held any more");
-    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x: edge - 6, y: 5 }));
-    stage.msg(Msg::Mouse(Mouse { did: Did::Drag, x: 0, y: 5 }));
-    stage.msg(Msg::Mouse(Mouse { did: Did::Release, x: 0, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x: edge - 6, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Drag, x: 0, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Release, x: 0, y: 5 }));
     assert!(column_of(&mut stage, "Next request") > 40, "bounded");
 }
 
@@ -328,12 +328,12 @@ fn a_long_run_is_told_of_only_to_who_looks_elsewhere() {
     turn(&mut stage, 30, Some(Failure::user("no")));
     assert_eq!(
         stage.kept,
-        ["notify The answer is there on main, after 12 s", "notify The call failed on main, after 30 s"]
+        ["notify The answer is complete on main, after 12 s", "notify The call failed on main, after 30 s"]
     );
     stage.kept.clear();
     stage.msg(Msg::Focus(true));
     turn(&mut stage, 60, None);
-    assert_eq!(stage.kept, ["reload false"], "with the focus files are looked at, nobody is told");
+    assert_eq!(stage.kept, ["reload false"], "with the focus files are listed, nobody is told");
 }
 
 #[test]
@@ -368,15 +368,15 @@ fn settings_are_taken_up_while_it_runs() {
     assert_eq!(stage.model.shown_theme(), "contrast");
     stage.reply(
         |request| matches!(request, Request::Program(ProgramRequest::Reload)),
-        Answer::Done("The configuration was read again: mode.".into()),
+        Answer::Done("Settings read again: mode.".into()),
     );
     assert!(stage.screen(100, 30).contains("read again: mode"));
     stage.press("ctrl-x");
     assert!(stage.screen(100, 30).contains("then one of these"), "at once now");
     stage.press("esc f12");
-    assert!(stage.model.layers.on::<Help>());
+    assert!(stage.model.layers.on::<HelpScreen>());
     stage.press("esc").msg(Msg::Reloaded(Err("config.toml, line 2, column 9: bad.".into())));
-    assert!(stage.screen(100, 30).contains("line 2, column 9: bad. The settings before it still hold."));
+    assert!(stage.screen(100, 30).contains("line 2, column 9: bad. The previous settings are still in use."));
     assert_eq!(stage.model.shown_theme(), "contrast");
 }
 

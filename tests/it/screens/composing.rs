@@ -71,8 +71,8 @@ fn the_message_goes_to_the_editor_and_comes_back() {
     assert_eq!(stage.composed, ["first"]);
     stage.msg(Msg::Composed(Ok("first\nand second\n".into())));
     assert_eq!(&*stage.model.composer.text(), "first\nand second");
-    stage.msg(Msg::Composed(Err("The editor \"x\" did not do it.".into())));
-    assert!(stage.screen(100, 30).contains("did not do it"));
+    stage.msg(Msg::Composed(Err("The editor \"x\" failed: exit 1.".into())));
+    assert!(stage.screen(100, 30).contains("failed: exit 1"));
     assert_eq!(&*stage.model.composer.text(), "first\nand second");
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), Answer::Done(String::new()));
 }

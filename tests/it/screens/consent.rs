@@ -3,12 +3,14 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
-use pleach::domain::tool::consent::{Asking, Command, Consent, Deed, FileChange, Hunk, Rule, RuleScope, Verdict};
+use pleach::domain::tool::consent::{
+    Command, Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict,
+};
 use pleach::engine::api::{Answer, Event, Request, RuleAct, ToolRequest, TurnRequest};
 use std::sync::Arc;
 
-fn run(line: &str) -> Deed {
-    Deed::Run(Command {
+fn run(line: &str) -> ToolEffect {
+    ToolEffect::Run(Command {
         line: line.into(),
         folder: String::new(),
         seconds: 120,
@@ -19,11 +21,11 @@ fn run(line: &str) -> Deed {
     })
 }
 
-fn change() -> Deed {
+fn change() -> ToolEffect {
     let before =
         "use std::time::Duration;\n\nconst GRACE: u64 = 0;\n\nfn rotate() {\n    revoke(old);\n    issue(new);\n}\n";
     let after = "use std::time::Duration;\n\nconst GRACE: u64 = 1_500;\n\nfn rotate() {\n    issue(new);\n    revoke(old);\n}\n";
-    Deed::Change(vec![
+    ToolEffect::Change(vec![
         FileChange {
             path: "src/auth/refresh.rs".into(),
             before: Some(before.into()),
@@ -39,10 +41,10 @@ fn change() -> Deed {
     ])
 }
 
-fn asks(tool: &str, deed: Deed) -> Stage {
+fn asks(tool: &str, deed: ToolEffect) -> Stage {
     let mut stage = fixture::opened();
     stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
-    let asking = Asking { index: 1, tool: tool.into(), args: "{}".into(), deed, rule: None };
+    let asking = PendingApproval { index: 1, tool: tool.into(), args: "{}".into(), deed, rule: None };
     stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
     stage
 }
@@ -91,8 +93,8 @@ fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
     let mut stage = fixture::opened();
     stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
     let args = serde_json::json!({ "text": "long ".repeat(2_000), "to": "/etc" }).to_string();
-    let deed = Deed::Foreign { server: "notes".into(), tool: "put".into(), looks: true };
-    let asking = Asking { index: 1, tool: "mcp__notes__put".into(), args, deed, rule: None };
+    let deed = ToolEffect::Foreign { server: "notes".into(), tool: "put".into(), looks: true };
+    let asking = PendingApproval { index: 1, tool: "mcp__notes__put".into(), args, deed, rule: None };
     stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
     stage.press("alt-y");
     for (width, height) in [(80, 24), (60, 16)] {
@@ -100,8 +102,8 @@ fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
         assert!(screen.contains("notes/put needs approval"), "{screen}");
         let words: String = screen.split(['│', '┃', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("outside the cage that holds commands, and undo does not take back"), "{screen}");
-        assert!(words.contains("The server says that it only looks; nothing here makes sure of it."), "{screen}");
+        assert!(words.contains("outside the sandbox that confines commands, and undo does not revert"), "{screen}");
+        assert!(words.contains("The server says this tool only reads; pleach can't check that."), "{screen}");
     }
 }
 
@@ -138,22 +140,24 @@ fn a_yes_counts_once_the_end_was_on_the_screen() {
         hunks: vec![Hunk { old: 0..0, new: 0..301 }],
     };
     let args = serde_json::json!({ "lines": long.lines().collect::<Vec<_>>() }).to_string();
-    let foreign = Deed::Foreign { server: "notes".into(), tool: "put".into(), looks: false };
-    for (tool, deed) in [("run", run(&long)), ("write_file", Deed::Change(vec![file])), ("mcp__notes__put", foreign)] {
+    let foreign = ToolEffect::Foreign { server: "notes".into(), tool: "put".into(), looks: false };
+    for (tool, deed) in
+        [("run", run(&long)), ("write_file", ToolEffect::Change(vec![file])), ("mcp__notes__put", foreign)]
+    {
         let mut stage = fixture::opened();
         stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
-        let asking = Asking { index: 1, tool: tool.into(), args: args.clone(), deed, rule: None };
+        let asking = PendingApproval { index: 1, tool: tool.into(), args: args.clone(), deed, rule: None };
         stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
         stage.press("alt-y y");
         assert!(words(&stage).is_empty(), "{tool}: nothing was drawn yet");
         let screen = stage.screen(80, 24);
         let end = if tool == "mcp__notes__put" { "}" } else { "touch PWNED" };
-        assert!(screen.contains("rows more; it ends with:") && screen.contains(end), "{tool}: {screen}");
+        assert!(screen.contains("more rows; the end is:") && screen.contains(end), "{tool}: {screen}");
         stage.press("y");
         let screen = stage.screen(80, 24);
-        assert!(words(&stage).is_empty() && screen.contains("Not all of it was on the screen"), "{tool}: {screen}");
+        assert!(words(&stage).is_empty() && screen.contains("Part of it was not shown yet"), "{tool}: {screen}");
         stage.press("a");
-        assert!(!stage.screen(80, 24).contains("Allow it from now on"), "{tool}");
+        assert!(!stage.screen(80, 24).contains("Allow this without asking"), "{tool}");
         stage.press("n");
         assert_eq!(words(&stage), [(Consent::No { why: None }, None)], "{tool}: a no needs nothing seen");
         let asking = stage.model.live[&MAIN].asks.clone();
@@ -164,7 +168,7 @@ fn a_yes_counts_once_the_end_was_on_the_screen() {
             stage.press("pagedown");
         }
         let screen = stage.screen(80, 24);
-        assert!(!screen.contains("rows more; it ends with:"), "{tool}: {screen}");
+        assert!(!screen.contains("more rows; the end is:"), "{tool}: {screen}");
         stage.press("y");
         assert!(matches!(words(&stage).last(), Some((Consent::Yes { .. }, None))), "{tool}");
     }
@@ -206,7 +210,7 @@ fn words_are_given_by_keys() {
     stage.press("3");
     let rule = Rule { tool: "run".into(), on: Some("cargo test *".into()), verdict: Verdict::Allow };
     assert_eq!(words(&stage), [(Consent::Yes { hunks: Vec::new() }, Some((RuleScope::Session, rule)))]);
-    assert!(!stage.screen(100, 30).contains("Allow it from now on"));
+    assert!(!stage.screen(100, 30).contains("Allow this without asking"));
 }
 
 #[test]
@@ -215,12 +219,12 @@ fn a_call_of_another_branch_is_found_too_and_one_that_ended_is_gone() {
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("No tool call needs"));
     stage.event(Event::TurnOpened { branch: RETRY, text: "x".into(), after: None });
-    let asking = Asking { index: 0, tool: "run".into(), args: "{}".into(), deed: run("make"), rule: None };
+    let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed: run("make"), rule: None };
     stage.event(Event::Asks { branch: RETRY, asking: Some(Arc::new(asking)) });
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("run needs approval"));
     stage.event(Event::Asks { branch: RETRY, asking: None });
-    assert!(!stage.screen(100, 30).contains("This command would run"));
+    assert!(!stage.screen(100, 30).contains("Run this command"));
 }
 
 #[test]

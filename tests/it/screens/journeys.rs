@@ -18,11 +18,11 @@ use pleach::domain::planning::mode::SearchWish;
 use pleach::domain::planning::plan::{ContextPlan, Warning};
 use pleach::domain::planning::tuning::Milli;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Draft, DraftKind, Event, Item, PlanRequest, Planned, Request, SessionRequest, TaskAct,
-    TurnRequest,
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, Request, SessionRequest,
+    TaskAct, TurnRequest,
 };
 use pleach::tui::msg::Msg;
-use pleach::tui::screens::tree::model::Grove;
+use pleach::tui::screens::tree::model::TreeScreen;
 
 fn ask(stage: &Stage) -> (Draft, Option<Hash>) {
     let found = stage.sent.iter().rev().find_map(|(_, request)| match request {
@@ -74,10 +74,10 @@ fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
     assert!(!stage.screen(120, 30).contains("Not sent yet"));
     stage.wait(101);
     let screen = stage.screen(120, 30);
-    assert!(screen.contains("Not sent yet") && screen.contains("Esc takes it back"), "{screen}");
+    assert!(screen.contains("Not sent yet") && screen.contains("Esc cancels"), "{screen}");
     stage.event(Event::Indexing { done: 1_200, total: 10_000 });
     let screen = stage.screen(120, 30);
-    assert!(screen.contains("Not sent yet: older messages are indexed first, 1,200 of 10,000."), "{screen}");
+    assert!(screen.contains("Not sent yet: indexing older messages, 1,200 of 10,000."), "{screen}");
     let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.press("enter");
     assert_eq!(asks(&stage), 2);
@@ -140,14 +140,14 @@ fn keys_act_on_the_selected_message() {
     let Request::Branch(BranchRequest::Mark { items, act, .. }) = stage.sent[stage.sent.len() - 2].1.clone() else {
         panic!("{:?}", stage.last())
     };
-    assert_eq!(items, vec![Item::TurnOf(node_id(1))]);
+    assert_eq!(items, vec![ItemName::TurnOf(node_id(1))]);
     assert_eq!(act, Act::Set { kind: MarkKind::Sticky, toggle: true });
     assert!(matches!(stage.last(), Request::Plan(PlanRequest::Replan { .. })), "the plan is solved again at once");
     stage.press("G x");
     let Request::Branch(BranchRequest::Mark { items, .. }) = stage.sent[stage.sent.len() - 2].1.clone() else {
         panic!()
     };
-    assert_eq!(items, vec![Item::Message(node_id(6))]);
+    assert_eq!(items, vec![ItemName::Message(node_id(6))]);
     stage.press("R");
     assert_eq!(ask(&stage).0.kind, DraftKind::Regenerate(node_id(5)));
     stage.press("c");
@@ -183,10 +183,13 @@ fn the_overlay_acts_on_rows_and_on_messages_in_them() {
         })
     };
     let rows = fixture::plan(&fixture::story()).rows;
-    assert_eq!(marks(&stage), Some(vec![Item::Atom(rows[3].atom)]));
+    assert_eq!(marks(&stage), Some(vec![ItemName::Atom(rows[3].atom)]));
     stage.press("enter j j j x");
     let tool = fixture::story()[2].head.key;
-    assert_eq!(marks(&stage), Some(vec![Item::Atom(pleach::domain::conversation::mark::Atom::Message { node: tool })]));
+    assert_eq!(
+        marks(&stage),
+        Some(vec![ItemName::Atom(pleach::domain::conversation::mark::Atom::Message { node: tool })])
+    );
     stage.press("]");
     let raised = stage.sent.iter().rev().find_map(|(_, r)| match r {
         Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.budget,
@@ -231,7 +234,7 @@ fn esc_leaves_then_interrupts_then_opens_the_tree() {
     stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
     let sent = stage.sent.len();
     stage.press("esc esc");
-    assert!(stage.model.layers.on::<Grove>());
+    assert!(stage.model.layers.on::<TreeScreen>());
     stage.press("k");
     assert_eq!(stage.sent.len(), sent, "nothing changes until Enter");
     stage.press("enter");
@@ -259,7 +262,7 @@ fn ctrl_c_clears_then_quits() {
     stage.type_text("words").press("ctrl-c");
     assert!(stage.model.composer.is_empty() && !stage.model.quit);
     stage.press("ctrl-c");
-    assert!(!stage.model.quit && stage.screen(100, 30).contains("once more quits"));
+    assert!(!stage.model.quit && stage.screen(100, 30).contains("again to quit"));
     stage.press("ctrl-c");
     assert!(stage.model.quit);
     let mut other = fixture::opened();
@@ -284,7 +287,7 @@ fn a_lane_is_set_and_stands_in_the_title() {
     stage.event(Event::Branch(Box::new(branch)));
     assert!(stage.screen(120, 30).contains("lane login bug"));
     stage.type_text("/lane").press("enter");
-    assert!(stage.screen(120, 30).contains("goes into the lane login bug"));
+    assert!(stage.screen(120, 30).contains("goes to lane login bug"));
     stage.type_text("/lane root").press("enter");
     assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some(""));
 }
@@ -332,7 +335,7 @@ fn commands_with_words() {
         stage
             .sent
             .iter()
-            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Mark { items, .. }) if items[0] == Item::Note("keep it short".into())))
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Mark { items, .. }) if items[0] == ItemName::Note("keep it short".into())))
     );
     stage.type_text("/fork other").press("enter");
     assert!(
@@ -342,7 +345,7 @@ fn commands_with_words() {
             .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Fork { name: Some(n), .. }) if n == "other"))
     );
     stage.type_text("/nonsense").press("enter");
-    assert!(stage.screen(120, 30).contains("no command /nonsense"));
+    assert!(stage.screen(120, 30).contains("Unknown command /nonsense"));
     stage.press("ctrl-c").type_text("//etc is a folder").press("enter");
     assert_eq!(&*ask(&stage).0.text, "/etc is a folder");
 }
@@ -366,7 +369,7 @@ fn commands_mean_what_they_mean_on_the_command_line() {
     let task = |r: &Request| matches!(r, Request::Branch(BranchRequest::Task { act: TaskAct::Start(name), .. }) if name == "fix the login");
     assert!(stage.sent.iter().any(|(_, r)| task(r)));
     stage.type_text("/exclude 2 --once").press("enter");
-    let item = Item::Named { text: "2".into(), message: false };
+    let item = ItemName::Named { text: "2".into(), message: false };
     let act = Act::Set { kind: MarkKind::ExcludeOnce, toggle: false };
     let wanted = Request::Branch(BranchRequest::Mark { branch: MAIN, items: vec![item], act });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
@@ -515,7 +518,7 @@ fn every_action_can_be_reached() {
     let mut stage = fixture::opened();
     stage.press("ctrl-p");
     let keys = Keymap::built_in();
-    let palette = pleach::tui::screens::picker::model::Picker::palette(&keys);
+    let palette = pleach::tui::screens::picker::model::Picker::palette(&keys, &[]);
     assert_eq!(palette.entries.len(), Action::ALL.len());
     let bare: Vec<&str> = Action::ALL
         .iter()

@@ -5,7 +5,7 @@ use super::fixture::{self, MAIN};
 use pleach::domain::base::ids::MemoryId;
 use pleach::domain::conversation::mark::{Actor, Atom};
 use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
-use pleach::engine::api::{Answer, BranchRequest, Item, MemoryAct, MemoryRequest, MemoryScope, Request};
+use pleach::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
 use uuid::Uuid;
 
 fn memory(n: u128, text: &str, status: MemoryStatus) -> Memory {
@@ -92,7 +92,7 @@ fn a_suggested_pin_is_turned_down_with_one_key() {
     };
     stage.press("g d");
     assert_eq!(dismissed(&stage), None, "only what is suggested can be turned down");
-    let overlay = stage.model.layers.top::<pleach::tui::screens::request::model::Overlay>().unwrap();
+    let overlay = stage.model.layers.top::<pleach::tui::screens::request::model::RequestScreen>().unwrap();
     let rows = overlay.entries.len();
     for _ in 0..rows {
         if dismissed(&stage).is_none() {
@@ -100,5 +100,5 @@ fn a_suggested_pin_is_turned_down_with_one_key() {
         }
     }
     let atom = Atom::Section { text: pleach::domain::base::hash::Hash::of(b"sug") };
-    assert_eq!(dismissed(&stage), Some((MAIN, Item::Atom(atom))));
+    assert_eq!(dismissed(&stage), Some((MAIN, ItemName::Atom(atom))));
 }

@@ -121,7 +121,7 @@ fn failed_turn_and_notice() {
         .todo("Check OPENAI_API_KEY, then Enter again.");
     let draft = pleach::engine::api::Draft { text: "And why only sometimes?".into(), ..Default::default() };
     stage.event(Event::TurnClosed { branch: MAIN, draft: Some(draft), failure: Some(failure) });
-    stage.event(Event::Alarm("The server read 16,387 of the 160,689 tokens that were sent.".into()));
+    stage.event(Event::Alarm("The server counted 16,387 of the 160,689 tokens that were sent.".into()));
     pictures("failed", &mut stage);
 }
 
@@ -158,7 +158,7 @@ fn busy_question() {
     stage.type_text("hello").wait(100);
     stage.press("enter");
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
-    let failure = Failure::new(FailureKind::Busy, "An answer is still coming on this branch.");
+    let failure = Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.");
     stage.event(Event::Answer { ticket, result: Err(failure) });
     pictures("busy", &mut stage);
 }

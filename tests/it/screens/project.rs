@@ -5,12 +5,12 @@ use super::Stage;
 use super::fixture::{self, MAIN, NOON};
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
-use pleach::domain::summary::draft::By;
-use pleach::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use pleach::engine::api::{
-    Answer, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, ThingAct, ToolRequest,
+    Answer, EditableAct, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, ToolRequest,
 };
-use pleach::tui::model::status::Weight;
+use pleach::tui::model::status::Severity;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
 
@@ -27,19 +27,19 @@ fn asked(stage: &Stage) -> &Request {
     stage.sent.iter().rev().map(|(_, r)| r).find(|r| !matches!(r, Request::Plan(PlanRequest::Replan { .. }))).unwrap()
 }
 
-fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
-    stage.reply(|r| matches!(r, Request::Thing(ThingAct::Things { .. })), Answer::Things(kind, things));
+fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
+    stage.reply(|r| matches!(r, Request::Thing(EditableAct::Things { .. })), Answer::Things(kind, things));
 }
 
 fn now(text: &str) -> Version {
-    Version { what: "as it stands now".into(), at: None, text: text.into(), current: true, from: None }
+    Version { what: "as it is now".into(), at: None, text: text.into(), current: true, from: None }
 }
 
 const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` outside tests.\n\u{1b}[31mhidden\n";
 
-fn rules() -> Vec<Thing> {
-    let thing = |path: &str, note: &str, goes: bool, editing: Editing, text: &str| Thing {
-        kind: ThingKind::Rules,
+fn rules() -> Vec<Editable> {
+    let thing = |path: &str, note: &str, goes: bool, editing: Editing, text: &str| Editable {
+        kind: EditableKind::Rules,
         id: path.into(),
         title: path.into(),
         note: note.into(),
@@ -47,32 +47,32 @@ fn rules() -> Vec<Thing> {
         goes,
         versions: vec![now(text)],
     };
-    let outside = Editing::Not("It lies outside this folder; edit it where it lies.");
+    let outside = Editing::Not("It is outside this folder; edit it in place.");
     vec![
         thing(
             "~/.config/pleach/AGENTS.md",
-            "goes; goes with the next call; for all projects, your own; 31 tok est",
+            "goes; goes in the next request; for all your projects; 31 est. tokens",
             true,
             outside,
             "Be brief.",
         ),
         thing(
             "../AGENTS.md",
-            "excluded; excluded on this branch; for all of repo; 212 tok est",
+            "excluded; excluded on this branch; for all of repo; 212 est. tokens",
             false,
             outside,
             "Old rules.",
         ),
         thing(
             "AGENTS.md",
-            "goes; goes with the next call; for the workspace; 88 tok est; 1 invisible character",
+            "goes; goes in the next request; for the workspace; 88 est. tokens; 1 invisible character",
             true,
             Editing::Here,
             RULES,
         ),
         thing(
             "src/tui/AGENTS.md",
-            "waits; waits until a file near it is named or touched; for src/tui/; 41 tok est",
+            "waits; waits until a file near it is named or touched; for src/tui/; 41 est. tokens",
             false,
             Editing::Here,
             "Views are pure.",
@@ -84,11 +84,11 @@ fn rules() -> Vec<Thing> {
 fn rules_are_looked_at_taken_out_and_written() {
     let mut stage = fixture::opened();
     stage.type_text("/project").press("enter");
-    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Rules }));
-    fill(&mut stage, ThingKind::Rules, Vec::new());
+    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::Rules }));
+    fill(&mut stage, EditableKind::Rules, Vec::new());
     assert!(stage.screen(120, 35).contains("There is no AGENTS.md"), "{}", stage.screen(120, 35));
     stage.press("esc").press("ctrl-x p");
-    fill(&mut stage, ThingKind::Rules, rules());
+    fill(&mut stage, EditableKind::Rules, rules());
     stage.press("j j");
     pictures("project_rules", &mut stage);
     stage.press("x");
@@ -96,7 +96,7 @@ fn rules_are_looked_at_taken_out_and_written() {
     assert_eq!(*asked(&stage), Request::Tool(ToolRequest::Project(set)));
     stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Project(_))), Answer::Done("Excluded. u undoes it.".into()));
     assert!(stage.screen(80, 24).contains("Excluded. u undoes it."));
-    fill(&mut stage, ThingKind::Rules, rules());
+    fill(&mut stage, EditableKind::Rules, rules());
     stage.press("u");
     assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo));
     stage.press("e").type_text("- New.\n");
@@ -112,11 +112,11 @@ fn rules_are_looked_at_taken_out_and_written() {
         |r| matches!(r, Request::Tool(ToolRequest::Project(ProjectAct::Save { .. }))),
         Answer::Done("Wrote AGENTS.md.".into()),
     );
-    fill(&mut stage, ThingKind::Rules, rules());
+    fill(&mut stage, EditableKind::Rules, rules());
     stage.press("k e");
-    assert!(stage.screen(120, 35).contains("It lies outside this folder"));
+    assert!(stage.screen(120, 35).contains("It is outside this folder"));
     stage.press("esc").press("ctrl-x p");
-    fill(&mut stage, ThingKind::Rules, Vec::new());
+    fill(&mut stage, EditableKind::Rules, Vec::new());
     stage.press("e").type_text("First rule.").press("ctrl-d");
     let first = |r: &Request| matches!(r, Request::Tool(ToolRequest::Project(ProjectAct::Save { expected: None, text, .. })) if text == "First rule.");
     assert!(first(asked(&stage)), "{:?}", asked(&stage));
@@ -126,20 +126,20 @@ fn rules_are_looked_at_taken_out_and_written() {
 fn a_skill_goes_into_the_message() {
     let mut stage = fixture::opened();
     stage.type_text("/skills").press("enter");
-    let skill = |name: &str, note: &str| Thing {
-        kind: ThingKind::Skills,
+    let skill = |name: &str, note: &str| Editable {
+        kind: EditableKind::Skills,
         id: name.into(),
         title: name.into(),
         note: note.into(),
-        editing: Editing::Not("A skill is edited where it lies; a puts it into the message."),
+        editing: Editing::Not("A skill is edited in place; a adds it to the message."),
         goes: true,
         versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
     };
     let all = vec![
-        skill("pdf", "Reads PDF files and fills in their forms; .claude/skills/pdf/SKILL.md; 44 tok est"),
-        skill("release", "Cuts a release; ~/.agents/skills/release/SKILL.md; 210 tok est"),
+        skill("pdf", "Reads PDF files and fills in their forms; .claude/skills/pdf/SKILL.md; 44 est. tokens"),
+        skill("release", "Cuts a release; ~/.agents/skills/release/SKILL.md; 210 est. tokens"),
     ];
-    fill(&mut stage, ThingKind::Skills, all);
+    fill(&mut stage, EditableKind::Skills, all);
     pictures("project_skills", &mut stage);
     stage.press("x");
     assert!(
@@ -161,15 +161,20 @@ fn a_skill_goes_into_the_message() {
 fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
     let mut stage = fixture::opened();
     stage.type_text("/capsule ./src/engine/ by model").press("enter");
-    let going =
-        |files, tokens| Event::Moduling { branch: MAIN, path: "src/engine".into(), by: By::Model, files, tokens };
-    assert!(stage.screen(120, 30).contains("summing up src/engine, Esc stops"));
+    let going = |files, tokens| Event::Moduling {
+        branch: MAIN,
+        path: "src/engine".into(),
+        by: SummaryAuthor::Model,
+        files,
+        tokens,
+    };
+    assert!(stage.screen(120, 30).contains("summarizing src/engine, Esc stops"));
     stage.event(going((20, 61), 0));
-    assert!(stage.screen(120, 30).contains("summing up src/engine: read 20 of 61 files, Esc stops"));
+    assert!(stage.screen(120, 30).contains("summarizing src/engine: read 20 of 61 files, Esc stops"));
     stage.event(going((61, 61), 0));
-    assert!(stage.screen(160, 30).contains("summing up src/engine: the model was given 61 files, Esc stops"));
+    assert!(stage.screen(160, 30).contains("summarizing src/engine: 61 files sent to the model, Esc stops"));
     stage.event(going((61, 61), 1_204));
-    assert!(stage.screen(120, 30).contains("summing up src/engine: 1,204 tok est so far, Esc stops"));
+    assert!(stage.screen(120, 30).contains("summarizing src/engine: 1,204 est. tokens so far, Esc stops"));
     stage.press("esc");
     let stop = Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch: MAIN })));
     assert_eq!(*asked(&stage), stop);
@@ -180,16 +185,16 @@ fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
     let make =
         |r: &Request| matches!(r, Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make { .. }))));
     let ticket = stage.sent.iter().find(|(_, request)| make(request)).unwrap().0;
-    let kept = "Nothing of the summary was kept. The call is counted.";
+    let kept = "No part of the summary was kept. The call is counted.";
     stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.").kept(kept)) });
     let screen = stage.screen(120, 30);
     assert!(screen.contains(kept) && !screen.contains("src/engine"), "{screen}");
-    assert_eq!(stage.model.status.shown().unwrap().weight, Weight::Notice, "a person stopped it");
+    assert_eq!(stage.model.status.shown().unwrap().weight, Severity::Notice, "a person stopped it");
     // On their own screen it is seen above the text, and the first Esc stops it there too.
     stage.type_text("/capsule src/store by model").press("enter");
     stage.type_text("/modules").press("enter");
-    fill(&mut stage, ThingKind::Modules, Vec::new());
-    assert!(stage.screen(120, 30).contains("summing up src/store"));
+    fill(&mut stage, EditableKind::Modules, Vec::new());
+    assert!(stage.screen(120, 30).contains("summarizing src/store"));
     stage.press("esc");
     assert!(*asked(&stage) == stop && !stage.model.layers.is_empty());
     stage.press("esc");
@@ -208,10 +213,10 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
             by,
         })))
     };
-    assert_eq!(*asked(&stage), make(By::Extractive));
+    assert_eq!(*asked(&stage), make(SummaryAuthor::Extractive));
     stage.type_text("/capsule src/engine by model").press("enter");
-    assert_eq!(*asked(&stage), make(By::Model));
-    for by in [By::Extractive, By::Model] {
+    assert_eq!(*asked(&stage), make(SummaryAuthor::Model));
+    for by in [SummaryAuthor::Extractive, SummaryAuthor::Model] {
         stage.reply(|r| *r == make(by), Answer::Done("Summed up src/engine from 61 files.".into()));
     }
     stage.type_text("/modules").press("enter");
@@ -222,8 +227,8 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
         current,
         from,
     };
-    let thing = |path: &str, note: &str, goes: bool, versions: Vec<Version>| Thing {
-        kind: ThingKind::Modules,
+    let thing = |path: &str, note: &str, goes: bool, versions: Vec<Version>| Editable {
+        kind: EditableKind::Modules,
         id: path.into(),
         title: path.into(),
         note: note.into(),
@@ -234,19 +239,19 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
-    let note = "fresh; 412 tok est; by pleach, from names and comments; speaks of 64 % of it; commit 6916441a";
-    let older = "stale; stale: 2 of 12 files changed since; 201 tok est; by the model m; 97 % of the names in it stand in the files";
+    let note = "fresh; 412 est. tokens; by pleach, from names and comments; speaks of 64 % of it; commit 6916441a";
+    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by the model m; 97 % of the names in it stand in the files";
     fill(
         &mut stage,
-        ThingKind::Modules,
+        EditableKind::Modules,
         vec![
             thing(
                 "src/engine",
                 note,
                 true,
                 vec![
-                    version("version 2, by the program", new, true, Some(1)),
-                    version("version 1, by the program", old, false, None),
+                    version("version 2, by pleach", new, true, Some(1)),
+                    version("version 1, by pleach", old, false, None),
                 ],
             ),
             thing("src/store", older, false, vec![version("version 1, by the model", "Keeps things.", true, None)]),
@@ -254,7 +259,7 @@ fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
     );
     pictures("project_modules", &mut stage);
     stage.press("m");
-    assert_eq!(*asked(&stage), make(By::Extractive));
+    assert_eq!(*asked(&stage), make(SummaryAuthor::Extractive));
     stage.press("u");
     let step = |forward| {
         Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path: "src/engine".into(), forward })))

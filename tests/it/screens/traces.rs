@@ -3,10 +3,10 @@
 use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::tool::consent::{Asking, BESIDE, Command, Consent, Deed, FileChange, Hunk};
+use pleach::domain::tool::consent::{BESIDE, Command, Consent, FileChange, Hunk, PendingApproval, ToolEffect};
 use pleach::domain::tool::rerun::{AgainState, AgainView};
 use pleach::domain::tool::trace::{Texts, ToolStatus, ToolTrace};
-use pleach::engine::api::{Act, Answer, BranchRequest, Event, Item, Request, ToolRequest, TraceAct, TraceWhole};
+use pleach::engine::api::{Act, Answer, BranchRequest, Event, ItemName, Request, ToolRequest, TraceAct, TraceWhole};
 use std::sync::Arc;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
@@ -103,7 +103,7 @@ fn the_calls_and_what_belongs_together() {
     for words in [
         "Fixed by run cargo test",
         "after src/auth/refresh.rs",
-        "Cut from 260,000",
+        "Shortened from 260,000",
         "output:",
         "landlock 7",
         "full result",
@@ -138,7 +138,7 @@ fn filtered_and_grouped() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("edit_file") && !screen.contains("git push"), "{screen}");
     stage.press("esc /").type_text("nothing is so");
-    assert!(stage.screen(120, 35).contains("No call fits"));
+    assert!(stage.screen(120, 35).contains("No call matches"));
     stage.press("esc a");
     assert!(stage.screen(120, 35).contains("of the whole session"));
     stage.press("esc");
@@ -152,7 +152,13 @@ fn run_again_beside_the_conversation() {
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Again { branch: MAIN, .. })), 1);
     let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
     let command = Command { line: "cargo test".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
-    let asking = Asking { index: BESIDE, tool: "run".into(), args: "{}".into(), deed: Deed::Run(command), rule: None };
+    let asking = PendingApproval {
+        index: BESIDE,
+        tool: "run".into(),
+        args: "{}".into(),
+        deed: ToolEffect::Run(command),
+        rule: None,
+    };
     let mut again = trace("f2/x", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
     (again.node, again.more.again) = (None, Some("f2".into()));
     let mut view =
@@ -166,7 +172,7 @@ fn run_again_beside_the_conversation() {
         0,
         "a key that was meant for what stood there"
     );
-    assert!(stage.screen(100, 30).contains("only just come up"));
+    assert!(stage.screen(100, 30).contains("It just appeared"));
     stage.wait(700).press("y");
     assert_eq!(asked(&stage, |act| *act == TraceAct::Word { consent: yes.clone(), always: None }), 1);
     let text = |text: &str| Some(Arc::from(text));
@@ -185,7 +191,7 @@ fn run_again_beside_the_conversation() {
     stage.press("j");
     let screen = stage.screen(160, 50);
     assert!(screen.contains("-9 passed") && screen.contains("+10 passed"), "{screen}");
-    assert!(screen.contains("No message holds it"), "{screen}");
+    assert!(screen.contains("The result is in no message"), "{screen}");
     pictures("tool_again", &mut stage);
     stage.press("A");
     assert!(stage.model.layers.is_empty());
@@ -200,7 +206,13 @@ fn typing_on_gives_no_word_to_what_is_run_again() {
     assert!(stage.model.layers.is_empty());
     let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
     let command = Command { line: "rm -r a".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
-    let asking = Asking { index: BESIDE, tool: "run".into(), args: "{}".into(), deed: Deed::Run(command), rule: None };
+    let asking = PendingApproval {
+        index: BESIDE,
+        tool: "run".into(),
+        args: "{}".into(),
+        deed: ToolEffect::Run(command),
+        rule: None,
+    };
     let waits = AgainState::Asks(Arc::new(asking));
     stage.type_text("ma");
     stage.event(Event::Again(Box::new(AgainView { branch: MAIN, of: of.id(), state: waits, trace: of, change: None })));
@@ -236,7 +248,7 @@ fn copied_marked_and_found_in_the_conversation() {
         stage.press(key);
         let wanted = Request::Branch(BranchRequest::Mark {
             branch: MAIN,
-            items: vec![Item::Message(node)],
+            items: vec![ItemName::Message(node)],
             act: Act::Set { kind, toggle: true },
         });
         assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "{kind:?}");

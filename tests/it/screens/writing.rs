@@ -5,12 +5,12 @@ use super::fixture::{self, MAIN, run_id, said};
 use super::pictures::pictures;
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::tokens::Certainty;
-use pleach::domain::code::symbols::{Kind, Named, Sourced};
+use pleach::domain::code::symbols::{Kind, NamedSymbol, SymbolSource};
 use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{
     Answer, BranchRequest, CodeAct, Event, FileAct, FileList, Request, SessionRequest, ToolRequest, TurnRequest,
 };
-use pleach::tui::chat::model::queue::Standing;
+use pleach::tui::chat::model::queue::QueueState;
 use pleach::tui::msg::Msg;
 use pleach::tui::theme::{Ink, Theme};
 
@@ -69,7 +69,7 @@ fn parts_of_a_message_are_copied() {
     stage.press("tab Y");
     let screen = stage.screen(100, 30);
     for words in
-        ["code 1 rust: /// Stores, then rotates.", "code 2: second", "the message", "its turn", "the whole branch"]
+        ["code 1 rust: /// Stores, then rotates.", "code 2: second", "the message", "this turn", "the whole branch"]
     {
         assert!(screen.contains(words), "{words}: {screen}");
     }
@@ -150,8 +150,8 @@ fn after_a_failure_or_a_stop_nothing_goes_unasked() {
             closed(&mut stage, Some(Failure::new(FailureKind::Provider, "The server said no.")));
         }
         assert_eq!(asks(&stage), [""; 0]);
-        assert_eq!(stage.model.queue.of(MAIN)[0].standing, Standing::Held);
-        assert!(stage.screen(100, 30).contains("Send what waits?"), "{}", stage.screen(100, 30));
+        assert_eq!(stage.model.queue.of(MAIN)[0].standing, QueueState::Held);
+        assert!(stage.screen(100, 30).contains("Send the queued messages?"), "{}", stage.screen(100, 30));
         stage.press("enter");
         assert_eq!(asks(&stage), [""; 0], "the first choice sends nothing");
         assert!(stage.screen(100, 30).contains("held 1: next"));
@@ -172,7 +172,7 @@ fn a_queued_message_comes_back_into_the_composer() {
     stage.press("esc");
     assert!(stage.model.live[&MAIN].stopping);
     stage.press("ctrl-c alt-q");
-    assert!(stage.screen(100, 30).contains("No message waits in line"));
+    assert!(stage.screen(100, 30).contains("No message is queued"));
 }
 
 #[test]
@@ -192,9 +192,9 @@ fn a_message_in_line_that_is_refused_is_held() {
     stage.type_text("next").press("enter");
     closed(&mut stage, None);
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
-    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "It does not fit.")) });
-    assert_eq!(stage.model.queue.of(MAIN)[0].standing, Standing::Held);
-    assert!(stage.screen(100, 30).contains("was not sent: It does not fit."));
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "Too large for the budget.")) });
+    assert_eq!(stage.model.queue.of(MAIN)[0].standing, QueueState::Held);
+    assert!(stage.screen(100, 30).contains("not sent: Too large for the budget."));
 }
 
 fn files(paths: &[&str], note: &str) -> Answer {
@@ -251,7 +251,7 @@ fn a_name_that_is_typed_whole_goes_with_the_message() {
             |r: &Request| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { query: q, .. })) if q == query);
         stage.reply(find, files(&["src/other.rs"], ""));
     }
-    assert!(stage.screen(200, 30).contains("No file here is called src/gone.rs; only its name is in the message."));
+    assert!(stage.screen(200, 30).contains("There is no file src/gone.rs here; the message contains only its name."));
     assert_eq!(reads(&stage), 1);
     stage.type_text("@Hive::fly)  ");
     let names = |r: &Request| matches!(r, Request::Tool(ToolRequest::Code { act: CodeAct::Names { typed, .. }, .. }) if typed == "Hive::fly");
@@ -307,7 +307,7 @@ fn the_list_of_names_gives_way() {
         ticket,
         result: Err(Failure::user("big.json has 4,200,000 bytes, more than 200,000.")),
     });
-    assert!(stage.screen(160, 30).contains("more than 200,000. Only its name is in the message."));
+    assert!(stage.screen(160, 30).contains("more than 200,000. The message contains only its name."));
     assert_eq!(&*stage.model.composer.text(), "mail me@x.org @big.json ");
 }
 
@@ -324,8 +324,8 @@ fn typing_is_undone_and_selected() {
     assert!(stage.screen(120, 400).contains("Delete the word before the cursor."));
 }
 
-fn symbol(path: &str, short: &str, kind: Kind, lines: (u32, u32)) -> Named {
-    Named { path: path.into(), short: short.into(), qualified: short.replace('#', "::"), kind, lines }
+fn symbol(path: &str, short: &str, kind: Kind, lines: (u32, u32)) -> NamedSymbol {
+    NamedSymbol { path: path.into(), short: short.into(), qualified: short.replace('#', "::"), kind, lines }
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_symbol_is_named_and_its_source_goes_with_the_message() {
     pictures("symbols", &mut stage);
     stage.press("down down enter");
     assert_eq!(stage.model.composer.first_line(), "why does @Client::send ");
-    let source = Sourced { named: symbols[0].clone(), text: "pub fn send(&self) {}\n".into(), masked: 0 };
+    let source = SymbolSource { named: symbols[0].clone(), text: "pub fn send(&self) {}\n".into(), masked: 0 };
     let read = |r: &Request| matches!(r, Request::Tool(ToolRequest::Code { act: CodeAct::Source(symbol), .. }) if symbol.short == "Client::send");
     stage.reply(read, Answer::Source(Box::new(source)));
     let screen = stage.screen(200, 30);
@@ -384,7 +384,7 @@ fn the_focus_is_typed_shown_and_taken_off() {
     stage.event(Event::Branch(Box::new(told)));
     assert!(stage.screen(120, 30).contains("focus src/net +1"), "{}", stage.screen(120, 30));
     stage.type_text("/focus").press("enter");
-    assert!(stage.screen(120, 30).contains("keeps to src/net, Client"));
+    assert!(stage.screen(120, 30).contains("Code focus: src/net, Client"));
     stage.type_text("/focus none").press("enter");
     assert!(kept(&stage).1.focus.is_empty());
 }
@@ -398,9 +398,9 @@ fn a_message_waits_for_another_program() {
         stage.type_text("hello").wait(100).press("enter");
         let ticket =
             stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
-        let what = "Somebody else is asking on main: the command line of process 7, since 2026-11-22 10:00:00.";
+        let what = "Another program is asking on main: the command line of process 7, since 2026-11-22 10:00:00.";
         stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, what)) });
-        assert!(stage.screen(140, 30).contains("Somebody else is asking on main"), "who asks is said");
+        assert!(stage.screen(140, 30).contains("Another program is asking on main"), "who asks is said");
         stage.press("w");
         assert_eq!(asks(&stage).len(), 1, "nothing goes while the other asks");
         assert!(stage.screen(100, 30).contains("queued 1: hello") && stage.model.composer.is_empty());
@@ -419,13 +419,13 @@ fn quitting_without_room_asks_first() {
     let mut stage = answering();
     stage.type_text("half a thought").wait(2_000);
     stage.reply(|r| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. })), Answer::Done(String::new()));
-    stage.event(Event::Room(Some("The store cannot be written (no room).".into())));
-    assert!(stage.screen(100, 30).contains("The store cannot be written"));
+    stage.event(Event::Room(Some("The store can't be written (no room).".into())));
+    assert!(stage.screen(100, 30).contains("The store can't be written"));
     stage.press("ctrl-x q");
     let screen = stage.screen(120, 30);
     assert!(screen.contains("the question on main: 1 word (user)"), "{screen}");
     assert!(screen.contains("the answer on main: 5 words (assistant)"), "{screen}");
-    assert!(!screen.contains("what you wrote"), "the store has the draft: {screen}");
+    assert!(!screen.contains("your message"), "the store has the draft: {screen}");
     stage.press("n").type_text(" more").wait(2_000);
     let ticket =
         stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
@@ -445,12 +445,12 @@ fn quitting_without_room_asks_first() {
     assert!(file.contains("Because the two requests race.") && file.contains("half a thought more"), "{file}");
     assert!(!stage.model.quit);
     stage.msg(Msg::Unsaved("x".into(), Err("No space left on device".into())));
-    assert!(stage.screen(120, 30).contains("It could not be saved there: No space left on device"));
+    assert!(stage.screen(120, 30).contains("That file could not be written: No space left on device"));
     stage.press("enter").msg(Msg::Unsaved("x".into(), Ok(())));
     assert!(stage.model.quit);
 
     let mut stage = answering();
-    stage.event(Event::Room(Some("The store cannot be written (no room).".into())));
+    stage.event(Event::Room(Some("The store can't be written (no room).".into())));
     stage.event(Event::Room(None));
     let screen = stage.screen(100, 30);
     assert!(screen.contains("There is room again") && !screen.contains("cannot be written"), "{screen}");

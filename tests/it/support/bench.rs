@@ -7,11 +7,13 @@ use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use pleach::domain::call::model::{ModelInfo, Profile, Quirk};
-use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
+use pleach::domain::call::provider::{
+    CallEnd, Delta, Diagnostic, Outcome, Provider, ProviderError, ProviderErrorKind, Wire,
+};
 use pleach::domain::call::run::RunCard;
 use pleach::domain::call::tokens::{CountTokens, Encoding, approximate};
 use pleach::domain::call::usage::Usage;
-use pleach::domain::code::settings::Orienting;
+use pleach::domain::code::settings::CodeSettings;
 use pleach::domain::planning::plan::ContextPlan;
 use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
@@ -33,7 +35,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Nothing goes of the workspace's code.
-const OFF: Orienting = Orienting { enabled: false, map_tokens: 0, anchors: 0, share: 0, tools: false };
+const OFF: CodeSettings = CodeSettings { enabled: false, map_tokens: 0, anchors: 0, share: 0, tools: false };
 
 /// What a scripted model does for one call, step by step.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub(crate) enum Say {
     Call(String, String),
     /// Waits until it is let go on, or the call is stopped.
     Hold,
+    /// Something that could not be taken as it came.
+    Odd(String),
     /// Another attempt will follow.
     Retry,
     /// Fails.
@@ -132,6 +136,7 @@ impl Provider for Model {
                     sink(Delta::Call { index, id, name: Some(name), args })
                 }
                 Say::Hold => self.hold(sink),
+                Say::Odd(what) => sink(Delta::Diagnostic(Diagnostic { what, raw: String::new() })),
                 Say::Retry => {
                     end.attempts += 1;
                     sink(Delta::Retry { attempt: end.attempts, wait_ms: 5, why: "too many requests".into() })
@@ -236,7 +241,7 @@ pub(crate) struct Bench {
     pub(crate) tools: Option<Arc<dyn RunTools>>,
     pub(crate) rounds: u32,
     pub(crate) trusted: bool,
-    pub(crate) orient: Orienting,
+    pub(crate) orient: CodeSettings,
     pub(crate) workspace: PathBuf,
     clock: Arc<AtomicI64>,
 }

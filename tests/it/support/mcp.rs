@@ -2,7 +2,7 @@
 //! Not for: the protocol as a whole; only what a client must live with.
 #![allow(clippy::print_stderr, reason = "a server speaks there beside the protocol")]
 
-use pleach::domain::tool::mcp::{Hidden, Origin, ServerSpec, Way};
+use pleach::domain::tool::mcp::{Origin, Secret, ServerSpec, ServerTransport};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -19,10 +19,10 @@ pub(crate) const WORK: &str = "sum.rs";
 
 /// A server of that mode, as settings would name it.
 pub(crate) fn spec(name: &str, mode: &str) -> ServerSpec {
-    let way = Way::Program {
-        command: Hidden::new(std::env::current_exe().unwrap().display().to_string()),
-        args: ["--exact", "mcp::stub", "--nocapture"].map(Hidden::new).into(),
-        env: vec![(MODE.into(), Hidden::new(mode)), ("TOKEN".into(), Hidden::new("s3cretvalue"))],
+    let way = ServerTransport::Program {
+        command: Secret::new(std::env::current_exe().unwrap().display().to_string()),
+        args: ["--exact", "mcp::stub", "--nocapture"].map(Secret::new).into(),
+        env: vec![(MODE.into(), Secret::new(mode)), ("TOKEN".into(), Secret::new("s3cretvalue"))],
         folder: "/".into(),
     };
     ServerSpec {

@@ -3,7 +3,7 @@
 
 use super::look;
 use pleach::context::render::{Texts, tools_json};
-use pleach::context::render_forms::{self, Standing};
+use pleach::context::render_forms::{self, WireState};
 use pleach::domain::base::hash::{Fields, Hash};
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{Certainty, CountTokens, Encoding, approximate};
@@ -12,7 +12,8 @@ use pleach::domain::conversation::message::{Content, Part, Role};
 use pleach::domain::conversation::state;
 use pleach::domain::planning::facts::TurnFacts;
 use pleach::domain::planning::input::{
-    Bar, Block, Covered, Gap, MessageInput, PartInput, PlanInput, RequestShape, Sleeper, TurnInput,
+    Block, Covered, Gap, InactiveMark, MessageInput, PartInput, PlanInput, RequestShape, SendBarrier, SummaryInput,
+    TurnInput,
 };
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source};
@@ -20,6 +21,11 @@ use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
 use pleach::domain::tool::trace::ToolSpec;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The capsule of the summary in a section.
+fn capsule(section: Section) -> Hash {
+    Hash::of(section.name().as_bytes())
+}
 
 /// A quarter of the characters: quick, and adds up over safe cuts.
 pub(crate) struct Quarter;
@@ -39,7 +45,7 @@ pub(crate) struct Said {
     pub(crate) calls: Vec<String>,
     /// For a result: the call that it answers.
     pub(crate) reply: Option<String>,
-    pub(crate) bar: Option<Bar>,
+    pub(crate) bar: Option<SendBarrier>,
     /// It holds an image.
     pub(crate) image: bool,
 }
@@ -122,9 +128,13 @@ pub(crate) struct Talk {
     pub(crate) open: Vec<Said>,
     pub(crate) own: Vec<Own>,
     pub(crate) marks: Vec<(On, MarkKind)>,
-    pub(crate) sleepers: Vec<(MarkKind, u32)>,
+    pub(crate) inactive_marks: Vec<(MarkKind, u32)>,
     /// These closed turns have a summary, which says this.
     pub(crate) summary: Option<(Vec<usize>, String)>,
+    /// So do these, for the whole session; accepted after the other.
+    pub(crate) session: Option<(Vec<usize>, String)>,
+    /// The question names the lane or task of the summaries, and something that they do not say.
+    pub(crate) names: (bool, bool),
     /// Before which turn so many turns are not looked at.
     pub(crate) gap: Option<(usize, u32)>,
     pub(crate) policy: PolicySpec,
@@ -152,8 +162,10 @@ impl Default for Talk {
             open: Vec::new(),
             own: vec![Own { section: Section::System, text: "Be helpful and exact.".into() }],
             marks: Vec::new(),
-            sleepers: Vec::new(),
+            inactive_marks: Vec::new(),
             summary: None,
+            session: None,
+            names: (false, false),
             gap: None,
             policy: PolicySpec { name: "layered".into(), ..PolicySpec::default() },
             window_turns: 0,
@@ -279,6 +291,7 @@ impl Gatherer<'_> {
         let open = self.turn(OPEN, &talk.open);
         let labelled = self.labelled(&open);
         let blocks = self.blocks();
+        let summaries = self.summaries(&blocks);
         let tools = (0..talk.tools).map(|n| ToolSpec {
             name: format!("tool_{n}"),
             description: "Looks something up.".into(),
@@ -324,7 +337,8 @@ impl Gatherer<'_> {
             open,
             labelled,
             marks,
-            sleepers: self.sleepers(),
+            inactive_marks: self.inactive_marks(),
+            summaries,
             covered: self.covered(),
             anchor: talk.anchor.clone(),
             warnings: Vec::new(),
@@ -333,22 +347,36 @@ impl Gatherer<'_> {
         (input, self.bag)
     }
 
-    fn covered(&self) -> Vec<Covered> {
-        let talk = self.talk;
-        let turns = talk.summary.iter().flat_map(|(turns, _)| turns.iter().copied());
-        let keys = turns.filter_map(|turn| match talk.atom(turn) {
-            Atom::Turn { user, tip } => Some(Covered { user, tip, by: Hash::of(b"capsule") }),
-            _ => None,
-        });
-        keys.collect()
+    /// The summaries, the lane's before the session's, each by the name of its section.
+    fn accepted(&self) -> impl Iterator<Item = (Section, &(Vec<usize>, String))> {
+        let all = [(Section::LaneSummary, &self.talk.summary), (Section::SessionSummary, &self.talk.session)];
+        all.into_iter().filter_map(|(section, summary)| Some((section, summary.as_ref()?)))
     }
 
-    fn sleepers(&self) -> Vec<Sleeper> {
-        let each = self.talk.sleepers.iter().enumerate().map(|(at, (kind, tokens))| {
+    fn covered(&self) -> Vec<Covered> {
+        let each = self.accepted().flat_map(|(section, (turns, _))| {
+            turns.iter().filter_map(move |turn| match self.talk.atom(*turn) {
+                Atom::Turn { user, tip } => Some(Covered { user, tip, by: capsule(section) }),
+                _ => None,
+            })
+        });
+        each.collect()
+    }
+
+    fn summaries(&self, blocks: &[Block]) -> Vec<SummaryInput> {
+        let (named, lacks) = self.talk.names;
+        let text = |section: Section| blocks.iter().find(|block| block.section == section).unwrap().text;
+        let one =
+            |section: Section| SummaryInput { by: capsule(section), text: text(section), named, lacks, older: false };
+        self.accepted().map(|(section, _)| one(section)).collect()
+    }
+
+    fn inactive_marks(&self) -> Vec<InactiveMark> {
+        let each = self.talk.inactive_marks.iter().enumerate().map(|(at, (kind, tokens))| {
             let away = Hash::of(format!("away {at}").as_bytes());
             let mark = Mark { kind: *kind, ..self.talk.mark(&(On::Turn(0), *kind)) };
             let mark = Mark { target: Atom::Turn { user: away, tip: away }, ..mark };
-            Sleeper { mark, title: format!("elsewhere {at}"), source: Source::default(), tokens: *tokens }
+            InactiveMark { mark, title: format!("elsewhere {at}"), source: Source::default(), tokens: *tokens }
         });
         each.collect()
     }
@@ -432,13 +460,13 @@ impl Gatherer<'_> {
 
     fn message(&mut self, key: Hash, said: &Said, orphan: bool) -> MessageInput {
         let content = said.content();
-        let standing = Standing { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
+        let standing = WireState { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
         let text = |form: Form| render_forms::wire_text(key, said.role, &content, form, standing);
         let stateful = said.role == Role::Assistant && state::find(&render_forms::plain(&content), true).is_some();
         let whole = if stateful { Form::NoState } else { Form::Full };
         let called: u32 = said.calls.iter().map(|_| self.count("look") + self.count("{}")).sum();
         let long = |limit: u32| said.role == Role::Tool && !orphan && said.text.chars().count() > limit as usize;
-        let empty = text(whole).is_empty() && said.calls.is_empty();
+        let empty = text(whole).is_empty() && said.calls.is_empty() && said.role != Role::Tool;
         let message = MessageInput {
             key,
             node: None,
@@ -456,9 +484,9 @@ impl Gatherer<'_> {
             calls: u16::try_from(said.calls.len()).unwrap(),
             orphan,
             bar: match (said.bar, said.role) {
-                (Some(Bar::Removed), _) => Some(Bar::Removed),
-                _ if empty => Some(Bar::Empty),
-                (None, Role::System) => Some(Bar::Foreign),
+                (Some(SendBarrier::Removed), _) => Some(SendBarrier::Removed),
+                _ if empty => Some(SendBarrier::Empty),
+                (None, Role::System) => Some(SendBarrier::Foreign),
                 (bar, _) => bar,
             },
             parts: said.image.then(|| image(key)).into_iter().collect(),
@@ -471,13 +499,13 @@ impl Gatherer<'_> {
         let brought = |key: Hash| self.talk.marks.iter().any(|mark| self.talk.mark(mark).brings(key));
         let able = |message: &&MessageInput| match message.bar {
             None => true,
-            Some(Bar::Hidden | Bar::Foreign) => brought(message.key),
-            Some(Bar::Empty | Bar::Removed) => false,
+            Some(SendBarrier::Hidden | SendBarrier::Foreign) => brought(message.key),
+            Some(SendBarrier::Empty | SendBarrier::Removed) => false,
         };
         let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
             return 0;
         };
-        let standing = Standing { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
+        let standing = WireState { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
         let content = &self.bag.contents[&asks.key];
         self.count(&render_forms::wire_text(asks.key, Role::User, content, Form::Full, standing)) - asks.tokens
     }
@@ -514,9 +542,11 @@ impl Gatherer<'_> {
             };
             blocks.push(self.block(own.section, kind, reason, text, None));
         }
-        if let Some((turns, text)) = &talk.summary {
-            let text = render_forms::block(&format!("Summary of {} turns", turns.len()), text);
-            blocks.push(self.block(Section::LaneSummary, RowKind::Summary, Reason::Summary, text, None));
+        let accepted = [(Section::LaneSummary, &talk.summary), (Section::SessionSummary, &talk.session)];
+        for (section, summary) in accepted {
+            let Some((turns, text)) = summary else { continue };
+            let text = render_forms::block(&format!("Summary of {} turns: {}", turns.len(), section.title()), text);
+            blocks.push(self.block(section, RowKind::Summary, Reason::Summary, text, None));
         }
         for (on, kind) in &talk.marks {
             let (section, reason) = match kind {

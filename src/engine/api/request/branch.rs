@@ -4,7 +4,7 @@
 use super::super::acts::Act;
 use super::super::acts::TagAct;
 use super::super::acts::TaskAct;
-use super::super::draft::Item;
+use super::super::draft::ItemName;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::branch::Overrides;
@@ -75,7 +75,7 @@ pub enum BranchRequest {
         /// On which branch.
         branch: BranchId,
         /// What.
-        items: Vec<Item>,
+        items: Vec<ItemName>,
         /// How.
         act: Act,
     },
@@ -109,7 +109,7 @@ pub enum BranchRequest {
         /// From which branch.
         from: BranchId,
         /// What.
-        items: Vec<Item>,
+        items: Vec<ItemName>,
         /// Onto which.
         onto: BranchId,
         /// As one text, instead of each for itself.
@@ -127,7 +127,7 @@ pub enum BranchRequest {
         /// A branch of the session.
         branch: BranchId,
         /// Which message.
-        item: Item,
+        item: ItemName,
         /// What.
         act: TagAct,
     },
@@ -150,14 +150,14 @@ pub enum BranchRequest {
         /// On which branch.
         branch: BranchId,
         /// Which turn.
-        item: Item,
+        item: ItemName,
     },
     /// Turns a pin down that the model suggested (undoable); it is not suggested again on this branch.
     Dismiss {
         /// On which branch.
         branch: BranchId,
         /// Which.
-        item: Item,
+        item: ItemName,
     },
     /// Begins or ends a task on a branch (undoable). The program's own pins end with a task; an outcome is remembered.
     Task {

@@ -1,8 +1,8 @@
 //! Requests about stored calls: lists, differences, calls made again, races.
 //! Not for: the next call (`plan`).
 
-use super::super::acts::Which;
-use super::super::draft::Item;
+use super::super::acts::CallSelector;
+use super::super::draft::ItemName;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::race::Limits;
 use crate::domain::conversation::branch::Overrides;
@@ -27,9 +27,9 @@ pub enum CallRequest {
     /// What differs between two calls, and by whose act. The earlier one is told first, whatever the order.
     DiffPlans {
         /// One; when none, the call before the other on its branch.
-        before: Option<Which>,
+        before: Option<CallSelector>,
         /// The other.
-        after: Which,
+        after: CallSelector,
     },
     /// Renders a stored call again from the store and compares its digest; sends nothing.
     ReplayDryRun {
@@ -46,7 +46,7 @@ pub enum CallRequest {
         /// Another model.
         model: Option<String>,
         /// Without this item of the call.
-        without: Option<Item>,
+        without: Option<ItemName>,
     },
     /// Makes a branch for each of several settings at a branch's head (undone together); the first question stands under the limits.
     Race {

@@ -3,7 +3,7 @@
 
 use super::super::acts::MemoryAct;
 use super::super::acts::MemoryScope;
-use super::super::draft::Named;
+use super::super::draft::NameOrId;
 use crate::domain::conversation::memory::MemoryKind;
 
 /// A request about memories.
@@ -12,7 +12,7 @@ pub enum MemoryRequest {
     /// Memories that hold in a session: all, oldest first, or those that fit some words, best first.
     List {
         /// Which session; the open one, or the last used, when none.
-        session: Named,
+        session: NameOrId,
         /// What they are about.
         words: Option<String>,
         /// Only those that hold there.

@@ -10,7 +10,7 @@ mod session;
 mod tool;
 mod turn;
 
-use super::acts::{Condense, ThingAct};
+use super::acts::{EditableAct, SummaryAct};
 use crate::domain::base::ids::BranchId;
 pub use branch::BranchRequest;
 pub use call::CallRequest;
@@ -39,7 +39,7 @@ pub enum Request {
     /// A request about tools and the workspace.
     Tool(ToolRequest),
     /// Things that a person edits and that have versions.
-    Thing(ThingAct),
+    Thing(EditableAct),
     /// About the program itself.
     Program(ProgramRequest),
     /// Summaries: drafts, decisions on them, capsules. A draft is answered when it is made; it is made beside everything else.
@@ -47,6 +47,6 @@ pub enum Request {
         /// On which branch.
         branch: BranchId,
         /// What.
-        act: Condense,
+        act: SummaryAct,
     },
 }

@@ -4,8 +4,8 @@
 use super::super::acts::Act;
 use super::super::acts::Exact;
 use super::super::draft::Draft;
-use super::super::draft::Item;
-use super::super::draft::Named;
+use super::super::draft::ItemName;
+use super::super::draft::NameOrId;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
@@ -41,7 +41,7 @@ pub enum PlanRequest {
         /// The draft.
         draft: Draft,
         /// What.
-        items: Vec<Item>,
+        items: Vec<ItemName>,
         /// How.
         act: Act,
     },
@@ -69,16 +69,16 @@ pub enum PlanRequest {
         /// Of which branch.
         branch: BranchId,
         /// Which item.
-        item: Item,
+        item: ItemName,
         /// Only so many of the newest calls; all when none.
         most: Option<u32>,
     },
     /// Looks through the messages of a branch for what fits a query, as a plan would, and sends nothing.
     Retrieve {
         /// Which session.
-        session: Named,
+        session: NameOrId,
         /// Which branch; the last used when none.
-        branch: Named,
+        branch: NameOrId,
         /// What to look for.
         query: String,
         /// Messages later than this do not exist (milliseconds since 1970).

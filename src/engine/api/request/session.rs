@@ -1,7 +1,7 @@
 //! Requests about sessions as wholes, and what is read from the open one.
 //! Not for: one branch (`branch`).
 
-use super::super::draft::Named;
+use super::super::draft::NameOrId;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::ids::NodeId;
 use crate::domain::base::ids::SessionId;
@@ -20,30 +20,30 @@ pub enum SessionRequest {
     /// Opens a session (the last used; a new one when there is none and `create` is set).
     Open {
         /// Which.
-        session: Named,
+        session: NameOrId,
         /// Which branch to stand on; the last used when none.
-        branch: Named,
+        branch: NameOrId,
         /// Make one where there is none.
         create: bool,
     },
     /// Renames a session (undoable).
     Rename {
         /// Which.
-        session: Named,
+        session: NameOrId,
         /// Its new title; none has the model make one.
         title: Option<String>,
     },
     /// Deletes a session with all its messages for good. The caller has asked the person.
     Delete {
         /// Which.
-        session: Named,
+        session: NameOrId,
     },
     /// Sessions whose title or messages hold these words.
     Search {
         /// The words.
         words: String,
     },
-    /// Messages of all sessions by words and filters, as [`Find`](crate::domain::conversation::search::Find) reads them. Looked for beside
+    /// Messages of all sessions by words and filters, as [`SearchFilter`](crate::domain::conversation::search::SearchFilter) reads them. Looked for beside
     /// everything else; a newer one takes the place of one that is under way, which is answered as stale.
     Find {
         /// What was typed.
@@ -81,7 +81,7 @@ pub enum SessionRequest {
     /// A session as neutral records: the whole tree, or one branch's path.
     Transcript {
         /// Which.
-        session: Named,
+        session: NameOrId,
         /// Only this branch.
         branch: Option<BranchId>,
     },

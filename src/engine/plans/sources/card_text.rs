@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Recipe {
+pub(crate) struct CardSettings {
     /// The message.
     pub(crate) node: NodeId,
     /// Its key.
@@ -20,7 +20,7 @@ pub(crate) struct Recipe {
     tail: String,
 }
 
-impl Recipe {
+impl CardSettings {
     /// The recipe of `card`, which quotes `spans` of `text` in that order.
     pub(crate) fn of(node: NodeId, key: Hash, card: &str, text: &str, spans: &[Range<usize>]) -> Self {
         let mut rest = card;
@@ -57,7 +57,7 @@ mod tests {
         let text = "First passage.\n\nSecret in the middle.\n\nLast passage.";
         let card = "[2026-01-02]\n… Ann: First passage. …\nAnn: … Last passage.\n0f0f>>>\n\n";
         let spans = [0..14, 39..52];
-        let recipe = Recipe::of(NodeId(Uuid::from_u128(1)), Hash::of(b"k"), card, text, &spans);
+        let recipe = CardSettings::of(NodeId(Uuid::from_u128(1)), Hash::of(b"k"), card, text, &spans);
         assert_eq!(recipe.text(text), card);
         let stored = serde_json::to_string(&recipe).unwrap();
         assert!(!stored.contains("passage") && !stored.contains("Secret"), "{stored}");

@@ -1,31 +1,31 @@
 //! What was found, as an offer and rows of a plan's input and as the set that is stored.
 //! Not for: looking (`retrieval`).
 
-use super::card_text::Recipe;
-use super::retrieval::{Looked, nothing, source, turn_at};
+use super::card_text::CardSettings;
+use super::retrieval::{RetrievedCards, nothing, source, turn_at};
 use crate::context::render_forms;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::retrieval_set::{Gate, MissWhy, RetrievalSet, ScoreParts, SkipWhy};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::NodeHead;
-use crate::domain::planning::input::{Block, Candidate, Near, Offer};
+use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
-use crate::engine::indexing::messages::{Library, together};
-use crate::engine::plans::input_builder::Gathered;
+use crate::engine::indexing::messages::{PathIndex, together};
+use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::fill::Card;
 
 /// Writes what was found.
 pub(crate) struct Cards<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) library: &'a Library<'a>,
+    pub(crate) library: &'a PathIndex<'a>,
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
 impl Cards<'_> {
-    pub(crate) fn put(&self, found: &mut Gathered, looked: &Looked) {
-        let cluster = found.bag.subject.map(|subject| subject.id);
+    pub(crate) fn put(&self, found: &mut BuiltInput, looked: &RetrievedCards) {
+        let cluster = found.contents.subject.map(|subject| subject.id);
         let set = RetrievalSet { cluster, ..set(looked, self.library, &self.snapshot.rules.mode) };
         let input = &mut found.input;
         let frozen = Fields::new("looked up").hash(input.basis.frozen).hash(set.id).json(&set.gate);
@@ -43,22 +43,19 @@ impl Cards<'_> {
         input.near.extend(looked.filled.near.iter().filter_map(|near| self.near(near, most)));
         if !matches!(looked.gate, Gate::Skipped(_)) {
             input.retrieval_set_ids.push(set.id);
-            found.bag.sets.push(set);
+            found.contents.sets.push(set);
         }
     }
 
     /// The heading, then the cards, between delimiters that do not occur in them.
-    fn offered(&self, found: &mut Gathered, looked: &Looked) -> Offer {
+    fn offered(&self, found: &mut BuiltInput, looked: &RetrievedCards) -> Offer {
         let all: String = looked.filled.cards.iter().map(|card| card.text.as_str()).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
         let count = looked.filled.cards.len();
-        let title = match looked.gate {
-            Gate::Inherited(_) => format!("{count} found, as for: {}", NodeHead::preview_of(&looked.query)),
-            Gate::Pass(_) | Gate::Skipped(_) => format!("{count} found among {} older messages", looked.among),
-        };
+        let title = format!("{count} found among {} older messages", looked.among);
         let mut heading = self.block(found, heading, RowKind::Search, Reason::Searched { among: looked.among });
-        (heading.title, heading.scores) = super::subjects::told(title, found.bag.subject);
+        (heading.title, heading.scores) = super::subjects::told(title, found.contents.subject);
         heading.atom = Some(Atom::Section { text: Hash::of(b"search") });
         let tail = format!("{mark}>>>\n\n");
         let cards = looked.filled.cards.iter().filter_map(|card| self.card(found, card, &tail)).collect();
@@ -66,7 +63,7 @@ impl Cards<'_> {
     }
 
     /// A card with its text in each place: behind another card or alone, before another or last.
-    fn card(&self, found: &mut Gathered, card: &Card, tail: &str) -> Option<Candidate> {
+    fn card(&self, found: &mut BuiltInput, card: &Card, tail: &str) -> Option<Candidate> {
         let told = self.library.told(&card.key)?;
         let span = card.spans.first().zip(card.spans.last()).map(|(first, last)| (short(first.start), short(last.end)));
         let first = card.spans.first().cloned().unwrap_or_default();
@@ -74,9 +71,9 @@ impl Cards<'_> {
             [card.text.clone(), format!("{}{tail}", card.text), card.alone.clone(), format!("{}{tail}", card.alone)];
         let texts = texts.map(|text| {
             let (hash, tokens) = (Hash::of(text.as_bytes()), (self.count)(&text));
-            let recipe = Recipe::of(told.id, card.key, &text, &told.text, &card.spans);
-            found.bag.recipes.insert(hash, recipe);
-            found.bag.blocks.insert(hash, text.into());
+            let recipe = CardSettings::of(told.id, card.key, &text, &told.text, &card.spans);
+            found.contents.recipes.insert(hash, recipe);
+            found.contents.blocks.insert(hash, text.into());
             (hash, tokens)
         });
         let title = NodeHead::preview_of(told.text.get(first).unwrap_or_default());
@@ -89,14 +86,14 @@ impl Cards<'_> {
         };
         let run = together(&self.snapshot.path.nodes[..self.snapshot.open_at], card.position);
         let turn = turn_at(self.snapshot, &found.input, card.position);
-        let one = Candidate::plain(block, card.rank, ("include-once", "includes its turn in this call"));
+        let one = Candidate::plain(block, card.rank, ("include-once", "includes its turn in the next request"));
         Some(Candidate { texts, together: u32::try_from(run.start).unwrap_or(u32::MAX), turn, ..one })
     }
 
-    fn block(&self, found: &mut Gathered, text: String, kind: RowKind, reason: Reason) -> Block {
+    fn block(&self, found: &mut BuiltInput, text: String, kind: RowKind, reason: Reason) -> Block {
         let hash = Hash::of(text.as_bytes());
         let tokens = (self.count)(&text);
-        found.bag.blocks.insert(hash, text.into());
+        found.contents.blocks.insert(hash, text.into());
         Block {
             section: Section::Retrieved,
             kind,
@@ -110,7 +107,7 @@ impl Cards<'_> {
         }
     }
 
-    fn near(&self, near: &crate::retrieval::fill::Near, most: u32) -> Option<Near> {
+    fn near(&self, near: &crate::retrieval::fill::UnsentHit, most: u32) -> Option<NotSent> {
         let told = self.library.told(&near.key)?;
         let passage = told.text.get(near.span.clone()).unwrap_or_default();
         let reason = match near.why {
@@ -120,13 +117,13 @@ impl Cards<'_> {
             MissWhy::Unrelated => Reason::Unrelated,
         };
         let span = Some((short(near.span.start), short(near.span.end)));
-        Some(Near {
+        Some(NotSent {
             atom: Atom::Message { node: near.key },
             kind: RowKind::Card,
             title: NodeHead::preview_of(passage),
             tokens: (self.count)(passage),
             reason,
-            remedy: ("include-once".into(), "includes its turn in this call".into()),
+            remedy: ("include-once".into(), "includes its turn in the next request".into()),
             source: source(self.snapshot, near.position, told.id, told.external_id, span),
             scores: scores(near.score, &near.parts),
         })
@@ -138,7 +135,7 @@ fn short(at: usize) -> u32 {
 }
 
 /// The set as it is stored.
-pub(crate) fn set(looked: &Looked, library: &Library<'_>, filters: &impl serde::Serialize) -> RetrievalSet {
+pub(crate) fn set(looked: &RetrievedCards, library: &PathIndex<'_>, filters: &impl serde::Serialize) -> RetrievalSet {
     let text = |key: &Hash| library.told(key).map(|told| Hash::of(told.text.as_bytes())).unwrap_or_default();
     let filters = Fields::new("filters").json(filters).finish();
     let set = looked.filled.record(looked.gate, &looked.query, filters, &text);
@@ -160,7 +157,7 @@ pub(crate) fn scores(score: f32, parts: &ScoreParts) -> Scores {
     Scores { score: Some(milli(score)), parts: parts.collect() }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "scores are small; what is not is held at the ends")]
+#[allow(clippy::cast_possible_truncation, reason = "scores are small; larger ones are clamped")]
 fn milli(score: f32) -> i32 {
     (score * 1_000.0).round() as i32
 }

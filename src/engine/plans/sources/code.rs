@@ -6,7 +6,7 @@
 
 use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::sent_lines::{self, Margin};
-use crate::code::find::cards::{Limits, Taken, fill_beside};
+use crate::code::find::cards::{Limits, SentLines, fill_beside};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::names;
 use crate::code::find::{query, rank};
@@ -17,18 +17,18 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::retrieval_set::SkipWhy;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::settings::{CodeLimits, Orienting};
-use crate::domain::code::symbols::{CodeRef, Kind, Named, NearWhy, Scaffold, Touchpoint};
+use crate::domain::code::settings::{CodeLimits, CodeSettings};
+use crate::domain::code::symbols::{CodeMap, CodeRef, Kind, NamedSymbol, NearWhy, Touchpoint};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::planning::input::{Block, Candidate, Near, Offer};
+use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
 use crate::domain::planning::mode::{Mode, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::{ModuleCard, Staleness};
-use crate::domain::tool::visibility::{READS, Sight};
+use crate::domain::tool::visibility::{FileVisibility, READS};
 use crate::engine::indexing::code_indexer::source;
-use crate::engine::indexing::code_workspace::{Codebase, Disk, Held, MapWish};
-use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapWish, WorkspaceFiles};
+use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::modules;
 use crate::export::secrets;
@@ -47,48 +47,48 @@ const FRAME: u32 = 64;
 /// What plans may take of the code, under the rules of a branch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CodeRules {
-    pub(crate) orienting: Orienting,
+    pub(crate) orienting: CodeSettings,
     /// What the branch keeps to.
     pub(crate) focus: Vec<String>,
     /// The person's rules about what may be read.
-    pub(crate) sight: Sight,
+    pub(crate) sight: FileVisibility,
 }
 
 /// A look for symbols that is to follow, once it is known which lines go anyway.
-pub(crate) struct Look {
-    book: Codebase,
+pub(crate) struct SymbolSearch {
+    book: CodeWorkspace,
     limits: CodeLimits,
     asked: String,
     attached: Vec<(String, Option<(u32, u32)>)>,
 }
 
-impl Look {
+impl SymbolSearch {
     /// Offers the symbols that fit what is asked.
     pub(crate) fn add(
         self,
-        gatherer: &mut Gatherer,
+        builder: &mut InputBuilder,
         snapshot: &Snapshot,
         already_in: &AlreadyIn,
-        found: &mut Gathered,
+        found: &mut BuiltInput,
     ) -> Result<(), Failure> {
-        let lines = sent_lines::taken(gatherer, &self.book, already_in, found)?;
-        let counter = gatherer.counter();
+        let lines = sent_lines::taken(builder, &self.book, already_in, found)?;
+        let counter = builder.counter();
         let encoding = snapshot.rules.model.encoding;
         let count = |text: &str| counter.count(encoding, text);
         let mut put = Put { snapshot, book: &self.book, found, count: &count, limits: self.limits };
-        put.touchpoints(&self.asked, &self.attached, lines, &mut gatherer.analyzer);
+        put.touchpoints(&self.asked, &self.attached, lines, &mut builder.analyzer);
         Ok(())
     }
 }
 
 /// Offers the map of the code and puts in what a person pinned; what is to be looked for comes back.
 pub(crate) fn add(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
     asked: Option<&str>,
-    found: &mut Gathered,
-) -> Result<Option<Look>, Failure> {
-    let (Some(rules), Some(book)) = (&snapshot.rules.code, gatherer.code.clone()) else { return Ok(None) };
+    found: &mut BuiltInput,
+) -> Result<Option<SymbolSearch>, Failure> {
+    let (Some(rules), Some(book)) = (&snapshot.rules.code, builder.code.clone()) else { return Ok(None) };
     let limits = rules.orienting.limits(snapshot.rules.mode);
     let attached = attached(snapshot, asked.unwrap_or_default());
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
@@ -101,7 +101,7 @@ pub(crate) fn add(
     if !maps && !looks && !marked {
         return Ok(None);
     }
-    let counter = gatherer.counter();
+    let counter = builder.counter();
     let encoding = snapshot.rules.model.encoding;
     let count = |text: &str| counter.count(encoding, text);
     let wish = MapWish { encoding, tokens: limits.map, anchors: limits.anchors };
@@ -109,7 +109,7 @@ pub(crate) fn add(
         drop(book.map(wish));
     }
     book.freshen();
-    let parts = if maps && limits.anchors > 0 { parts(gatherer, snapshot, found)? } else { Vec::new() };
+    let parts = if maps && limits.anchors > 0 { parts(builder, snapshot, found)? } else { Vec::new() };
     let mut put = Put { snapshot, book: &book, found, count: &count, limits };
     if maps {
         put.map(book.map(wish).as_deref(), &parts);
@@ -118,16 +118,16 @@ pub(crate) fn add(
         put.marked();
     }
     let asked = asked.unwrap_or_default().to_owned();
-    Ok(looks.then_some(Look { book, limits, asked, attached }))
+    Ok(looks.then_some(SymbolSearch { book, limits, asked, attached }))
 }
 
 /// Summaries of parts that neither go whole nor were left out by a person: a line of each.
-fn parts(gatherer: &Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
-    let Some(project) = &gatherer.project else { return Ok(Vec::new()) };
+fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
+    let Some(project) = &builder.project else { return Ok(Vec::new()) };
     let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
     let goes = |atom: Atom| offered().any(|one| one.block.atom == Some(atom));
     let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
-    let all = modules::current(gatherer.store(), project)?.into_iter();
+    let all = modules::current(builder.store(), project)?.into_iter();
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
         format!("{} ({}): {}", card.path, stale.words(card.files.len()), gist(&card))
     };
@@ -163,16 +163,16 @@ fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>
 
 struct Put<'a> {
     snapshot: &'a Snapshot,
-    book: &'a Codebase,
-    found: &'a mut Gathered,
+    book: &'a CodeWorkspace,
+    found: &'a mut BuiltInput,
     count: &'a dyn Fn(&str) -> u32,
     limits: CodeLimits,
 }
 
 /// What was found, on the way into rows.
-struct Looked {
+struct FoundSymbols {
     items: Vec<(Touchpoint, CodeRef)>,
-    near: Vec<(crate::domain::code::symbols::Near, CodeRef)>,
+    near: Vec<(crate::domain::code::symbols::NearSymbol, CodeRef)>,
     among: usize,
     silent: Option<crate::domain::call::retrieval_set::SkipWhy>,
     unknown: Vec<String>,
@@ -183,7 +183,7 @@ impl Put<'_> {
         self.snapshot.marks.iter().find(|mark| mark.target == atom)
     }
 
-    fn near(&mut self, near: Near) {
+    fn near(&mut self, near: NotSent) {
         let input = &mut self.found.input;
         input.basis.frozen = Fields::new("no code").hash(input.basis.frozen).json(&near.reason).finish();
         input.near.push(near);
@@ -196,11 +196,11 @@ impl Put<'_> {
     }
 
     /// The map of folders, with a note on how to go on from it, and in Heavy the most central symbols.
-    fn map(&mut self, map: Option<&Scaffold>, parts: &[String]) {
+    fn map(&mut self, map: Option<&CodeMap>, parts: &[String]) {
         let name = self.book.name();
         let title = format!("map of {name}");
         let mark = self.mark(Atom::code_map()).map(|mark| mark.kind);
-        let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| Near {
+        let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| NotSent {
             atom: Atom::code_map(),
             kind: RowKind::Code,
             title: title.clone(),
@@ -213,7 +213,7 @@ impl Put<'_> {
         let Some(map) = map.filter(|map| !map.text.is_empty()) else {
             let read = self.book.look(|_| ()).is_some();
             if !read {
-                self.near(row(Reason::CodeReading, 0, ("include-once", "includes it in this call")));
+                self.near(row(Reason::CodeReading, 0, ("include-once", "includes it in the next request")));
             }
             return;
         };
@@ -223,11 +223,11 @@ impl Put<'_> {
             let once = kind == MarkKind::ExcludeOnce;
             let action = if once { "exclude-once" } else { "exclude" };
             let reason = Reason::UserExcluded { once };
-            return self.near(row(reason, tokens, (action, "takes the exclusion back")));
+            return self.near(row(reason, tokens, (action, "removes the exclusion")));
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         let (block, text) = block;
-        self.found.bag.blocks.insert(block.text, text.into());
+        self.found.contents.blocks.insert(block.text, text.into());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
         self.found.offer(Offer { heading: None, candidates: vec![candidate], most: None });
     }
@@ -249,19 +249,19 @@ impl Put<'_> {
                     let once = mark.kind == MarkKind::ExcludeOnce;
                     let tokens = now.as_ref().map_or(0, |(_, text)| (self.count)(text));
                     let action = if once { "exclude-once" } else { "exclude" };
-                    let remedy = (action.to_owned(), "takes the exclusion back".to_owned());
+                    let remedy = (action.to_owned(), "removes the exclusion".to_owned());
                     let reason = Reason::UserExcluded { once };
                     self.near(near_row(code.clone(), tokens, reason, remedy, Scores::default()));
                     continue;
                 }
             };
             if now.is_none() && self.book.look(|_| ()).is_none() {
-                let remedy = ("pin".to_owned(), "takes the pin off".to_owned());
+                let remedy = ("pin".to_owned(), "removes the pin".to_owned());
                 self.near(near_row(code.clone(), 0, Reason::CodeReading, remedy, Scores::default()));
                 continue;
             }
             let Some((code, text)) = now else {
-                let remedy = ("pin".to_owned(), "takes the pin off".to_owned());
+                let remedy = ("pin".to_owned(), "removes the pin".to_owned());
                 self.near(near_row(code.clone(), 0, Reason::StaleFile, remedy, Scores::default()));
                 continue;
             };
@@ -273,7 +273,7 @@ impl Put<'_> {
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
             // A person's own pins block a call rather than go missing.
-            self.found.bag.blocks.insert(block.text, text.into());
+            self.found.contents.blocks.insert(block.text, text.into());
             let input = &mut self.found.input;
             let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
             input.basis.frozen = frozen.json(&block.section).json(&block.reason).finish();
@@ -286,7 +286,7 @@ impl Put<'_> {
         &mut self,
         asked: &str,
         attached: &[(String, Option<(u32, u32)>)],
-        (mut taken, margin): (Taken, Margin),
+        (mut taken, margin): (SentLines, Margin),
         analyzer: &mut Analyzer,
     ) {
         for (path, lines) in attached {
@@ -334,7 +334,7 @@ impl Put<'_> {
         (u64::from(self.found.input.allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
     }
 
-    fn put(&mut self, looked: &Looked, margin: &Margin, most: u32) {
+    fn put(&mut self, looked: &FoundSymbols, margin: &Margin, most: u32) {
         if !looked.items.is_empty() {
             let offer = self.offered(&looked.items, looked.among, margin, most);
             self.found.offer(offer);
@@ -343,7 +343,7 @@ impl Put<'_> {
             let because = crate::domain::call::retrieval_set::SkipWhy::Faint;
             self.near(nothing(Reason::NoCode { because }, looked.among));
         }
-        let include = || ("include-once".to_owned(), "includes it in this call".to_owned());
+        let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
         for (near, code) in looked.near.iter().take(NEAR) {
             let (tokens, reason) = match near.why {
                 NearWhy::NoRoom { needed } => (needed, Reason::BelowThreshold),
@@ -367,7 +367,7 @@ impl Put<'_> {
         let (mut heading, text) =
             self.block(Section::Retrieved, heading, &title, Reason::CodeSearched { among }, heading_atom());
         heading.kind = RowKind::Search;
-        self.found.bag.blocks.insert(heading.text, text.into());
+        self.found.contents.blocks.insert(heading.text, text.into());
         let tail = format!("{mark}>>>\n\n");
         let mut candidates = Vec::with_capacity(items.len());
         for (order, ((item, code), text)) in (0..).zip(items.iter().zip(masked)) {
@@ -376,7 +376,7 @@ impl Put<'_> {
             let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
             let texts = texts.map(|text| {
                 let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
-                self.found.bag.blocks.insert(counted.0, text.into());
+                self.found.contents.blocks.insert(counted.0, text.into());
                 counted
             });
             let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
@@ -387,7 +387,7 @@ impl Put<'_> {
                 ..Block::new(Section::Retrieved, RowKind::Code, texts[0], &code.title(), reason)
             };
             let turn = margin.iter().find(|(_, lines)| lines.first_in(&item.path, item.span).is_some());
-            let one = Candidate::plain(block, order, ("include-once", "includes it in this call"));
+            let one = Candidate::plain(block, order, ("include-once", "includes it in the next request"));
             candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
         }
         Offer { heading: Some(heading), candidates, most: Some(most) }
@@ -400,18 +400,18 @@ fn own_words(asked: &str) -> &str {
 }
 
 fn look(
-    held: &Held,
+    held: &LoadedWorkspace,
     (asked, tuning, (says, asks)): (&query::Query, &Tuning, (bool, bool)),
     scope: &Scope,
     attached: &[(String, Option<(u32, u32)>)],
-    (marked, taken, rules): (&HashSet<Hash>, &Taken, &CodeRules),
+    (marked, taken, rules): (&HashSet<Hash>, &SentLines, &CodeRules),
     limits: Limits,
     count: &dyn Fn(&str) -> u32,
-) -> Looked {
+) -> FoundSymbols {
     let index = &held.index;
     let beside: Vec<u32> = attached.iter().flat_map(|(path, lines)| symbols_at(held, path, *lines)).collect();
     let hits = rank::rank(index, asked, tuning, RANKED);
-    let mut looked = Looked {
+    let mut looked = FoundSymbols {
         items: Vec::new(),
         near: Vec::new(),
         among: index.len(),
@@ -430,7 +430,7 @@ fn look(
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
-    let filled = fill_beside(index, &hits, &Disk(&held.root), count, limits, taken);
+    let filled = fill_beside(index, &hits, &WorkspaceFiles(&held.root), count, limits, taken);
     let code = |path: &str, qualified: &str, line: u32| {
         names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
     };
@@ -448,7 +448,7 @@ fn look(
 }
 
 /// The symbols of a file that lie in some lines, or the largest around them.
-fn symbols_at(held: &Held, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
+fn symbols_at(held: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
     let Some(file) = held.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
     let (first, last) = lines.unwrap_or((1, u32::MAX));
     let inside = |id: &u32| {
@@ -460,10 +460,10 @@ fn symbols_at(held: &Held, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
 }
 
 /// A symbol as it is now, and its source.
-fn now(held: &Held, wanted: &CodeRef) -> Option<(CodeRef, String)> {
+fn now(held: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
     let id = names::resolve(&held.index, wanted)?;
     let code = names::reference(&held.index, id)?;
-    let named = Named {
+    let named = NamedSymbol {
         path: code.path.clone(),
         short: String::new(),
         qualified: code.qualified.clone(),
@@ -476,12 +476,12 @@ fn now(held: &Held, wanted: &CodeRef) -> Option<(CodeRef, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::summary::accepted::CapsuleSource;
+    use crate::domain::summary::accepted::SummarySource;
 
     #[test]
     fn the_gist_is_the_first_line_that_says_something() {
         let gist_of = |text: &str| {
-            let (path, source, model, commit) = ("src/a".to_owned(), CapsuleSource::Extractive, None, None);
+            let (path, source, model, commit) = ("src/a".to_owned(), SummarySource::Extractive, None, None);
             let (text, files) = (text.to_owned(), Vec::new());
             gist(&ModuleCard { path, text, source, model, version: 1, confidence: 0, generated_at: 0, commit, files })
         };

@@ -4,9 +4,9 @@
 use crate::context::render_forms;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::symbols::{CodeRef, Scaffold};
+use crate::domain::code::symbols::{CodeMap, CodeRef};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::Near;
+use crate::domain::planning::input::NotSent;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::export::secrets;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ pub(crate) fn atom_of(code: &CodeRef) -> Atom {
 /// Folders, then parts and central symbols, then how to go on.
 pub(crate) fn map_text(
     name: &str,
-    map: &Scaffold,
+    map: &CodeMap,
     parts: &[String],
     tools: &[crate::domain::tool::trace::ToolSpec],
 ) -> String {
@@ -61,8 +61,14 @@ pub(crate) fn place(code: &CodeRef) -> String {
     format!("{}, lines {first} to {last}", code.path)
 }
 
-pub(crate) fn near_row(code: CodeRef, tokens: u32, reason: Reason, remedy: (String, String), scores: Scores) -> Near {
-    Near {
+pub(crate) fn near_row(
+    code: CodeRef,
+    tokens: u32,
+    reason: Reason,
+    remedy: (String, String),
+    scores: Scores,
+) -> NotSent {
+    NotSent {
         atom: atom_of(&code),
         kind: RowKind::Code,
         title: code.title(),
@@ -75,8 +81,8 @@ pub(crate) fn near_row(code: CodeRef, tokens: u32, reason: Reason, remedy: (Stri
 }
 
 /// The row that says why no code was looked up.
-pub(crate) fn nothing(reason: Reason, among: usize) -> Near {
-    Near {
+pub(crate) fn nothing(reason: Reason, among: usize) -> NotSent {
+    NotSent {
         atom: heading_atom(),
         kind: RowKind::Search,
         title: if among == 0 {
@@ -86,7 +92,7 @@ pub(crate) fn nothing(reason: Reason, among: usize) -> Near {
         },
         tokens: 0,
         reason,
-        remedy: ("focus".into(), "keeps to a file, folder or symbol and looks there".into()),
+        remedy: ("focus".into(), "focuses the code search on a file, folder or symbol".into()),
         source: Source::default(),
         scores: Scores::default(),
     }
@@ -107,7 +113,7 @@ pub(crate) fn scores(score: f32, parts: &crate::domain::code::symbols::Parts) ->
     Scores { score: Some(milli(score)), parts: parts.collect() }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "scores are small; what is not is held at the ends")]
+#[allow(clippy::cast_possible_truncation, reason = "scores are small; larger ones are clamped")]
 pub(crate) fn milli(score: f32) -> i32 {
     (score * 1_000.0).round() as i32
 }
@@ -115,30 +121,27 @@ pub(crate) fn milli(score: f32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::code::symbols::{Anchor, Kind};
+    use crate::domain::code::symbols::{Kind, MapAnchor};
 
     #[test]
     fn the_row_for_no_code_says_among_how_many_it_was_looked_for() {
-        for (among, title) in [(0, "search of the code"), (1_234, "search of 1 234 symbols of the code")] {
+        for (among, title) in [(0, "search of the code"), (1_234, "search of 1,234 symbols of the code")] {
             let row = nothing(Reason::CodeReading, among);
-            assert_eq!(
-                (row.title.replace([',', '\u{2009}', '\u{202f}', '\u{a0}'], " "), row.kind),
-                (title.into(), RowKind::Search)
-            );
+            assert_eq!((row.title.as_str(), row.kind), (title, RowKind::Search));
             assert_eq!((row.atom, row.reason, row.tokens), (heading_atom(), Reason::CodeReading, 0));
         }
     }
 
     #[test]
     fn the_map_points_at_parts_first_and_at_eight_things_at_most() {
-        let anchor = |n: usize| Anchor {
+        let anchor = |n: usize| MapAnchor {
             symbol: format!("symbol_{n}"),
             kind: Kind::Function,
             path: format!("src/{n}.rs"),
             line: 1,
             doc: String::new(),
         };
-        let map = Scaffold { text: "src\n".into(), tokens: 1, anchors: (0..8).map(anchor).collect() };
+        let map = CodeMap { text: "src\n".into(), tokens: 1, anchors: (0..8).map(anchor).collect() };
         let parts: Vec<String> = (0..3).map(|n| format!("src/part_{n} (fresh): does {n}")).collect();
         let text = map_text("work", &map, &parts, &[]);
         let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));

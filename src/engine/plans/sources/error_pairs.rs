@@ -2,7 +2,7 @@
 //! said once it worked are offered as quoted evidence, both or none, within half of what may be looked up.
 //! Not for: anything in the words of messages; only a tool's own report that it failed counts.
 
-use super::card_text::Recipe;
+use super::card_text::CardSettings;
 use super::retrieval::{self, turn_at};
 use crate::context::{AlreadyIn, render_forms};
 use crate::domain::base::failure::Failure;
@@ -14,10 +14,10 @@ use crate::domain::planning::input::{Block, Candidate, Offer, PlanInput};
 use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
-use crate::domain::tool::resolution::{How, failed, resolves, signature};
+use crate::domain::tool::resolution::{LinkKind, failed, resolves, signature};
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::indexing::messages::searchable;
-use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -38,29 +38,29 @@ fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) ->
     let wanted = signature(newest);
     let mut before = placed.iter().rev().filter(|(at, trace)| *at < open && told(trace) && signature(trace) == wanted);
     before.find_map(|(at, failure)| {
-        let first = |how: How, end: usize| {
+        let first = |how: LinkKind, end: usize| {
             let within = |then: usize| then > *at && then < end;
             placed.iter().find(|(then, trace)| within(*then) && resolves(failure, trace) == Some(how))
         };
-        let near = || first(How::Tool, turn_end(*at).min(open));
-        let found = first(How::Same, open).or_else(|| first(How::Subject, open)).or_else(near);
+        let near = || first(LinkKind::Tool, turn_end(*at).min(open));
+        let found = first(LinkKind::Same, open).or_else(|| first(LinkKind::Subject, open)).or_else(near);
         found.map(|(then, _)| (*at, *then))
     })
 }
 
 /// Adds the pair to a plan's input.
 pub(crate) fn add(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
     already_in: &AlreadyIn,
-    found: &mut Gathered,
+    found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let tools = snapshot.open.heads.iter().any(|head| head.role == Role::Tool);
     let most = retrieval::limits(snapshot).retrieval_tokens / 2;
     if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchWish::Never {
         return Ok(());
     }
-    let traces = gatherer.traces(snapshot.session, LOOKED)?;
+    let traces = builder.traces(snapshot.session, LOOKED)?;
     let by_node: HashMap<NodeId, &ToolTrace> = traces.iter().filter_map(|trace| Some((trace.node?, trace))).collect();
     let path = &snapshot.path;
     let placed: Vec<(usize, &ToolTrace)> =
@@ -73,7 +73,7 @@ pub(crate) fn add(
     if said || taken_out(snapshot, [failed, told]) {
         return Ok(());
     }
-    put(gatherer, snapshot, found, [(failed, turns[0]), (told, turns[1])], most)
+    put(builder, snapshot, found, [(failed, turns[0]), (told, turns[1])], most)
 }
 
 /// Positions of what is quoted by pairs among those that are not looked through again.
@@ -105,14 +105,14 @@ fn taken_out(snapshot: &Snapshot, at: [usize; 2]) -> bool {
 }
 
 fn put(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
-    found: &mut Gathered,
+    found: &mut BuiltInput,
     [(failed, before_turn), (told, after_turn)]: [(usize, Option<Atom>); 2],
     most: u32,
 ) -> Result<(), Failure> {
-    let Some(before) = quoted(gatherer, snapshot, failed)? else { return Ok(()) };
-    let Some(after) = quoted(gatherer, snapshot, told)? else { return Ok(()) };
+    let Some(before) = quoted(builder, snapshot, failed)? else { return Ok(()) };
+    let Some(after) = quoted(builder, snapshot, told)? else { return Ok(()) };
     let mark = render_forms::delimiter(&format!("{}{}", before.1, after.1));
     let texts = [
         format!("{HEADING}<<<{mark}\nThe error:\n{}\n", before.1),
@@ -122,12 +122,15 @@ fn put(
     let sides = [(failed, before_turn, before, Reason::ErrorBefore), (told, after_turn, after, Reason::ErrorResolved)];
     let mut candidates = Vec::new();
     for (text, (at, turn, (head, quote), reason)) in texts.into_iter().zip(sides) {
-        let (hash, tokens) = (Hash::of(text.as_bytes()), gatherer.count(encoding, &text));
+        let (hash, tokens) = (Hash::of(text.as_bytes()), builder.count(encoding, &text));
         let whole = 0..quote.len();
-        found.bag.recipes.insert(hash, Recipe::of(head.id, head.key, &text, &quote, std::slice::from_ref(&whole)));
-        found.bag.blocks.insert(hash, text.into());
+        found
+            .contents
+            .recipes
+            .insert(hash, CardSettings::of(head.id, head.key, &text, &quote, std::slice::from_ref(&whole)));
+        found.contents.blocks.insert(hash, text.into());
         let block = block(snapshot, at, &head, (hash, tokens), reason);
-        let one = Candidate::plain(block, 0, ("include-once", "includes its turn in this call"));
+        let one = Candidate::plain(block, 0, ("include-once", "includes its turn in the next request"));
         candidates.push(Candidate { turn, ..one });
     }
     found.offer(Offer { heading: None, candidates, most: Some(most) });
@@ -161,8 +164,8 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash,
 }
 
 /// A message and the beginning of its words, as cards quote it.
-fn quoted(gatherer: &mut Gatherer, snapshot: &Snapshot, at: usize) -> Result<Option<(NodeHead, String)>, Failure> {
-    let Some(node) = gatherer.node(snapshot.path.nodes[at].id)? else { return Ok(None) };
+fn quoted(builder: &mut InputBuilder, snapshot: &Snapshot, at: usize) -> Result<Option<(NodeHead, String)>, Failure> {
+    let Some(node) = builder.node(snapshot.path.nodes[at].id)? else { return Ok(None) };
     let text = searchable(&node.head, &node.content);
     let end = text.char_indices().nth(QUOTED).map_or(text.len(), |(at, _)| at);
     let quote = text[..end].trim_end().to_owned();

@@ -13,11 +13,11 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
-use crate::domain::planning::input::{Block, Candidate, Near, Offer};
+use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
 use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
-use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::index::stops::is_filler;
 use crate::retrieval::index::words::{Analyzer, Term};
@@ -38,7 +38,7 @@ const NEAR: usize = 8;
 const SHARE: u32 = 3;
 
 /// A memory with its terms.
-pub(crate) struct Known {
+pub(crate) struct MemoryTerms {
     pub(crate) memory: Memory,
     terms: Vec<Term>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Known {
 /// The memories of the session that was planned for last.
 pub(crate) struct Memories {
     store: Store,
-    kept: Option<(SessionId, Option<String>, Arc<Vec<Known>>)>,
+    kept: Option<(SessionId, Option<String>, Arc<Vec<MemoryTerms>>)>,
 }
 
 impl Memories {
@@ -55,7 +55,7 @@ impl Memories {
     }
 
     /// The confirmed memories that hold in a session, read again when any memory has changed.
-    fn of(&mut self, session: SessionId) -> Result<Arc<Vec<Known>>, Failure> {
+    fn of(&mut self, session: SessionId) -> Result<Arc<Vec<MemoryTerms>>, Failure> {
         let clock = self.store.memory_clock()?;
         if let Some((id, seen, known)) = &self.kept
             && *id == session
@@ -72,9 +72,9 @@ impl Memories {
 }
 
 /// Memories with their terms.
-pub(crate) fn known(memories: Vec<Memory>) -> Vec<Known> {
+pub(crate) fn known(memories: Vec<Memory>) -> Vec<MemoryTerms> {
     let analyzer = Analyzer::default();
-    memories.into_iter().map(|memory| Known { terms: terms(&analyzer, &memory.text), memory }).collect()
+    memories.into_iter().map(|memory| MemoryTerms { terms: terms(&analyzer, &memory.text), memory }).collect()
 }
 
 /// Different terms of a text, those that only fill it left out.
@@ -91,7 +91,7 @@ fn terms(analyzer: &Analyzer, text: &str) -> Vec<Term> {
 }
 
 /// The memories that share words with a text, best first (in hundredths of what the shorter of the two says).
-pub(crate) fn ranked(known: &[Known], text: &str) -> Vec<(u32, usize)> {
+pub(crate) fn ranked(known: &[MemoryTerms], text: &str) -> Vec<(u32, usize)> {
     let wanted = terms(&Analyzer::default(), text);
     let mut holding: HashMap<Term, u32> = HashMap::new();
     for term in known.iter().flat_map(|one| &one.terms) {
@@ -122,7 +122,7 @@ fn hundredths(share: f64) -> u32 {
 }
 
 /// What is decided about one memory.
-struct Choice<'a> {
+struct MemoryDecision<'a> {
     memory: &'a Memory,
     section: Section,
     reason: Reason,
@@ -131,23 +131,23 @@ struct Choice<'a> {
 
 /// Adds the memories that go.
 pub(crate) fn add(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
     asked: Option<&str>,
-    found: &mut Gathered,
+    found: &mut BuiltInput,
 ) -> Result<(), Failure> {
-    let known = gatherer.memories.of(snapshot.session)?;
+    let known = builder.memories.of(snapshot.session)?;
     if known.is_empty() {
         return Ok(());
     }
-    let counter = gatherer.counter();
+    let counter = builder.counter();
     let encoding = snapshot.rules.model.encoding;
     let count = |text: &str| counter.count(encoding, text);
     let lane =
         |memory: &Memory| memory.scope == Scope::All || !snapshot.rules.policy.one_lane || memory.lane == snapshot.lane;
-    let mut own: Vec<Choice<'_>> = Vec::new();
+    let mut own: Vec<MemoryDecision<'_>> = Vec::new();
     let mut free: Vec<bool> = Vec::with_capacity(known.len());
-    for Known { memory, .. } in known.iter() {
+    for MemoryTerms { memory, .. } in known.iter() {
         let mark = snapshot.marks.iter().find(|mark| mark.target == memory.atom()).map(|mark| mark.kind);
         let marked = mark.and_then(|kind| by_hand(memory, kind));
         free.push(marked.is_none() && lane(memory));
@@ -157,7 +157,7 @@ pub(crate) fn add(
     for choice in out {
         let once = choice.reason == Reason::UserExcluded { once: true };
         let action = if once { "exclude-once" } else { "exclude" };
-        let remedy = (action.to_owned(), "takes the exclusion back".to_owned());
+        let remedy = (action.to_owned(), "removes the exclusion".to_owned());
         found.input.near.push(near(snapshot, &choice, count(&text_of(choice.memory)), remedy));
     }
     let mut put = Put { snapshot, found, count: &count };
@@ -169,7 +169,7 @@ pub(crate) fn add(
 }
 
 /// What a person's mark makes of a memory; nothing where a lease has run out.
-fn by_hand(memory: &Memory, kind: MarkKind) -> Option<Choice<'_>> {
+fn by_hand(memory: &Memory, kind: MarkKind) -> Option<MemoryDecision<'_>> {
     let (section, reason) = match kind {
         MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
         MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => return None,
@@ -180,18 +180,18 @@ fn by_hand(memory: &Memory, kind: MarkKind) -> Option<Choice<'_>> {
         MarkKind::Exclude => (Section::Retrieved, Reason::UserExcluded { once: false }),
         MarkKind::ExcludeOnce => (Section::Retrieved, Reason::UserExcluded { once: true }),
     };
-    Some(Choice { memory, section, reason, score: None })
+    Some(MemoryDecision { memory, section, reason, score: None })
 }
 
 struct Put<'a> {
     snapshot: &'a Snapshot,
-    found: &'a mut Gathered,
+    found: &'a mut BuiltInput,
     count: &'a dyn Fn(&str) -> u32,
 }
 
 impl Put<'_> {
     /// Those that may go by themselves: short preferences first, then what fits best, up to their number.
-    fn fitting(&mut self, known: &[Known], free: &[bool], asked: &str) {
+    fn fitting(&mut self, known: &[MemoryTerms], free: &[bool], asked: &str) {
         let limits = found::limits(self.snapshot);
         if limits.retrieval_tokens == 0 && self.snapshot.search != SearchWish::Auto {
             return;
@@ -204,7 +204,7 @@ impl Put<'_> {
         let (going, beyond) = choices.split_at(most);
         let candidates = (0..).zip(going).map(|(rank, choice)| {
             let block = self.made(choice);
-            Candidate::plain(block, rank, ("include-once", "includes it in this call"))
+            Candidate::plain(block, rank, ("include-once", "includes it in the next request"))
         });
         let candidates: Vec<Candidate> = candidates.collect();
         if !candidates.is_empty() {
@@ -214,7 +214,7 @@ impl Put<'_> {
     }
 
     /// A pinned memory goes as a person's mark says.
-    fn block(&mut self, choice: &Choice<'_>) {
+    fn block(&mut self, choice: &MemoryDecision<'_>) {
         let block = self.made(choice);
         let input = &mut self.found.input;
         let frozen =
@@ -223,10 +223,10 @@ impl Put<'_> {
         input.blocks.push(block);
     }
 
-    fn made(&mut self, choice: &Choice<'_>) -> Block {
+    fn made(&mut self, choice: &MemoryDecision<'_>) -> Block {
         let text = text_of(choice.memory);
         let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
-        self.found.bag.blocks.insert(counted.0, text.into());
+        self.found.contents.blocks.insert(counted.0, text.into());
         Block {
             atom: Some(choice.memory.atom()),
             source: source(self.snapshot, choice.memory),
@@ -235,17 +235,17 @@ impl Put<'_> {
         }
     }
 
-    fn out(&mut self, choice: &Choice<'_>, reason: Reason) {
+    fn out(&mut self, choice: &MemoryDecision<'_>, reason: Reason) {
         let tokens = (self.count)(&text_of(choice.memory));
-        let choice = Choice { reason, ..*choice };
-        let remedy = ("include-once".to_owned(), "includes it in this call".to_owned());
+        let choice = MemoryDecision { reason, ..*choice };
+        let remedy = ("include-once".to_owned(), "includes it in the next request".to_owned());
         self.found.input.near.push(near(self.snapshot, &choice, tokens, remedy));
     }
 }
 
 /// Those that could go, in the order in which they are taken.
-fn chosen<'a>(known: &'a [Known], free: &[bool], asked: &str) -> Vec<Choice<'a>> {
-    let always = |one: &Known| {
+fn chosen<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) -> Vec<MemoryDecision<'a>> {
+    let always = |one: &MemoryTerms| {
         let memory = &one.memory;
         memory.kind == MemoryKind::Preference
             && memory.scope == Scope::All
@@ -257,7 +257,7 @@ fn chosen<'a>(known: &'a [Known], free: &[bool], asked: &str) -> Vec<Choice<'a>>
     }
     let fits = ranked(known, asked).into_iter().filter(|(score, at)| *score >= FITS && free[*at]);
     let fits: Vec<(u32, usize)> = fits.filter(|(_, at)| !standing.contains(at)).collect();
-    let choice = |at: usize, reason: Reason, score: Option<u32>| Choice {
+    let choice = |at: usize, reason: Reason, score: Option<u32>| MemoryDecision {
         memory: &known[at].memory,
         section: Section::Retrieved,
         reason,
@@ -291,8 +291,8 @@ fn scores(score: Option<u32>) -> Scores {
     Scores { score: milli, parts: milli.map(|milli| ("words".to_owned(), milli)).into_iter().collect() }
 }
 
-fn near(snapshot: &Snapshot, choice: &Choice<'_>, tokens: u32, remedy: (String, String)) -> Near {
-    Near {
+fn near(snapshot: &Snapshot, choice: &MemoryDecision<'_>, tokens: u32, remedy: (String, String)) -> NotSent {
+    NotSent {
         atom: choice.memory.atom(),
         kind: RowKind::Memory,
         title: title(choice.memory),
@@ -312,7 +312,7 @@ mod tests {
     use crate::domain::conversation::memory::Origin;
     use uuid::Uuid;
 
-    fn all(texts: &[(MemoryKind, &str)]) -> Vec<Known> {
+    fn all(texts: &[(MemoryKind, &str)]) -> Vec<MemoryTerms> {
         let made = texts.iter().map(|(kind, text)| Memory {
             id: MemoryId(Uuid::now_v7()),
             kind: *kind,
@@ -353,7 +353,7 @@ mod tests {
     fn few_short_preferences_stand() {
         let few: Vec<(MemoryKind, &str)> = [FACTS, &[(MemoryKind::Preference, "Short answers")]].concat();
         let known = all(&few);
-        let chosen_of = |known: &[Known], text: &str| {
+        let chosen_of = |known: &[MemoryTerms], text: &str| {
             let free = vec![true; known.len()];
             chosen(known, &free, text).iter().map(|choice| choice.memory.text.clone()).collect::<Vec<_>>()
         };

@@ -10,20 +10,20 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::planning::input::{Near, PlanInput};
+use crate::domain::planning::input::{NotSent, PlanInput};
 use crate::domain::planning::mode::{Mode, ModeLimits, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
-use crate::engine::indexing::messages::{Library, lane_number, together};
-use crate::engine::indexing::vectors::Haste;
-use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::indexing::messages::{PathIndex, lane_number, together};
+use crate::engine::indexing::vectors::Priority;
+use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::sessions::path::{PathNode, PathView};
-use crate::retrieval::fill::{Filled, Room, fill};
+use crate::retrieval::fill::{CardRoom, Filled, fill};
 use crate::retrieval::floor::Floor;
 use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
-use crate::retrieval::search::{Ask, search};
+use crate::retrieval::search::{SearchOptions, search};
 use std::ops::Range;
 
 /// Near misses that get a row.
@@ -32,7 +32,7 @@ const NEAR: usize = 8;
 const FRAME: u32 = 48;
 
 /// What is to be looked for, where, and in what room.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
     pub(crate) out: Vec<Range<usize>>,
@@ -41,12 +41,12 @@ pub(crate) struct Wanted<'a> {
     pub(crate) near: usize,
     pub(crate) forced: bool,
     /// How an embedder may be used.
-    pub(crate) haste: Haste,
+    pub(crate) priority: Priority,
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
 /// What was found, with what cards need to be written.
-pub(crate) struct Looked {
+pub(crate) struct RetrievedCards {
     pub(crate) gate: Gate,
     /// What was looked with.
     pub(crate) query: String,
@@ -57,11 +57,11 @@ pub(crate) struct Looked {
 }
 
 /// Looks through a path.
-pub(crate) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked, Failure> {
+pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Result<RetrievedCards, Failure> {
     let (shelf, scope) = (library.shelf, library.scope);
     let lane = wanted.lane.as_deref().map(lane_number);
     let filter = Filter { out: wanted.out.clone(), lane };
-    let ask = Ask {
+    let ask = SearchOptions {
         index: &shelf.index,
         scope,
         source: library,
@@ -72,7 +72,7 @@ pub(crate) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
     };
     let allowed = filter.allowed(&shelf.index, scope);
     let among = allowed.iter().filter(|may| **may).count();
-    let mut looked = Looked {
+    let mut looked = RetrievedCards {
         gate: Gate::Skipped(SkipWhy::NothingToFind),
         query: wanted.query.to_owned(),
         among: u32::try_from(among).unwrap_or(u32::MAX),
@@ -85,49 +85,54 @@ pub(crate) fn look(library: &Library<'_>, wanted: &Wanted<'_>) -> Result<Looked,
     let mut near = None;
     looked.gate = if wanted.forced { Gate::Pass(PassWhy::Forced) } else { opens(&ask, wanted.query)? };
     if matches!(looked.gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)) {
-        near = cosines(library, wanted.query, &allowed, wanted.haste);
-        looked.gate = opens(&Ask { cosines: near.as_deref(), ..ask }, wanted.query)?;
+        near = cosines(library, wanted.query, &allowed, wanted.priority);
+        looked.gate = opens(&SearchOptions { cosines: near.as_deref(), ..ask }, wanted.query)?;
     }
     if matches!(looked.gate, Gate::Skipped(_)) {
         return Ok(looked);
     }
-    let cosines = near.or_else(|| cosines(library, &looked.query, &allowed, wanted.haste));
+    let cosines = near.or_else(|| cosines(library, &looked.query, &allowed, wanted.priority));
     looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
-    let ask = Ask { cosines: cosines.as_deref(), ..ask };
+    let ask = SearchOptions { cosines: cosines.as_deref(), ..ask };
     let hits = search(&ask, &Query::new(&shelf.index, scope, &looked.query)).map_err(|error| unreadable(&error))?;
     // A person who asks for a search gets what there is.
     let floor =
         (!wanted.forced).then(|| Floor::new(&ask, &looked.query)).transpose().map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
-    let room =
-        Room { tokens: wanted.tokens, count: wanted.count, together: &run, near: wanted.near, floor: floor.as_ref() };
+    let room = CardRoom {
+        tokens: wanted.tokens,
+        count: wanted.count,
+        together: &run,
+        near: wanted.near,
+        floor: floor.as_ref(),
+    };
     looked.filled = fill(&ask, &hits, &room);
     Ok(looked)
 }
 
 /// How like the query the passages are, where all vectors that this takes are there.
-fn cosines(library: &Library<'_>, query: &str, allowed: &[bool], haste: Haste) -> Option<Vec<(u32, f32)>> {
-    let question = library.vectors?.question(query, haste)?;
+fn cosines(library: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Vec<(u32, f32)>> {
+    let question = library.vectors?.question(query, priority)?;
     library.cosines(&question, allowed)
 }
 
-fn opens(ask: &Ask<'_>, text: &str) -> Result<Gate, Failure> {
-    gate::gate(ask, text, false).map_err(|error| unreadable(&error))
+fn opens(ask: &SearchOptions<'_>, text: &str) -> Result<Gate, Failure> {
+    gate::gate(ask, text).map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
-    Failure::new(FailureKind::Store, format!("Older messages cannot be searched: {error}."))
+    Failure::new(FailureKind::Store, format!("Older messages can't be searched: {error}."))
         .kept("Nothing was sent and nothing was changed.")
-        .todo("Switch the context mode to Off to go without.")
+        .todo("Set the context mode to Off to send without them.")
 }
 
 /// Offers what is found.
 pub(crate) fn add(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
     asked: Option<String>,
     already_in: &AlreadyIn,
-    found: &mut Gathered,
+    found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
     let allowance = found.input.allowance;
@@ -143,16 +148,16 @@ pub(crate) fn add(
         return Ok(());
     }
     if allowance > 0 {
-        found.behind = gatherer.finder.take_in(snapshot.session, path)?;
+        found.behind = builder.finder.take_in(snapshot.session, path)?;
     }
     if allowance == 0 || found.behind > 0 {
         not_searched(snapshot.search, path.len() - closed, found);
         return Ok(());
     }
-    let counter = gatherer.counter();
+    let counter = builder.counter();
     let encoding = snapshot.rules.model.encoding;
     let count = |text: &str| counter.count(encoding, text);
-    let wanted = Wanted {
+    let wanted = RetrievalQuery {
         path,
         query: &query,
         out,
@@ -160,12 +165,12 @@ pub(crate) fn add(
         tokens: allowance.saturating_sub(FRAME),
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,
-        haste: snapshot.haste,
+        priority: snapshot.priority,
         count: &count,
     };
-    let library = gatherer.finder.shelf(snapshot.session, path)?;
+    let library = builder.finder.shelf(snapshot.session, path)?;
     let looked = look(&library, &wanted)?;
-    if let Some(vectors) = library.vectors.filter(|_| snapshot.haste == Haste::Asked) {
+    if let Some(vectors) = library.vectors.filter(|_| snapshot.priority == Priority::Asked) {
         vectors.looked(&query);
     }
     let cards = Cards { snapshot, library: &library, count: &count };
@@ -174,7 +179,7 @@ pub(crate) fn add(
 }
 
 /// Says that nothing is looked up yet, or at all; a person who would not have it is warned.
-fn not_searched(wish: SearchWish, among: usize, found: &mut Gathered) {
+fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
     let because = match wish {
         _ if found.behind > 0 => Reason::NotSearched { because: SkipWhy::Indexing },
@@ -199,13 +204,13 @@ pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
 }
 
 /// What the person asks in the open turn.
-pub(crate) fn asked(gatherer: &mut Gatherer, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
+pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
     if let Some((_, content)) = &snapshot.draft {
         return Ok(Some(content.words()));
     }
     let head = snapshot.open.heads.iter().rfind(|head| head.role == Role::User && !head.hidden);
     let Some(head) = head else { return Ok(None) };
-    Ok(gatherer.content(head.key, Some(head.id))?.map(|content| content.words()))
+    Ok(builder.content(head.key, Some(head.id))?.map(|content| content.words()))
 }
 
 /// Positions on the path that are in the request whatever is found, or that a person took out.
@@ -240,13 +245,13 @@ fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl
 }
 
 /// Rows for messages outside the window that a person took out one by one: they can be let back in.
-fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<Near> {
+fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<NotSent> {
     let alone = |at: usize| out.iter().any(|run| *run == (at..at + 1));
     let mut rows = Vec::new();
     for turn in &snapshot.turns {
         for at in by_hand(snapshot, turn.at, &turn.heads).filter(|at| alone(*at)) {
             let head = &turn.heads[at - turn.at];
-            rows.push(Near {
+            rows.push(NotSent {
                 atom: Atom::Message { node: head.key },
                 kind: RowKind::Message,
                 title: head.preview.clone(),
@@ -287,15 +292,15 @@ fn turn_number(path: &PathView, at: usize) -> u32 {
 }
 
 /// The row that says why nothing was looked up.
-pub(crate) fn nothing(reason: Reason, among: usize) -> Near {
+pub(crate) fn nothing(reason: Reason, among: usize) -> NotSent {
     let messages = if among == 1 { "message" } else { "messages" };
-    Near {
+    NotSent {
         atom: Atom::Section { text: Hash::of(b"search") },
         kind: RowKind::Search,
         title: format!("search of {among} older {messages}"),
         tokens: 0,
         reason,
-        remedy: ("search-anyway".into(), "looks through them for this call".into()),
+        remedy: ("search-anyway".into(), "searches them for this request".into()),
         source: Source::default(),
         scores: Scores::default(),
     }

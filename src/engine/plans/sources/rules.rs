@@ -11,11 +11,11 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Block, Candidate as Offered, Near, Offer};
+use crate::domain::planning::input::{Block, Candidate as Offered, NotSent, Offer};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
-use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::modules;
 use crate::engine::tools::skills;
@@ -50,9 +50,9 @@ struct Candidate {
 }
 
 /// Adds what goes, and rows for what does not.
-pub(crate) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gathered) -> Result<(), Failure> {
-    let Some(project) = gatherer.project.clone() else { return Ok(()) };
-    let near = near(gatherer, snapshot, found)?;
+pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut BuiltInput) -> Result<(), Failure> {
+    let Some(project) = builder.project.clone() else { return Ok(()) };
+    let near = near(builder, snapshot, found)?;
     let guides = project.guides(&near, AROUND);
     if guides.untrusted > 0 {
         found.input.warnings.push(Warning::RulesUntrusted { count: guides.untrusted });
@@ -88,9 +88,9 @@ pub(crate) fn add(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &mut Gath
         });
     }
     if snapshot.rules.mode == Mode::Heavy {
-        candidates.extend(modules(gatherer, &project, snapshot, found, &near)?);
+        candidates.extend(modules(builder, &project, snapshot, found, &near)?);
     }
-    let mut put = Put { gatherer, snapshot, found: &mut *found, going: Vec::new() };
+    let mut put = Put { builder, snapshot, found: &mut *found, going: Vec::new() };
     for mut candidate in candidates {
         let last = project.last_sent(snapshot.branch.id, &candidate.atom);
         if last.is_some_and(|last| last != Hash::of(candidate.text.as_bytes()))
@@ -145,14 +145,14 @@ fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
 /// Summaries of modules: those around what is named or touched first, then those that the message speaks of, up to their
 /// number and tokens.
 fn modules(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     project: &Arc<Project>,
     snapshot: &Snapshot,
-    found: &Gathered,
+    found: &BuiltInput,
     near: &[String],
 ) -> Result<Vec<Candidate>, Failure> {
-    let words = asked(gatherer, found)?.to_lowercase();
-    let mut all = modules::current(gatherer.store(), project)?;
+    let words = asked(builder, found)?.to_lowercase();
+    let mut all = modules::current(builder.store(), project)?;
     let fits = |path: &str| {
         let around = near.iter().any(|near| Path::new(near).starts_with(path));
         let named =
@@ -165,7 +165,7 @@ fn modules(
     for (atom, card, stale) in all {
         project.learn(atom);
         let text = modules::sent(&card, Some(&stale));
-        let tokens = gatherer.count(snapshot.rules.model.encoding, &text);
+        let tokens = builder.count(snapshot.rules.model.encoding, &text);
         let below = left == 0 || tokens > room;
         if !below {
             (left, room) = (left - 1, room - tokens);
@@ -196,9 +196,9 @@ fn speaks_of(text: &str, name: &str) -> bool {
 }
 
 struct Put<'a> {
-    gatherer: &'a mut Gatherer,
+    builder: &'a mut InputBuilder,
     snapshot: &'a Snapshot,
-    found: &'a mut Gathered,
+    found: &'a mut BuiltInput,
     /// Those that go, farthest first.
     going: Vec<Candidate>,
 }
@@ -218,12 +218,12 @@ impl Put<'_> {
 
     fn out(&mut self, candidate: &Candidate, reason: Reason) {
         let (action, does) = match &reason {
-            Reason::UserExcluded { once: false } => ("exclude", "takes the exclusion back"),
-            Reason::UserExcluded { once: true } => ("exclude-once", "takes the exclusion back"),
-            _ => ("include-once", "includes it in this call"),
+            Reason::UserExcluded { once: false } => ("exclude", "removes the exclusion"),
+            Reason::UserExcluded { once: true } => ("exclude-once", "removes the exclusion"),
+            _ => ("include-once", "includes it in the next request"),
         };
-        let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &candidate.text);
-        self.found.input.near.push(Near {
+        let tokens = self.builder.count(self.snapshot.rules.model.encoding, &candidate.text);
+        self.found.input.near.push(NotSent {
             atom: candidate.atom,
             kind: candidate.kind,
             title: candidate.title.clone(),
@@ -248,11 +248,11 @@ impl Put<'_> {
         let mut candidates = Vec::with_capacity(self.going.len());
         for (one, rank) in self.going.iter().zip(ranks) {
             let hash = Hash::of(one.text.as_bytes());
-            let tokens = self.gatherer.count(self.snapshot.rules.model.encoding, &one.text);
-            self.found.bag.blocks.insert(hash, one.text.as_str().into());
+            let tokens = self.builder.count(self.snapshot.rules.model.encoding, &one.text);
+            self.found.contents.blocks.insert(hash, one.text.as_str().into());
             let block = Block::new(one.section, one.kind, (hash, tokens), &one.title, one.reason.clone());
             let block = Block { atom: Some(one.atom), source: source(one), ..block };
-            candidates.push(Offered::plain(block, rank, ("include-once", "includes it in this call")));
+            candidates.push(Offered::plain(block, rank, ("include-once", "includes it in the next request")));
         }
         if !candidates.is_empty() {
             self.found.offer(Offer { heading: None, candidates, most: None });
@@ -265,14 +265,14 @@ fn source(candidate: &Candidate) -> Source {
 }
 
 /// What the person says in the open turn.
-fn asked(gatherer: &mut Gatherer, found: &Gathered) -> Result<String, Failure> {
+fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failure> {
     let mut words = String::new();
     let asks = found.input.open.messages.iter().filter(|message| message.role == Role::User);
     let asks: Vec<_> = asks.map(|message| (message.key, message.node)).collect();
     for (key, node) in asks {
-        let content = match found.bag.contents.get(&key) {
+        let content = match found.contents.messages.get(&key) {
             Some(content) => Some(content.clone()),
-            None => gatherer.content(key, node)?,
+            None => builder.content(key, node)?,
         };
         words.push_str(&content.map(|content| content.words()).unwrap_or_default());
         words.push('\n');
@@ -281,11 +281,11 @@ fn asked(gatherer: &mut Gatherer, found: &Gathered) -> Result<String, Failure> {
 }
 
 /// Paths that the message names or carries, and those that tools touched on this path lately.
-fn near(gatherer: &mut Gatherer, snapshot: &Snapshot, found: &Gathered) -> Result<Vec<String>, Failure> {
+fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let mut paths = BTreeSet::new();
-    named(&asked(gatherer, found)?, &mut paths);
+    named(&asked(builder, found)?, &mut paths);
     let here: HashSet<_> = snapshot.path.nodes.iter().rev().take(LATELY).map(|node| node.id).collect();
-    for trace in gatherer.traces(snapshot.session, TRACES)? {
+    for trace in builder.traces(snapshot.session, TRACES)? {
         if trace.node.is_none_or(|node| here.contains(&node))
             && let Ok(args) = serde_json::from_str::<serde_json::Value>(&trace.args)
         {

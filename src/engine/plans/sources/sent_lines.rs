@@ -1,15 +1,15 @@
 //! Which lines of the workspace's files stand in a request already: in what tools read, and behind messages.
 //! Not for: choosing code (`code`).
 
-use crate::code::find::cards::{Sources, Taken};
+use crate::code::find::cards::{SentLines, Sources};
 use crate::context::{self, AlreadyIn};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::attachment;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::planning::plan::{Form, Item, Reason, RowKind, Warning};
-use crate::engine::indexing::code_workspace::Codebase;
-use crate::engine::plans::input_builder::{Gathered, Gatherer};
+use crate::engine::indexing::code_workspace::CodeWorkspace;
+use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::export::secrets;
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
@@ -27,30 +27,30 @@ struct ReadFile {
 }
 
 /// A text of a file in the request: its path, first line if it is one of a part, and the text.
-struct Piece {
+struct SentText {
     path: String,
     first: u32,
     text: String,
 }
 
 /// Lines of the turns that go only while little is found, turn by turn.
-pub(crate) type Margin = Vec<(Atom, Taken)>;
+pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
 /// The lines that go with turns whatever is found, and those of the margin. What a tool read and the file no longer holds is
 /// none of them; the plan warns of it.
 pub(crate) fn taken(
-    gatherer: &mut Gatherer,
-    book: &Codebase,
+    builder: &mut InputBuilder,
+    book: &CodeWorkspace,
     already_in: &AlreadyIn,
-    found: &mut Gathered,
-) -> Result<(Taken, Margin), Failure> {
+    found: &mut BuiltInput,
+) -> Result<(SentLines, Margin), Failure> {
     let items = already_in.rows.iter().flat_map(|row| &row.items);
-    let (taken, changed) = lines(gatherer, book, found, items)?;
+    let (taken, changed) = lines(builder, book, found, items)?;
     found.input.warnings.extend(changed.into_iter().take(TOLD).map(|path| Warning::FileChanged { path }));
     let mut margin = Margin::new();
     for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
         if row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom) {
-            margin.push((row.atom, lines(gatherer, book, found, row.items.iter())?.0));
+            margin.push((row.atom, lines(builder, book, found, row.items.iter())?.0));
         }
     }
     Ok((taken, margin))
@@ -58,12 +58,12 @@ pub(crate) fn taken(
 
 /// The lines of some messages that files still hold, and the files of which they hold others.
 fn lines<'i>(
-    gatherer: &mut Gatherer,
-    book: &Codebase,
-    found: &Gathered,
+    builder: &mut InputBuilder,
+    book: &CodeWorkspace,
+    found: &BuiltInput,
     items: impl Iterator<Item = &'i Item>,
-) -> Result<(Taken, BTreeSet<String>), Failure> {
-    let mut taken = Taken::default();
+) -> Result<(SentLines, BTreeSet<String>), Failure> {
+    let mut taken = SentLines::default();
     let mut pieces = Vec::new();
     let mut calls: HashMap<String, (String, String)> = HashMap::new();
     for item in items {
@@ -71,13 +71,15 @@ fn lines<'i>(
         if !(read && (item.calls > 0 || matches!(item.role, Role::Tool | Role::User))) {
             continue;
         }
-        let Some(content) = content(gatherer, found, item)? else { continue };
+        let Some(content) = content(builder, found, item)? else { continue };
         pieces_of(item.role, &content, &mut calls, &mut pieces);
     }
     let mut changed = BTreeSet::new();
     for piece in pieces {
         let now = book
-            .look(|held| crate::engine::indexing::code_workspace::Disk(&held.root).text(Path::new(&piece.path)))
+            .look(|held| {
+                crate::engine::indexing::code_workspace::WorkspaceFiles(&held.root).text(Path::new(&piece.path))
+            })
             .flatten();
         let Some(now) = now else { continue };
         let said = piece.text.lines().count();
@@ -97,19 +99,19 @@ fn lines<'i>(
     Ok((taken, changed))
 }
 
-fn content(gatherer: &mut Gatherer, found: &Gathered, item: &Item) -> Result<Option<Arc<Content>>, Failure> {
-    match found.bag.contents.get(&item.key) {
+fn content(builder: &mut InputBuilder, found: &BuiltInput, item: &Item) -> Result<Option<Arc<Content>>, Failure> {
+    match found.contents.messages.get(&item.key) {
         Some(content) => Ok(Some(content.clone())),
-        None => gatherer.content(item.key, item.node),
+        None => builder.content(item.key, item.node),
     }
 }
 
-fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String, String)>, pieces: &mut Vec<Piece>) {
+fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String, String)>, pieces: &mut Vec<SentText>) {
     for (id, name, args) in content.calls() {
         calls.insert(id.to_owned(), (name.to_owned(), args.to_owned()));
     }
-    let behind = |text: &str, pieces: &mut Vec<Piece>| {
-        pieces.extend(attachment::held(text).into_iter().map(|held| Piece {
+    let behind = |text: &str, pieces: &mut Vec<SentText>| {
+        pieces.extend(attachment::held(text).into_iter().map(|held| SentText {
             path: held.path.to_owned(),
             first: held.lines.map_or(1, |(first, _)| first),
             text: held.text.to_owned(),
@@ -121,7 +123,7 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
                 Some(("read_file", args)) => {
                     let Ok(read) = serde_json::from_str::<ReadFile>(args) else { continue };
                     let first = read.start_line.unwrap_or(1).max(1);
-                    pieces.push(Piece { path: plain(&read.path), first, text: body.clone() });
+                    pieces.push(SentText { path: plain(&read.path), first, text: body.clone() });
                 }
                 Some(("expand" | "request_code_context", _)) => behind(&format!("\n\n{body}"), pieces),
                 // The results of other tools hold no lines of files.
@@ -143,7 +145,7 @@ fn plain(path: &str) -> String {
 }
 
 /// How many lines of a piece the file still holds at their place, from the first on.
-fn same_lines(piece: &Piece, now: &str) -> usize {
+fn same_lines(piece: &SentText, now: &str) -> usize {
     let place = now.lines().skip(piece.first.saturating_sub(1) as usize);
     piece.text.lines().zip(place).take_while(|(then, now)| then == now).count()
 }
@@ -154,9 +156,9 @@ mod tests {
 
     #[test]
     fn what_a_tool_read_is_compared_with_the_file() {
-        let piece = |first: u32, text: &str| Piece { path: "a".into(), first, text: text.into() };
+        let piece = |first: u32, text: &str| SentText { path: "a".into(), first, text: text.into() };
         let file = "one\ntwo\nthree\nfour\n";
-        assert_eq!(same_lines(&piece(2, "two\nthree\n[the file goes on at line 4]\n"), file), 2);
+        assert_eq!(same_lines(&piece(2, "two\nthree\n[the file continues at line 4]\n"), file), 2);
         assert_eq!(same_lines(&piece(1, "one\n2\nthree\n"), file), 1);
         assert_eq!(same_lines(&piece(9, "one\n"), file), 0);
         assert_eq!(plain("./src//a.rs"), "src/a.rs");

@@ -5,9 +5,9 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::Scores;
-use crate::engine::plans::input_builder::Gatherer;
+use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::snapshot::Snapshot;
-use crate::retrieval::cluster::{Clusters, Hashed, Placed};
+use crate::retrieval::cluster::{Clusters, HashedQuery, QuestionPlace};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const READ: usize = 4_096;
 
 /// Questions as they are compared, by their message's key.
 #[derive(Default)]
-pub(crate) struct Questions(HashMap<Hash, Option<Arc<Hashed>>>);
+pub(crate) struct Questions(HashMap<Hash, Option<Arc<HashedQuery>>>);
 
 impl Questions {
     /// Forgets all.
@@ -31,10 +31,10 @@ impl Questions {
 
 /// The place of what is asked; none where the policy tells no subjects apart, or nothing was named yet.
 pub(crate) fn place(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
     asked: Option<&str>,
-) -> Result<Option<Placed>, Failure> {
+) -> Result<Option<QuestionPlace>, Failure> {
     if !snapshot.rules.policy.activation.clusters {
         return Ok(None);
     }
@@ -45,37 +45,39 @@ pub(crate) fn place(
     for at in closed.saturating_sub(LOOKED)..closed {
         let node = path.nodes[path.turns[at].nodes.start];
         if node.role == Role::User && node.speaks {
-            let question = hashed(gatherer, node.key, node.id)?;
+            let question = hashed(builder, node.key, node.id)?;
             clusters.take(question.as_deref(), number(at + 1, preamble));
         }
     }
     let Some(asked) = asked else { return Ok(None) };
-    let hashed = Hashed::new(beginning(asked));
+    let hashed = HashedQuery::new(beginning(asked));
     Ok(clusters.place(hashed.as_ref(), number(closed + 1, preamble)))
 }
 
 /// The heading over what was found, with the subject that it was found for where that began earlier, and how like it the
 /// question is.
-pub(crate) fn told(title: String, subject: Option<Placed>) -> (String, Scores) {
-    let Some(Placed { id, likeness: Some(likeness), new: false }) = subject else { return (title, Scores::default()) };
+pub(crate) fn told(title: String, subject: Option<QuestionPlace>) -> (String, Scores) {
+    let Some(QuestionPlace { id, likeness: Some(likeness), new: false }) = subject else {
+        return (title, Scores::default());
+    };
     let scores = Scores { score: Some(likeness), parts: vec![("subject".to_owned(), likeness)] };
     (format!("{title}, subject of turn {}", id.0), scores)
 }
 
 fn hashed(
-    gatherer: &mut Gatherer,
+    builder: &mut InputBuilder,
     key: Hash,
     id: crate::domain::base::ids::NodeId,
-) -> Result<Option<Arc<Hashed>>, Failure> {
-    if let Some(known) = gatherer.questions.0.get(&key) {
+) -> Result<Option<Arc<HashedQuery>>, Failure> {
+    if let Some(known) = builder.questions.0.get(&key) {
         return Ok(known.clone());
     }
-    let words = gatherer.content(key, Some(id))?.map(|content| content.words()).unwrap_or_default();
-    let made = Hashed::new(beginning(&words)).map(Arc::new);
-    if gatherer.questions.0.len() >= REMEMBERED {
-        gatherer.questions.forget();
+    let words = builder.content(key, Some(id))?.map(|content| content.words()).unwrap_or_default();
+    let made = HashedQuery::new(beginning(&words)).map(Arc::new);
+    if builder.questions.0.len() >= REMEMBERED {
+        builder.questions.forget();
     }
-    gatherer.questions.0.insert(key, made.clone());
+    builder.questions.0.insert(key, made.clone());
     Ok(made)
 }
 

@@ -10,7 +10,7 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{End, NodeHead};
-use crate::domain::planning::input::{Near, PlanInput};
+use crate::domain::planning::input::{NotSent, PlanInput};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::Session;
@@ -136,13 +136,13 @@ impl Suggestion {
 
 /// Puts the suggestions into a plan's input.
 pub(crate) fn add(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
-    input.near.extend(snapshot.suggested.iter().map(|suggestion| Near {
+    input.near.extend(snapshot.suggested.iter().map(|suggestion| NotSent {
         atom: suggestion.atom(),
         kind: RowKind::Message,
         title: suggestion.head.preview.clone(),
         tokens: u32::try_from(suggestion.bytes / 4).unwrap_or(u32::MAX),
         reason: suggestion.why.clone(),
-        remedy: ("pin".into(), "pins it for good".into()),
+        remedy: ("pin".into(), "pins it permanently".into()),
         source: Source {
             session: Some(suggestion.session),
             branch: Some(snapshot.branch.id),

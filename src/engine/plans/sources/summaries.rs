@@ -1,33 +1,35 @@
-//! Which accepted capsules go with a call: those of the branch that hold on its path, in its mode; else the nearest older
-//! level that does.
+//! Which accepted capsules may go with a call: those of the branch that hold on its path; else the nearest older level that
+//! does. Each of the branch has a row, whether it goes or not.
 //! Not for: making capsules (`summaries::drafts`) or using them in a plan (`context`).
 
 use crate::context::render_forms;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::message::Role;
+use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::Slot;
 use crate::domain::planning::input::{Covered, Gap};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Warning;
 use crate::domain::summary::accepted::{
-    Capsule, CapsuleKind, CapsuleSource, CapsuleState, Lag, Newer, Sight, SourceFault, Use,
+    Lag, Newer, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState, Use,
 };
 use crate::engine::sessions::session::Session;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A capsule in memory, with what it covers found by key.
-pub(crate) struct Held {
-    pub(crate) capsule: Arc<Capsule>,
+pub(crate) struct LoadedSummary {
+    pub(crate) capsule: Arc<Summary>,
     users: HashMap<Hash, Hash>,
     tips: HashSet<Hash>,
     nodes: HashSet<Hash>,
 }
 
-impl Held {
-    pub(crate) fn new(capsule: Capsule) -> Self {
+impl LoadedSummary {
+    pub(crate) fn new(capsule: Summary) -> Self {
         let users = capsule.covers.iter().map(|cover| (cover.user, cover.tip)).collect();
         let nodes = capsule.covers.iter().flat_map(|cover| cover.nodes.iter().map(|(key, _)| *key)).collect();
         let tips = capsule.covers.iter().map(|cover| cover.tip).collect();
@@ -42,35 +44,60 @@ impl Held {
 
 /// A capsule that goes.
 #[derive(Clone, Debug)]
-pub(crate) struct Going {
-    pub(crate) capsule: Arc<Capsule>,
+pub(crate) struct SentSummary {
+    pub(crate) capsule: Arc<Summary>,
     /// Why it is stale, where it goes all the same.
     pub(crate) stale: Option<&'static str>,
+    /// It is of another lane: it goes where the question names that one.
+    pub(crate) elsewhere: bool,
+    /// It is the level before the one that follows.
+    pub(crate) older: bool,
+    /// Names of tasks that it sums up to their ends.
+    pub(crate) tasks: Vec<String>,
+}
+
+impl SentSummary {
+    /// Whether a question names its lane or one of its tasks.
+    pub(crate) fn named_in(&self, question: &str) -> bool {
+        let lane = Some(self.capsule.lane.as_str()).filter(|lane| self.elsewhere && !lane.is_empty());
+        let lane = lane.map(|lane| Lane::read(lane).title());
+        lane.iter().chain(&self.tasks).any(|name| names(question, name))
+    }
+}
+
+/// Whether a text holds a name as words of its own, in whatever case.
+fn names(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.trim().to_lowercase());
+    let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let alone = |at: usize| !inside(text[..at].chars().next_back()) && !inside(text[at + name.len()..].chars().next());
+    !name.is_empty() && text.match_indices(&name).any(|(at, _)| alone(at))
 }
 
 /// What of capsules a call gets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summaries {
-    pub(crate) going: Vec<Going>,
+    pub(crate) going: Vec<SentSummary>,
+    /// Those that do not hold here.
+    pub(crate) stale: Vec<Arc<Summary>>,
     pub(crate) covered: Vec<Covered>,
     pub(crate) warnings: Vec<Warning>,
 }
 
 /// Where capsules are looked at: a path with the marks that count on it.
-pub(crate) struct Ground<'a> {
+pub(crate) struct SummaryView<'a> {
     pub(crate) session: &'a Session,
     pub(crate) path: &'a [Slot],
     pub(crate) marks: &'a [Mark],
 }
 
-impl Ground<'_> {
+impl SummaryView<'_> {
     /// How a capsule stands here. Costs a few look-ups, however much it covers: all that it covers lies on one path, so its
     /// last node being here means that all of them are.
-    pub(crate) fn sight(&self, held: &Held) -> Sight {
+    pub(crate) fn sight(&self, held: &LoadedSummary) -> SummaryPosition {
         let tree = &self.session.tree;
         let tip = held.capsule.tip().and_then(|key| tree.by_key(key));
         let Some(tip) = tip.filter(|slot| self.path.get(tree.depth(*slot) as usize) == Some(slot)) else {
-            return Sight::default();
+            return SummaryPosition::default();
         };
         let after = &self.path[tree.depth(tip) as usize + 1..];
         let excluded = self.marks.iter().any(|mark| mark.kind.excludes() && touches(held, &mark.target));
@@ -82,7 +109,12 @@ impl Ground<'_> {
         } else {
             grown.then_some(SourceFault::Changed)
         };
-        Sight { on_path: true, source, file_changed: false, newer: self.newer(after, held.capsule.generated_at) }
+        SummaryPosition {
+            on_path: true,
+            source,
+            file_changed: false,
+            newer: self.newer(after, held.capsule.generated_at),
+        }
     }
 
     fn newer(&self, after: &[Slot], since: i64) -> Newer {
@@ -103,7 +135,7 @@ impl Ground<'_> {
     }
 
     /// A capsule or the nearest older level that may go, and whether levels above it were passed over.
-    pub(crate) fn usable(&self, id: Hash, mode: Mode) -> (Option<Going>, bool) {
+    pub(crate) fn usable(&self, id: Hash, mode: Mode) -> (Option<SentSummary>, bool) {
         let mut passed = false;
         let mut at = Some(id);
         let mut seen = HashSet::new();
@@ -117,7 +149,9 @@ impl Ground<'_> {
                     continue;
                 }
             };
-            return (Some(Going { capsule: held.capsule.clone(), stale }), passed);
+            let (capsule, elsewhere) =
+                (held.capsule.clone(), held.capsule.kind == SummaryKind::Lane && held.capsule.lane != self.lane());
+            return (Some(SentSummary { capsule, stale, elsewhere, older: false, tasks: Vec::new() }), passed);
         }
         (None, passed)
     }
@@ -129,7 +163,7 @@ impl Ground<'_> {
 }
 
 /// Whether an exclusion is of something that was read for a capsule.
-fn touches(held: &Held, target: &Atom) -> bool {
+fn touches(held: &LoadedSummary, target: &Atom) -> bool {
     match target {
         Atom::Turn { user, .. } => held.users.contains_key(user),
         Atom::Message { node } | Atom::Episode { call: node, .. } => held.nodes.contains(node),
@@ -137,10 +171,9 @@ fn touches(held: &Held, target: &Atom) -> bool {
     }
 }
 
-/// What goes: the lane's summary in every mode (in Off the planner takes it only where the window lost turns), the
-/// session's in Heavy. Only the lane's takes the place of turns.
+/// What may go, in the order in which it was accepted. What is of another lane takes the place of no turns.
 pub(crate) fn choose<'t>(
-    ground: &Ground<'_>,
+    ground: &SummaryView<'_>,
     branch: &Branch,
     mode: Mode,
     turns: impl Iterator<Item = (Hash, Hash)> + 't,
@@ -148,62 +181,62 @@ pub(crate) fn choose<'t>(
 ) -> Summaries {
     let mut found = Summaries::default();
     for id in &branch.capsules {
-        let Some(kind) = ground.session.capsule(*id).map(|held| held.capsule.kind) else { continue };
-        if kind == CapsuleKind::Session && mode != Mode::Heavy {
-            continue;
-        }
+        let Some(newest) = ground.session.capsule(*id).map(|held| held.capsule.clone()) else { continue };
         let (going, passed) = ground.usable(*id, mode);
-        let going = going.filter(|going| kind == CapsuleKind::Session || going.capsule.lane == ground.lane());
         if passed {
             found.warnings.push(Warning::SummaryOlder { to: going.as_ref().map(|going| going.capsule.turns.1) });
+            found.stale.push(newest);
         }
-        found.going.extend(going);
+        let Some(going) = going else { continue };
+        let before = going.capsule.parent.filter(|_| !going.elsewhere).and_then(|id| ground.usable(id, mode).0);
+        found.going.extend(before.map(|before| SentSummary { older: true, ..before }));
+        let ends = |task: &&TaskSpan| task.to.is_some() && task.to == going.capsule.tip();
+        let tasks = branch.overrides.tasks.iter().filter(ends).map(|task| task.name.clone()).collect();
+        found.going.push(SentSummary { tasks, ..going });
     }
-    let lanes = || found.going.iter().filter(|going| going.capsule.kind == CapsuleKind::Lane);
-    let held: Vec<&Held> = lanes().filter_map(|going| ground.session.capsule(going.capsule.id)).collect();
+    let here = found.going.iter().filter(|going| !going.elsewhere);
+    let held: Vec<&LoadedSummary> = here.filter_map(|going| ground.session.capsule(going.capsule.id)).collect();
     if held.is_empty() {
         return found;
     }
-    let by = |user: Hash, tip: Hash| {
-        let held = held.iter().find(|held| held.covers(user, tip))?;
-        Some(Covered { user, tip, by: held.capsule.id })
-    };
-    found.covered = turns.filter_map(|(user, tip)| by(user, tip)).collect();
-    let ends = gaps.iter().filter_map(|gap| {
-        let held = held.iter().find(|held| held.tips.contains(&gap.range.1))?;
-        Some(Covered { user: gap.range.0, tip: gap.range.1, by: held.capsule.id })
-    });
-    found.covered.extend(ends);
+    for (user, tip) in turns {
+        let by = held.iter().filter(|held| held.covers(user, tip));
+        found.covered.extend(by.map(|held| Covered { user, tip, by: held.capsule.id }));
+    }
+    for (user, tip) in gaps.iter().map(|gap| gap.range) {
+        let by = held.iter().filter(|held| held.tips.contains(&tip));
+        found.covered.extend(by.map(|held| Covered { user, tip, by: held.capsule.id }));
+    }
     found
 }
 
 /// A capsule's text as it is sent.
-pub(crate) fn summary_text(capsule: &Capsule, stale: Option<&str>) -> String {
+pub(crate) fn summary_text(capsule: &Summary, stale: Option<&str>) -> String {
     let (from, to) = capsule.turns;
     let by = match (capsule.source, &capsule.model) {
-        (CapsuleSource::Llm, Some(model)) => format!("written by {model}"),
-        (CapsuleSource::Llm, None) => "written by a model".to_owned(),
-        (CapsuleSource::Extractive, _) => "their own sentences".to_owned(),
-        (CapsuleSource::User, _) => "written by the user".to_owned(),
+        (SummarySource::Llm, Some(model)) => format!("written by {model}"),
+        (SummarySource::Llm, None) => "written by a model".to_owned(),
+        (SummarySource::Extractive, _) => "their own sentences".to_owned(),
+        (SummarySource::User, _) => "written by the user".to_owned(),
     };
-    let what = if capsule.kind == CapsuleKind::Session { "Summary of the session" } else { "Summary of older turns" };
+    let what = if capsule.kind == SummaryKind::Session { "Summary of the session" } else { "Summary of older turns" };
     let stale = stale.map_or_else(String::new, |why| format!(" [stale: {why}]"));
     render_forms::block(&format!("{what}, {from}–{to}, {by}{stale}"), capsule.text.as_deref().unwrap_or_default())
 }
 
 /// Every text as which a capsule may have been sent.
-pub(crate) fn all_texts(capsule: &Capsule) -> impl Iterator<Item = String> + '_ {
+pub(crate) fn all_texts(capsule: &Summary) -> impl Iterator<Item = String> + '_ {
     let labels = [None, Some("a turn in it has changed since"), Some("a file in it has changed since")];
     labels.into_iter().map(|label| summary_text(capsule, label))
 }
 
 /// Its title in lists.
-pub(crate) fn title(capsule: &Capsule) -> String {
+pub(crate) fn title(capsule: &Summary) -> String {
     let (from, to) = capsule.turns;
     format!("{} summary of turns {from}–{to} ({})", capsule.kind.name(), capsule.source.name())
 }
 
 /// The state that a list shows.
-pub(crate) fn state(ground: &Ground<'_>, held: &Held) -> CapsuleState {
+pub(crate) fn state(ground: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
     ground.sight(held).state(Lag::default())
 }

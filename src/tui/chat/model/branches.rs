@@ -12,7 +12,7 @@ const ENDS: usize = 24;
 
 /// An end of the tree that no branch stands on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct End {
+pub struct UnnamedEnd {
     /// The last node.
     pub node: NodeId,
     /// First words of the last message, unsanitised.
@@ -36,11 +36,11 @@ pub struct Row {
 
 /// The pane.
 #[derive(Clone, Debug, Default)]
-pub struct Panel {
+pub struct BranchPanel {
     /// The rows.
     pub rows: Vec<Row>,
     /// Ends without a branch, at most 24.
-    pub ends: Vec<End>,
+    pub ends: Vec<UnnamedEnd>,
     /// How many there are in all.
     pub all_ends: usize,
     /// The selected row; ends count on after the branches.
@@ -55,7 +55,7 @@ pub struct Panel {
     pub wheeled: Option<usize>,
 }
 
-impl Panel {
+impl BranchPanel {
     /// Works the rows out again; the selection stays on its branch.
     pub fn rebuild(&mut self, session: &Session) {
         let selected = self.rows.get(self.cursor).map(|row| row.branch);
@@ -123,7 +123,11 @@ impl Panel {
         ends.sort_by_key(newest);
         let listed = ends.into_iter().take(ENDS).map(|slot| {
             let head = tree.head(slot);
-            End { node: head.id, title: plain_text::beginning(head).into_owned(), messages: tree.depth(slot) + 1 }
+            UnnamedEnd {
+                node: head.id,
+                title: plain_text::beginning(head).into_owned(),
+                messages: tree.depth(slot) + 1,
+            }
         });
         self.ends = listed.collect();
     }
@@ -142,7 +146,7 @@ impl Panel {
 
     /// The selected end without a branch.
     #[must_use]
-    pub fn selected_end(&self) -> Option<&End> {
+    pub fn selected_end(&self) -> Option<&UnnamedEnd> {
         self.cursor.checked_sub(self.rows.len()).and_then(|at| self.ends.get(at))
     }
 

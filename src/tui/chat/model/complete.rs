@@ -1,14 +1,14 @@
 //! The list over the composer while a name is typed behind an `@`: what may be put in its place.
 //! Not for: commands after a slash (`slash`), or asking for the names (`update::completing`).
 //!
-//! Names come from sources. Each has a variant of [`Source`], a request that `update::completing` sends for what was typed,
+//! Names come from sources. Each has a variant of [`CompletionSource`], a request that `update::completing` sends for what was typed,
 //! and items that stand in the one list.
 
-use crate::domain::code::symbols::Named;
+use crate::domain::code::symbols::NamedSymbol;
 
 /// Where a name comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub enum Source {
+pub enum CompletionSource {
     /// Files of the workspace.
     Files,
     /// Symbols of its code.
@@ -17,41 +17,41 @@ pub enum Source {
 
 /// A name that may be taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Item {
+pub struct CompletionItem {
     /// Where it comes from.
-    pub source: Source,
+    pub source: CompletionSource,
     /// What stands in the list and behind the `@`, unsanitised.
     pub name: String,
     /// For a symbol: which one.
-    pub symbol: Option<Box<Named>>,
+    pub symbol: Option<Box<NamedSymbol>>,
 }
 
-impl Item {
+impl CompletionItem {
     /// A file.
     #[must_use]
     pub fn file(path: String) -> Self {
-        Self { source: Source::Files, name: path, symbol: None }
+        Self { source: CompletionSource::Files, name: path, symbol: None }
     }
 
     /// A symbol.
     #[must_use]
-    pub fn symbol(named: Named) -> Self {
-        Self { source: Source::Symbols, name: named.short.clone(), symbol: Some(Box::new(named)) }
+    pub fn symbol(named: NamedSymbol) -> Self {
+        Self { source: CompletionSource::Symbols, name: named.short.clone(), symbol: Some(Box::new(named)) }
     }
 }
 
 /// A place in the text: line and column, in characters.
-pub type Spot = (usize, usize);
+pub type TextPosition = (usize, usize);
 
 /// The list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Popup {
+pub struct CompletionPopup {
     /// Where the `@` stands.
-    pub at: Spot,
+    pub at: TextPosition,
     /// What was typed behind it.
     pub word: String,
     /// What may be taken.
-    pub items: Vec<Item>,
+    pub items: Vec<CompletionItem>,
     /// The selected one.
     pub cursor: usize,
     /// Why there is nothing, or not everything.
@@ -64,10 +64,10 @@ pub struct Popup {
     pub closed: bool,
 }
 
-impl Popup {
+impl CompletionPopup {
     /// The selected item, if the list is to be seen.
     #[must_use]
-    pub fn selected(&self) -> Option<&Item> {
+    pub fn selected(&self) -> Option<&CompletionItem> {
         self.items.get(self.cursor).filter(|_| !self.closed)
     }
 
@@ -78,7 +78,7 @@ impl Popup {
     }
 
     /// Takes the items of one source in, in place of what that had before.
-    pub fn fill(&mut self, source: Source, items: Vec<Item>) {
+    pub fn fill(&mut self, source: CompletionSource, items: Vec<CompletionItem>) {
         let kept = self.selected().cloned();
         self.items.retain(|item| item.source != source);
         self.items.extend(items);
@@ -90,16 +90,16 @@ impl Popup {
     /// Files first, then symbols; but a few of each are seen, and a symbol that is named in full comes before all.
     fn order(&mut self) {
         let mut nth = [0_usize; 2];
-        let mut placed: Vec<(usize, Item)> = Vec::with_capacity(self.items.len());
+        let mut placed: Vec<(usize, CompletionItem)> = Vec::with_capacity(self.items.len());
         for item in self.items.drain(..) {
             let count = &mut nth[item.source as usize];
             *count += 1;
             // Three files, then symbols and the other files by turns.
             let place = match item.source {
-                Source::Symbols if own_name(&item.name) == self.word => 0,
-                Source::Files if *count <= 3 => 1,
-                Source::Files => *count * 2,
-                Source::Symbols => (*count + 3) * 2 - 1,
+                CompletionSource::Symbols if own_name(&item.name) == self.word => 0,
+                CompletionSource::Files if *count <= 3 => 1,
+                CompletionSource::Files => *count * 2,
+                CompletionSource::Symbols => (*count + 3) * 2 - 1,
             };
             placed.push((place, item));
         }
@@ -147,29 +147,32 @@ mod tests {
 
     #[test]
     fn files_and_symbols_are_seen_both() {
-        let named = |short: &str| Named {
+        let named = |short: &str| NamedSymbol {
             path: "a.rs".into(),
             short: short.into(),
             qualified: short.into(),
             kind: crate::domain::code::symbols::Kind::Function,
             lines: (1, 2),
         };
-        let mut popup = Popup { word: "go".into(), ..Popup::default() };
-        popup.fill(Source::Files, (0..9).map(|n| Item::file(format!("go{n}.rs"))).collect());
-        popup.fill(Source::Symbols, vec![Item::symbol(named("A::go")), Item::symbol(named("gone"))]);
+        let mut popup = CompletionPopup { word: "go".into(), ..CompletionPopup::default() };
+        popup.fill(CompletionSource::Files, (0..9).map(|n| CompletionItem::file(format!("go{n}.rs"))).collect());
+        popup.fill(
+            CompletionSource::Symbols,
+            vec![CompletionItem::symbol(named("A::go")), CompletionItem::symbol(named("gone"))],
+        );
         let first: Vec<&str> = popup.items.iter().take(6).map(|item| item.name.as_str()).collect();
         assert_eq!(first, ["A::go", "go0.rs", "go1.rs", "go2.rs", "go3.rs", "gone"]);
-        popup.fill(Source::Symbols, Vec::new());
+        popup.fill(CompletionSource::Symbols, Vec::new());
         assert_eq!(popup.items.len(), 9);
     }
 
     #[test]
     fn the_selection_stays_on_its_item() {
-        let mut popup = Popup::default();
-        let files = |names: &[&str]| names.iter().map(|name| Item::file((*name).into())).collect::<Vec<_>>();
-        popup.fill(Source::Files, files(&["a", "b", "c"]));
+        let mut popup = CompletionPopup::default();
+        let files = |names: &[&str]| names.iter().map(|name| CompletionItem::file((*name).into())).collect::<Vec<_>>();
+        popup.fill(CompletionSource::Files, files(&["a", "b", "c"]));
         popup.step(false);
-        popup.fill(Source::Files, files(&["b", "c"]));
+        popup.fill(CompletionSource::Files, files(&["b", "c"]));
         assert_eq!(popup.selected().unwrap().name, "b");
         popup.step(true);
         assert_eq!(popup.selected().unwrap().name, "c", "round the end");

@@ -88,7 +88,7 @@ pub struct Composer {
 
 /// When the draft of a branch is to be stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Keep {
+pub struct DraftSaveTime {
     /// The branch on which the person writes.
     pub branch: Option<BranchId>,
     /// When, in milliseconds; none when what is stored is what stands there.
@@ -216,12 +216,12 @@ impl Composer {
         }
         let hidden = if odd { ", with control characters" } else { "" };
         let mut chip = format!(
-            "[pasted {}, {chars} chars{hidden}]",
+            "[pasted {}, {chars} characters{hidden}]",
             if lines == 1 { "1 line".into() } else { format!("{lines} lines") }
         );
         let mut again = 2;
         while self.pastes.iter().any(|paste| paste.chip == chip) {
-            chip = format!("[pasted {lines} lines, {chars} chars{hidden}, no. {again}]");
+            chip = format!("[pasted {lines} lines, {chars} characters{hidden}, no. {again}]");
             again += 1;
         }
         self.edit().insert_str(&chip);

@@ -16,7 +16,7 @@ const LONGEST: usize = 1_000;
 
 /// What the view's top edge holds on to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Place {
+pub enum ScrollAnchor {
     /// The end stays visible, whatever comes.
     #[default]
     Bottom,
@@ -41,7 +41,7 @@ pub struct Conversation {
     /// The selected message.
     pub cursor: usize,
     /// Where the view stands.
-    pub place: Place,
+    pub place: ScrollAnchor,
     /// Rows by which a person wants to move; worked off when the heights are known.
     pub scroll: i64,
     /// The selected message should be visible.
@@ -81,7 +81,7 @@ impl Conversation {
         self.marked.clone_from(&branch.marks);
         self.stale = false;
         if moved {
-            self.place = Place::Bottom;
+            self.place = ScrollAnchor::Bottom;
         }
         if moved || at_end || self.cursor >= self.path.len() {
             self.cursor = self.path.len().saturating_sub(1);
@@ -149,7 +149,7 @@ impl Conversation {
 
     /// Shows the end again.
     pub fn follow(&mut self) {
-        self.place = Place::Bottom;
+        self.place = ScrollAnchor::Bottom;
         self.scroll = 0;
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::base::ids::{NodeId, RunId};
 use crate::domain::call::tokens::Certainty;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::tree::Slot;
-use crate::domain::tool::consent::Asking;
+use crate::domain::tool::consent::PendingApproval;
 use crate::tui::model::session::Session;
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct Live {
     /// A person asked it to stop.
     pub stopping: bool,
     /// The call to a tool that waits for a word.
-    pub asks: Option<Arc<Asking>>,
+    pub asks: Option<Arc<PendingApproval>>,
     /// What the tool at work has said last.
     pub said: String,
 }

@@ -13,7 +13,7 @@ pub const REST: u64 = 60;
 
 /// A plan, or why there is none.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Solved {
+pub enum PlanResult {
     /// It can be sent.
     Plan {
         /// The plan.
@@ -37,7 +37,7 @@ pub enum Solved {
 
 /// What is shown, and for what it was solved.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Shown {
+pub struct DisplayedPlan {
     /// The generation that asked for it.
     pub generation: u64,
     /// The branch.
@@ -45,7 +45,7 @@ pub struct Shown {
     /// The draft.
     pub draft: Draft,
     /// It.
-    pub solved: Solved,
+    pub solved: PlanResult,
 }
 
 /// The plan loop.
@@ -58,14 +58,14 @@ pub struct PlanState {
     /// When to ask again.
     pub due: Option<u64>,
     /// What is shown.
-    pub shown: Option<Shown>,
+    pub shown: Option<DisplayedPlan>,
     /// The most that a plan on this branch shared with the last call, since that call.
-    pub best: Option<Reused>,
+    pub best: Option<ReusedPrefix>,
 }
 
 /// What a plan shares with the last call on its branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reused {
+pub struct ReusedPrefix {
     /// The branch.
     pub branch: BranchId,
     /// Tokens.
@@ -74,25 +74,25 @@ pub struct Reused {
     pub saves: u64,
 }
 
-impl Reused {
+impl ReusedPrefix {
     /// Of a plan, where there was a call.
     #[must_use]
-    pub fn of(shown: &Shown) -> Option<Self> {
+    pub fn of(shown: &DisplayedPlan) -> Option<Self> {
         match &shown.solved {
-            Solved::Plan { same_prefix: Some(tokens), cost, .. } => {
+            PlanResult::Plan { same_prefix: Some(tokens), cost, .. } => {
                 let saves = cost.map_or(0, |cost| cost.uncached_micro.saturating_sub(cost.micro));
                 Some(Self { branch: shown.branch, tokens: *tokens, saves })
             }
-            Solved::Plan { .. } | Solved::Blocked(_) => None,
+            PlanResult::Plan { .. } | PlanResult::Blocked(_) => None,
         }
     }
 }
 
 impl PlanState {
     /// Remembers the most that was shared.
-    pub fn reused(&mut self, shown: &Shown) {
-        if let Some(now) = Reused::of(shown) {
-            let less = |best: Reused| best.branch == now.branch && best.tokens > now.tokens;
+    pub fn reused(&mut self, shown: &DisplayedPlan) {
+        if let Some(now) = ReusedPrefix::of(shown) {
+            let less = |best: ReusedPrefix| best.branch == now.branch && best.tokens > now.tokens;
             self.best = self.best.filter(|best| less(*best)).or(Some(now));
         }
     }
@@ -100,7 +100,7 @@ impl PlanState {
     /// What the plan shown shares less than one did since the last call: tokens, and what they cost.
     #[must_use]
     pub fn shares_less(&self) -> Option<(u32, u64)> {
-        let now = Reused::of(self.shown.as_ref()?)?;
+        let now = ReusedPrefix::of(self.shown.as_ref()?)?;
         let best = self.best.filter(|best| best.branch == now.branch && best.tokens > now.tokens)?;
         Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
     }
@@ -119,8 +119,8 @@ impl PlanState {
     #[must_use]
     pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
-            Solved::Plan { plan, .. } => Some(plan),
-            Solved::Blocked(_) => None,
+            PlanResult::Plan { plan, .. } => Some(plan),
+            PlanResult::Blocked(_) => None,
         }
     }
 
@@ -128,8 +128,8 @@ impl PlanState {
     #[must_use]
     pub fn calibration(&self) -> Option<Calibration> {
         match &self.shown.as_ref()?.solved {
-            Solved::Plan { calibration, .. } => *calibration,
-            Solved::Blocked(_) => None,
+            PlanResult::Plan { calibration, .. } => *calibration,
+            PlanResult::Blocked(_) => None,
         }
     }
 
@@ -137,8 +137,8 @@ impl PlanState {
     #[must_use]
     pub fn blocked(&self, branch: BranchId) -> Option<&Arc<Blocked>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
-            Solved::Blocked(blocked) => Some(blocked),
-            Solved::Plan { .. } => None,
+            PlanResult::Blocked(blocked) => Some(blocked),
+            PlanResult::Plan { .. } => None,
         }
     }
 
@@ -149,8 +149,8 @@ impl PlanState {
         let true_yet = self.due.is_none() && shown.generation == self.generation;
         let same = shown.branch == branch && shown.draft == *draft;
         match &shown.solved {
-            Solved::Plan { plan, .. } if true_yet && same => Some(plan.id),
-            Solved::Plan { .. } | Solved::Blocked(_) => None,
+            PlanResult::Plan { plan, .. } if true_yet && same => Some(plan.id),
+            PlanResult::Plan { .. } | PlanResult::Blocked(_) => None,
         }
     }
 }

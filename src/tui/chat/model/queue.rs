@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// How a message waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
+pub enum QueueState {
     /// For the answer that is coming.
     Waiting,
     /// It was handed in.
@@ -23,7 +23,7 @@ pub struct Queued {
     /// What will be asked.
     pub draft: Draft,
     /// How it waits.
-    pub standing: Standing,
+    pub standing: QueueState,
 }
 
 /// The messages that wait, by branch.
@@ -39,13 +39,13 @@ impl Queue {
 
     /// Adds a message.
     pub fn push(&mut self, branch: BranchId, draft: Draft) {
-        self.0.entry(branch).or_default().push(Queued { draft, standing: Standing::Waiting });
+        self.0.entry(branch).or_default().push(Queued { draft, standing: QueueState::Waiting });
     }
 
     /// Takes the newest message out again, unless it is being sent.
     pub fn take_back(&mut self, branch: BranchId) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
-        let taken = list.pop_if(|last| last.standing != Standing::Sending).map(|last| last.draft);
+        let taken = list.pop_if(|last| last.standing != QueueState::Sending).map(|last| last.draft);
         if list.is_empty() {
             self.0.remove(&branch);
         }
@@ -56,17 +56,17 @@ impl Queue {
     pub fn next(&mut self, branch: BranchId, released: bool) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
         if released {
-            list.iter_mut().filter(|q| q.standing == Standing::Held).for_each(|q| q.standing = Standing::Waiting);
+            list.iter_mut().filter(|q| q.standing == QueueState::Held).for_each(|q| q.standing = QueueState::Waiting);
         }
-        let first = list.first_mut().filter(|first| first.standing == Standing::Waiting)?;
-        first.standing = Standing::Sending;
+        let first = list.first_mut().filter(|first| first.standing == QueueState::Waiting)?;
+        first.standing = QueueState::Sending;
         Some(first.draft.clone())
     }
 
     /// Whether this is the message that is being sent.
     #[must_use]
     pub fn is_sending(&self, branch: BranchId, draft: &Draft) -> bool {
-        self.of(branch).first().is_some_and(|first| first.standing == Standing::Sending && same(&first.draft, draft))
+        self.of(branch).first().is_some_and(|first| first.standing == QueueState::Sending && same(&first.draft, draft))
     }
 
     /// A message that was being sent is under way: it waits no longer. False when it was none of these.
@@ -87,7 +87,7 @@ impl Queue {
         let list = self.0.get_mut(&branch);
         list.is_some_and(|list| {
             for queued in list.iter_mut() {
-                queued.standing = Standing::Held;
+                queued.standing = QueueState::Held;
             }
             !list.is_empty()
         })
@@ -96,7 +96,7 @@ impl Queue {
     /// Whether something waits for a person's word.
     #[must_use]
     pub fn held(&self, branch: BranchId) -> bool {
-        self.of(branch).iter().any(|queued| queued.standing == Standing::Held)
+        self.of(branch).iter().any(|queued| queued.standing == QueueState::Held)
     }
 
     /// All the words that wait on a branch.

@@ -7,13 +7,13 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{End, Role};
 use crate::domain::tool::cards::ToolCost;
-use crate::engine::api::{Act, BranchRequest, Item, Request, ServerAct, SessionRequest, ToolRequest};
+use crate::engine::api::{Act, BranchRequest, ItemName, Request, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::composer::DraftKind;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::screens::request::model::Overlay;
-use crate::tui::screens::tree::model::Grove;
+use crate::tui::screens::request::model::RequestScreen;
+use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::send;
 
 /// Puts a mark on what is selected, or takes it off when it has it already.
@@ -29,7 +29,7 @@ pub(crate) fn lease(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Looks through older messages for the next call anyway, not at all, or as the mode says.
 pub(crate) fn search(model: &mut Model) {
     model.composer.search = model.composer.search.next();
-    model.status.say(Weight::Notice, model.composer.search.sentence(), model.now);
+    model.status.say(Severity::Notice, model.composer.search.sentence(), model.now);
     model.plan.hurry(model.now);
 }
 
@@ -40,21 +40,21 @@ pub(crate) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    if let Some(overlay) = model.layers.top::<Overlay>()
+    if let Some(overlay) = model.layers.top::<RequestScreen>()
         && overlay.taken.is_empty()
         && (overlay.on_tools() || overlay.selected_tool().is_some())
     {
         let tool = overlay.selected_tool().cloned();
         return switch(model, branch, tool, &act, out);
     }
-    let all_have = |kind| model.layers.top::<Overlay>().is_some_and(|overlay| overlay.all_have(kind));
+    let all_have = |kind| model.layers.top::<RequestScreen>().is_some_and(|overlay| overlay.all_have(kind));
     let (items, act) = match (crate::tui::screens::request::update::taken(model), act) {
         (Some(items), Act::Set { kind, .. }) => (items, Act::Set { kind, toggle: all_have(kind) }),
         (Some(items), Act::Lease { .. }) => (items, Act::Lease { toggle: all_have(MarkKind::leased(1)) }),
         _ => (selected_item(model, message).into_iter().collect(), act),
     };
     if items.is_empty() {
-        model.status.say(Weight::Notice, "Nothing is selected on which this could act.", model.now);
+        model.status.say(Severity::Notice, "Select an item first.", model.now);
         return;
     }
     send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
@@ -65,12 +65,15 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
 fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {
-        let words = format!("Enter lists the tools; {out_key} switches one off, or on again.");
-        return model.status.say(Weight::Notice, words, model.now);
+        let words = format!("Enter lists the tools; {out_key} switches a tool off or on.");
+        return model.status.say(Severity::Notice, words, model.now);
     };
     if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {
-        let words = format!("A tool goes with every call of this branch or with none: {out_key} switches it.");
-        return model.status.say(Weight::Notice, words, model.now);
+        let words = format!(
+            "A tool is sent with every request on this branch or with none: {out_key} switches \
+            it."
+        );
+        return model.status.say(Severity::Notice, words, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
     send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::ToolAct, out);
@@ -79,22 +82,22 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
 
 /// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's
 /// result, and the whole turn on the person's own message.
-pub(crate) fn selected_item(model: &Model, message: bool) -> Option<Item> {
-    if let Some(overlay) = model.layers.top::<Overlay>() {
+pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
+    if let Some(overlay) = model.layers.top::<RequestScreen>() {
         if let Some(turn) = overlay.selected_past() {
-            return Some(Item::Atom(turn.atom));
+            return Some(ItemName::Atom(turn.atom));
         }
         let (row, item) = overlay.selected()?;
         return match item {
-            None => Some(Item::Atom(row.atom)),
+            None => Some(ItemName::Atom(row.atom)),
             Some(at) => {
                 let item = row.items.get(at)?;
-                item.node.map(|_| Item::Atom(Atom::Message { node: item.key }))
+                item.node.map(|_| ItemName::Atom(Atom::Message { node: item.key }))
             }
         };
     }
     if let Some(trace) = crate::tui::screens::traces::update::selected(model) {
-        return trace.node.map(Item::Message);
+        return trace.node.map(ItemName::Message);
     }
     if model.focus != Focus::Conversation {
         return None;
@@ -102,16 +105,16 @@ pub(crate) fn selected_item(model: &Model, message: bool) -> Option<Item> {
     let session = model.session.as_ref()?;
     let head = session.tree.head(model.conversation.selected()?);
     let just_it = message && head.role != Role::User;
-    Some(if just_it { Item::Message(head.id) } else { Item::TurnOf(head.id) })
+    Some(if just_it { ItemName::Message(head.id) } else { ItemName::TurnOf(head.id) })
 }
 
 /// The node that is selected, wherever the focus is.
 pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
-    if let Some(overlay) = model.layers.top::<Overlay>() {
+    if let Some(overlay) = model.layers.top::<RequestScreen>() {
         return overlay.selected_node();
     }
     let session = model.session.as_ref()?;
-    let tree = model.layers.top::<Grove>();
+    let tree = model.layers.top::<TreeScreen>();
     let slot = tree.map_or_else(|| model.conversation.selected(), |grove| grove.message(session));
     slot.map(|slot| session.tree.head(slot).id)
 }
@@ -119,17 +122,17 @@ pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
 /// Forks at what is selected: a branch's head, a message, the end of a turn in the overlay.
 pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(mut branch) = model.branch().map(|branch| branch.id) else { return };
-    let at = if let Some(overlay) = model.layers.top::<Overlay>() {
+    let at = if let Some(overlay) = model.layers.top::<RequestScreen>() {
         let last = overlay.selected().and_then(|(row, item)| match item {
             Some(at) => row.items.get(at).and_then(|item| item.node),
             None => row.items.iter().rev().find_map(|item| item.node),
         });
         if last.is_none() {
-            model.status.say(Weight::Notice, "This is no message of the branch; a fork needs one.", model.now);
+            model.status.say(Severity::Notice, "Select a message of the branch to fork.", model.now);
             return;
         }
         last
-    } else if let Some(grove) = model.layers.top::<Grove>() {
+    } else if let Some(grove) = model.layers.top::<TreeScreen>() {
         let session = model.session.as_ref();
         session.and_then(|session| Some(session.tree.head(grove.selected(session)?.last).id))
     } else {
@@ -154,7 +157,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Puts the text of the selected message of the person into the composer.
 pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
-    let node = model.layers.top::<Overlay>().and_then(Overlay::selected).and_then(|(row, item)| {
+    let node = model.layers.top::<RequestScreen>().and_then(RequestScreen::selected).and_then(|(row, item)| {
         let asked = |at: &crate::domain::planning::plan::Item| at.role == Role::User;
         item.and_then(|at| row.items.get(at)).filter(|i| asked(i)).or_else(|| row.items.iter().find(|i| asked(i)))
     });
@@ -168,7 +171,7 @@ pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(id) => {
             send(model, Request::Session(SessionRequest::Bodies { nodes: vec![id] }), Pending::EditText(id), out);
         }
-        None => model.status.say(Weight::Notice, "Only your own messages can be edited.", model.now),
+        None => model.status.say(Severity::Notice, "You can edit only your own messages.", model.now),
     }
 }
 
@@ -178,7 +181,9 @@ pub(crate) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
     let asked = model.conversation.asked_by(&session.tree, model.conversation.cursor);
     match asked.map(|slot| session.tree.head(slot).id) {
         Some(id) => ask::ask_kind(model, DraftKind::Regenerate(id), out),
-        None => model.status.say(Weight::Notice, "There is no question here that could be answered again.", model.now),
+        None => {
+            model.status.say(Severity::Notice, "There is no question here to answer again.", model.now);
+        }
     }
 }
 
@@ -190,7 +195,7 @@ pub(crate) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
     match cut.map(|head| head.id) {
         Some(id) => ask::ask_kind(model, DraftKind::Continue(id), out),
         None => {
-            model.status.say(Weight::Notice, "The last answer came whole; there is nothing to continue.", model.now);
+            model.status.say(Severity::Notice, "The last answer is complete; there is nothing to continue.", model.now);
         }
     }
 }
@@ -216,7 +221,7 @@ pub(crate) fn version(model: &mut Model, at: usize) {
     let Some(slot) = model.conversation.selected() else { return };
     let (place, count) = session.tree.place(slot);
     if count > 1 {
-        model.status.say(Weight::Notice, format!("Version {} of {count}.", place + 1), model.now);
+        model.status.say(Severity::Notice, format!("Version {} of {count}.", place + 1), model.now);
     }
 }
 

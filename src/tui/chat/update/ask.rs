@@ -78,7 +78,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     let Some((ticket, may)) = waits else { return false };
     if may {
         model.pending.remove(&ticket);
-        model.status.report(WAITING, "Sending without a search of older messages.", model.now);
+        model.status.report(WAITING, "Sending without searching older messages.", model.now);
         ask(model, branch, Draft { search: SearchWish::Never, ..draft.clone() }, None, out);
     }
     true
@@ -105,12 +105,12 @@ fn say_that_it_waits(model: &mut Model) {
     let first = match model.indexing {
         Some((done, total)) => {
             let number = |n: usize| grouped(n as u64);
-            format!("older messages are indexed first, {} of {}", number(done), number(total))
+            format!("indexing older messages, {} of {}", number(done), number(total))
         }
-        None => "older messages are looked through first".to_owned(),
+        None => "searching older messages".to_owned(),
     };
     let (send, leave) = (key(Action::Send), key(Action::Leave));
-    let text = format!("Not sent yet: {first}. {send} sends without them, {leave} takes it back.");
+    let text = format!("Not sent yet: {first}. {send} sends without them, {leave} cancels.");
     model.status.report(WAITING, text, model.now);
 }
 

@@ -4,7 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
@@ -62,7 +62,7 @@ pub(crate) fn cycle_mode(model: &mut Model, out: &mut Vec<Cmd>) {
     let next = overrides.mode.or(now).unwrap_or_default().next();
     overrides.mode = Some(next);
     set_overrides(model, overrides, out);
-    model.status.say(Weight::Notice, format!("Context mode: {}", next.title()), model.now);
+    model.status.say(Severity::Notice, format!("Context mode: {}", next.title()), model.now);
 }
 
 /// Raises or lowers the prompt budget by about a quarter, to a multiple of 500.
@@ -79,7 +79,7 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
     overrides.budget = Some(next);
     set_overrides(model, overrides, out);
-    model.status.say(Weight::Notice, format!("Prompt budget: {next} tokens"), model.now);
+    model.status.say(Severity::Notice, format!("Prompt budget: {next} tokens"), model.now);
 }
 
 /// Asks the offline model on this branch.
@@ -113,8 +113,8 @@ pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.session.as_ref().and_then(|session| session.find(id)) else { return };
     let archived = !branch.archived;
     if archived && model.session.as_ref().is_some_and(|session| session.current == id) {
-        let text = "This is the branch you stand on: stand on another one first, then put it away.";
-        model.status.say(Weight::Trouble, text, model.now);
+        let text = "This is the current branch. Switch to another branch before you archive it.";
+        model.status.say(Severity::Trouble, text, model.now);
         return;
     }
     send(model, Request::Branch(BranchRequest::Archive { branch: id, archived }), Pending::Act, out);

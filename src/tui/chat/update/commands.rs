@@ -4,7 +4,7 @@
 
 use super::{ask, branches, focus, printed, queueing, tags};
 use crate::config::commands::args::Args;
-use crate::config::commands::calls::{CapsulesCommand, Compress, ContextCommand, Plans, Replay};
+use crate::config::commands::calls::{Compress, ContextCommand, Plans, Replay, SummariesCommand};
 use crate::config::commands::command::Command;
 use crate::config::commands::conversation::{
     BranchCommand, MemoryCommand, MessageCommand, SessionCommand, StateCommand, TaskCommand, Within,
@@ -22,14 +22,14 @@ use crate::domain::conversation::message::Role;
 use crate::domain::conversation::resolve;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::variant;
-use crate::domain::summary::accepted::CapsuleKind;
-use crate::domain::summary::draft::By;
-use crate::engine::api::{BranchRequest, CallRequest, Item, MemoryScope, Request, SessionRequest, TaskAct, marks};
+use crate::domain::summary::accepted::SummaryKind;
+use crate::domain::summary::draft::SummaryAuthor;
+use crate::engine::api::{BranchRequest, CallRequest, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks};
 use crate::tui::chat::model::composer::{Draft, DraftKind};
 use crate::tui::model::panes::Shape;
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Weight;
-use crate::tui::model::{Action, Model, Pending, Trial};
+use crate::tui::model::status::Severity;
+use crate::tui::model::{Action, ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
@@ -61,7 +61,7 @@ fn refused(text: &str) -> Way {
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     let typed = match read::read(line) {
         Ok(typed) => typed,
-        Err(text) => return model.status.say(Weight::Trouble, text, model.now),
+        Err(text) => return model.status.say(Severity::Trouble, text, model.now),
     };
     let troubles = model.status.troubles();
     model.composer.clear();
@@ -81,13 +81,13 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
         Way::Done => {}
         Way::Run(action) => actions::run(model, action, None, out),
         Way::Print => printed::print(model, line, args.clone(), out),
-        Way::Refused(text) => model.status.say(Weight::Trouble, text, model.now),
+        Way::Refused(text) => model.status.say(Severity::Trouble, text, model.now),
         Way::Confirm(title) => model.layers.push(Question {
             title,
-            words: vec!["This cannot be undone.".to_owned()],
+            words: vec!["You can't undo this.".to_owned()],
             choices: vec![
                 ('n', "no, keep it".to_owned(), Act::Close),
-                ('y', "yes, delete it for good".to_owned(), Act::Command(format!("{line} --yes"))),
+                ('y', "yes, delete it permanently".to_owned(), Act::Command(format!("{line} --yes"))),
             ],
             cursor: 0,
         }),
@@ -98,14 +98,17 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
 fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) -> Way {
     match command {
         Command::Ask { request: Some(_), .. } => {
-            refused("--request is only for the command line; /edit-request edits it here.")
+            refused("--request works only on the command line; /edit-request edits the request here.")
         }
         Command::Ask { text, request: None, wait: _ } => asked(model, text, DraftKind::Message, out),
         Command::Edit { message, text, wait: _ } => edited(model, message, text, out),
         Command::Regenerate { message, wait: _ } => {
             regenerated(model, message.as_deref().unwrap_or(resolve::LAST), out)
         }
-        Command::Aside { keep: true, .. } => refused("--keep is only for the command line; /keep-aside keeps it here."),
+        Command::Aside { keep: true, .. } => refused(
+            "--keep works only on the command line; /keep-aside keeps \
+            the answer here.",
+        ),
         Command::Aside { text, keep: false } => {
             screens::aside::update::ask(model, &text.join(" "), out);
             Way::Done
@@ -113,10 +116,10 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Race { text, arm, limits } => race_of(model, text, arm, (*limits).into(), out),
         Command::Replay(Replay { dry_run: true, .. }) => Way::Print,
         Command::Replay(Replay { run, without, .. }) => {
-            let without = without.clone().map(|text| Item::Named { text, message: false });
+            let without = without.clone().map(|text| ItemName::Named { text, message: false });
             let (profile, name) = (args.global.profile.clone(), args.global.model.clone());
             let request = CallRequest::Replay { run: run.clone(), profile, model: name, without };
-            send(model, Request::Call(request), Pending::Trial(Trial::Replay), out);
+            send(model, Request::Call(request), Pending::Trial(ComparisonPurpose::Replay), out);
             Way::Done
         }
         Command::Plan { text, what_if: true, arm, edit: None, regenerate: None, .. }
@@ -134,10 +137,10 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Branch(command) => branch(model, command, out),
         Command::Session(command) => session(model, command, out),
         Command::Compress(wish) => compress(model, wish, out),
-        Command::Capsules(CapsulesCommand::List) => Way::Run(Action::Capsules),
+        Command::Capsules(SummariesCommand::List) => Way::Run(Action::Capsules),
         Command::Plans(Plans::List) => Way::Run(Action::Calls),
         Command::Traces(Traces { command: Some(TracesCommand::Again { .. }), .. }) => {
-            refused("A call is run again in the list of tool calls, which /traces opens.")
+            refused("Run a call again from the list of tool calls, which /traces opens.")
         }
         Command::Traces(Traces {
             command: None,
@@ -154,7 +157,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Theme { name } => theme(model, name.as_deref(), out),
         Command::Capsule { path: None, .. } => Way::Run(Action::Modules),
         Command::Capsule { path: Some(path), by_model, undo: false, redo: false } => {
-            let by = if *by_model { By::Model } else { By::Extractive };
+            let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
             screens::summaries::update_modules::make(model, path, by, out);
             Way::Done
         }
@@ -199,7 +202,7 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
     let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
     let text = text.join(" ");
     if text.trim().is_empty() {
-        return refused("Type the message behind the command.");
+        return refused("Type a message after the command.");
     }
     let draft = Draft { text: text.into(), kind, ..Draft::default() };
     if !queueing::put(model, branch, &draft) {
@@ -241,7 +244,7 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
             ask::ask_kind(model, DraftKind::Regenerate(question), out);
             Way::Done
         }
-        None => refused("No message of yours stands at or above that one, so there is nothing to answer again."),
+        None => refused("There is no message of yours at or above this one to answer again."),
     }
 }
 
@@ -252,7 +255,7 @@ fn race_of(model: &mut Model, text: &[String], arms: &[String], limits: Limits, 
     };
     if arms.len() < 2 || text.is_empty() {
         return refused(
-            "/race wants two settings or more, then the message: /race mode:off mode:heavy Why does it fail?",
+            "/race needs two or more settings, then the message: /race mode:off mode:heavy Why does it fail?",
         );
     }
     race::update::race(model, arms, limits, text.join(" "), out);
@@ -286,8 +289,8 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => {
             let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
-            let text = format!("Your next message goes into the lane {}.", lane.title());
-            model.status.say(Weight::Notice, text, model.now);
+            let text = format!("Your next message goes to lane {}.", lane.title());
+            model.status.say(Severity::Notice, text, model.now);
         }
         SettingCommand::Mode { .. }
         | SettingCommand::Profile { .. }
@@ -305,7 +308,7 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
         && !policies.is_empty()
         && !policies.contains(name)
     {
-        return Way::Refused(format!("There is no policy {name:?}; there are {}.", policies.join(", ")));
+        return Way::Refused(format!("There is no policy {name:?}. Policies: {}.", policies.join(", ")));
     }
     if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
         setting.apply(&mut overrides);
@@ -329,7 +332,10 @@ fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> W
             Way::Done
         }
         MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
-        MessageCommand::Remove { item, yes: false, .. } => Way::Confirm(format!("Delete the turn of {item} for good?")),
+        MessageCommand::Remove { item, yes: false, .. } => Way::Confirm(format!(
+            "Delete the turn of {item} \
+            permanently?"
+        )),
         MessageCommand::List { .. }
         | MessageCommand::Show { .. }
         | MessageCommand::Read { .. }
@@ -419,7 +425,12 @@ fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Way {
     let mut begins = session.branches.iter().filter(|branch| branch.id.to_string().starts_with(text));
     match named.or_else(|| begins.next().filter(|_| begins.next().is_none())).map(|branch| branch.id) {
         Some(id) => branches::switch(model, id, out),
-        None => return Way::Refused(format!("There is no branch {text:?} in this session; /branch list shows them.")),
+        None => {
+            return Way::Refused(format!(
+                "There is no branch {text:?} in this session. /branch list shows the \
+            branches."
+            ));
+        }
     }
     Way::Done
 }
@@ -436,7 +447,7 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
             return Way::Done;
         }
         SessionCommand::Delete { session, yes: false, .. } => {
-            return Way::Confirm(format!("Delete the session {session} with all its messages for good?"));
+            return Way::Confirm(format!("Delete the session {session} and all its messages permanently?"));
         }
         SessionCommand::Delete { .. } | SessionCommand::Rename { .. } | SessionCommand::Retitle { .. } => {
             return Way::Print;
@@ -450,8 +461,8 @@ fn compress(model: &mut Model, wish: &Compress, out: &mut Vec<Cmd>) -> Way {
     if wish.accept || wish.dry_run || !wish.keep.is_empty() {
         return Way::Print;
     }
-    let kind = if wish.whole_session { CapsuleKind::Session } else { CapsuleKind::Lane };
-    let by = if wish.by_model { By::Model } else { By::Extractive };
+    let kind = if wish.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
+    let by = if wish.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     screens::summaries::update::compress(model, kind, wish.up_to, by, out);
     Way::Done
 }

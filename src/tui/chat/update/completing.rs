@@ -3,10 +3,10 @@
 
 use crate::domain::base::failure::Failure;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::symbols::Named;
+use crate::domain::code::symbols::NamedSymbol;
 use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request, ToolRequest};
-use crate::tui::chat::model::complete::{Item, Popup, Source, mention};
-use crate::tui::model::status::Weight;
+use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::send;
@@ -36,24 +36,24 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
         // Symbols are asked for once there is a letter to go by.
         if word.is_empty() {
             popup.symbols = 0;
-            popup.fill(Source::Symbols, Vec::new());
+            popup.fill(CompletionSource::Symbols, Vec::new());
         } else {
             let act = CodeAct::Names { typed: word.clone(), most: MOST };
             popup.symbols = send(
                 model,
                 Request::Tool(ToolRequest::Code { root: None, act }),
-                Pending::Complete(Source::Symbols),
+                Pending::Complete(CompletionSource::Symbols),
                 out,
             );
         }
         let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MOST }));
-        popup.ticket = send(model, request, Pending::Complete(Source::Files), out);
+        popup.ticket = send(model, request, Pending::Complete(CompletionSource::Files), out);
     }
     model.popup = Some(popup);
 }
 
 /// A name was typed to its end and not taken from the list: where it is one, what it means goes with the message all the same.
-fn typed(model: &mut Model, popup: &Popup, out: &mut Vec<Cmd>) {
+fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     let (row, at) = popup.at;
     let line: Vec<char> = model.composer.area().lines().get(row).map(|line| line.chars().collect()).unwrap_or_default();
     let whole: String = line.get(at..).unwrap_or_default().iter().take_while(|c| !c.is_whitespace()).collect();
@@ -77,8 +77,8 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
         }
         Answer::Files(list) => {
             if name.contains('/') && list.note.is_empty() {
-                let text = format!("No file here is called {name}; only its name is in the message.");
-                model.status.say(Weight::Notice, text, model.now);
+                let text = format!("There is no file {name} here; the message contains only its name.");
+                model.status.say(Severity::Notice, text, model.now);
             }
             return;
         }
@@ -96,20 +96,20 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
 /// Names came.
 pub(crate) fn came(model: &mut Model, ticket: u64, list: FileList) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
-        popup.fill(Source::Files, list.paths.into_iter().map(Item::file).collect());
+        popup.fill(CompletionSource::Files, list.paths.into_iter().map(CompletionItem::file).collect());
         popup.note = list.note;
     }
 }
 
 /// Symbols came.
-pub(crate) fn symbols_came(model: &mut Model, ticket: u64, symbols: Vec<Named>) {
+pub(crate) fn symbols_came(model: &mut Model, ticket: u64, symbols: Vec<NamedSymbol>) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.symbols == ticket) {
-        popup.fill(Source::Symbols, symbols.into_iter().map(Item::symbol).collect());
+        popup.fill(CompletionSource::Symbols, symbols.into_iter().map(CompletionItem::symbol).collect());
     }
 }
 
 /// The list, if it is to be seen and the keys are its.
-fn open(model: &mut Model) -> Option<&mut Popup> {
+fn open(model: &mut Model) -> Option<&mut CompletionPopup> {
     let here = model.focus == Focus::Composer && model.layers.is_empty();
     model.popup.as_mut().filter(|popup| here && popup.seen())
 }
@@ -166,15 +166,15 @@ pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Res
             let key = model.keys.key_named("expand-paste");
             let secret = match masked {
                 0 => String::new(),
-                n => format!(" {n} of what looks like secrets in it is masked."),
+                n => format!(" {n} possible secrets in it are masked."),
             };
-            let text = format!("{place} goes with the message, {bytes} bytes as it is now; {key} shows it.{secret}");
-            model.status.say(if masked > 0 { Weight::Trouble } else { Weight::Notice }, text, model.now);
+            let text = format!("Attached {place}, {bytes} bytes, as it is now; {key} shows it.{secret}");
+            model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
         }
         Ok(None) => {}
         Err(failure) => {
-            let text = format!("{} Only its name is in the message.", failure.what);
-            model.status.say(Weight::Trouble, text, model.now);
+            let text = format!("{} The message contains only its name.", failure.what);
+            model.status.say(Severity::Trouble, text, model.now);
         }
     }
 }

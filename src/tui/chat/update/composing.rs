@@ -7,8 +7,8 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::{Node, Role};
 use crate::engine::api::{BranchRequest, Request, SessionRequest};
-use crate::tui::chat::model::composer::{self, DraftKind, Keep};
-use crate::tui::model::status::Weight;
+use crate::tui::chat::model::composer::{self, DraftKind, DraftSaveTime};
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
@@ -33,7 +33,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
         if model.keep.due.is_some() {
             store(model, left, text, out);
         }
-        model.keep = Keep::default();
+        model.keep = DraftSaveTime::default();
     }
     model.keep.branch = Some(branch);
     if model.composer.kind() != DraftKind::Message {
@@ -56,7 +56,7 @@ pub(crate) fn unkept(model: &mut Model, failure: &Failure) {
     model.composer.was_not_kept();
     model.keep.due = Some(model.now + CALM);
     if !model.unwritable {
-        model.status.say(Weight::Trouble, failure.to_string(), model.now);
+        model.status.say(Severity::Trouble, failure.to_string(), model.now);
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
     let text = match result {
         Ok(text) => text,
-        Err(why) => return model.status.say(Weight::Trouble, why, model.now),
+        Err(why) => return model.status.say(Severity::Trouble, why, model.now),
     };
     if let Some(editor) = model.layers.top_mut::<Editor>() {
         let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();

@@ -7,7 +7,7 @@ use crate::domain::conversation::message::{End, Node, Role};
 use crate::domain::conversation::state;
 use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::model::excerpts::code_blocks;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
     let slot = model.conversation.selected();
     let Some((slot, session)) = slot.zip(model.session.as_ref()) else {
-        return model.status.say(Weight::Notice, "No message is selected.", model.now);
+        return model.status.say(Severity::Notice, "Select a message first.", model.now);
     };
     let id = session.tree.head(slot).id;
     match model.bodies.get(id).cloned() {
@@ -42,8 +42,8 @@ pub(crate) fn show(model: &mut Model, node: &Node) {
     }
     let whole = |label: &str, detail: String, choice| Entry { label: label.to_owned(), detail, choice };
     entries.push(whole("the message", sized(&words), Choice::Copy(Arc::from(words))));
-    entries.push(whole("its turn, question and answers", "Markdown".to_owned(), Choice::CopyTurn(node.head.id)));
-    let detail = "Markdown; what looks like a secret is masked".to_owned();
+    entries.push(whole("this turn: question and answers", "Markdown".to_owned(), Choice::CopyTurn(node.head.id)));
+    let detail = "Markdown, with possible secrets masked".to_owned();
     entries.push(whole("the whole branch", detail, Choice::CopyBranch));
     let mut picker = Picker::new(Kind::Copies);
     picker.fill(entries);

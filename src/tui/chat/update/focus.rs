@@ -4,14 +4,14 @@
 use super::branches;
 use crate::domain::code::settings;
 use crate::tui::model::Model;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 
 /// Asks for it; an empty line takes it off.
 pub(crate) fn prompt(model: &mut Model) {
     let Some(text) = model.branch().map(|branch| branch.overrides.focus.join(" ")) else { return };
-    let title = "Files, folders, symbols to keep to (empty: all)".to_owned();
+    let title = "Files, folders, or symbols to focus on (empty: all code)".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::Focus });
 }
 
@@ -19,11 +19,11 @@ pub(crate) fn prompt(model: &mut Model) {
 pub(crate) fn show(model: &mut Model) {
     let Some(focus) = model.branch().map(|branch| branch.overrides.focus.join(", ")) else { return };
     let text = if focus.is_empty() {
-        "Looking at code keeps to nothing; /focus PATH or SYMBOL … narrows it.".to_owned()
+        "No code focus; /focus PATH or SYMBOL … narrows the search.".to_owned()
     } else {
-        format!("Looking at code keeps to {focus}; /focus none takes that off.")
+        format!("Code focus: {focus}; /focus none removes it.")
     };
-    model.status.say(Weight::Notice, text, model.now);
+    model.status.say(Severity::Notice, text, model.now);
 }
 
 /// Keeps to what is named; nothing takes it off.

@@ -4,7 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
 use crate::engine::api::{FolderAct, Request, ToolRequest};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
@@ -19,32 +19,33 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// How it stands: every change stands in the question whole or, where there is no room, in a text that is read first.
 pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
-        return model.status.say(Weight::Notice, "This folder has no .pleach.toml.", model.now);
+        return model.status.say(Severity::Notice, "This folder has no .pleach.toml.", model.now);
     };
     let Some(digest) = card.digest.filter(|_| card.standing != FileStanding::Faulty) else {
         let text = card.notice().unwrap_or_else(|| format!("{}: {}.", card.path, card.words()));
-        return model.status.say(Weight::Notice, text, model.now);
+        return model.status.say(Severity::Notice, text, model.now);
     };
     let lines: Vec<String> = card.changes.iter().flat_map(Changed::lines).collect();
     let needed: usize = lines.iter().map(|line| line.chars().count() / 60 + 1).sum();
     let mut words = vec![card.path.clone()];
     let mut reader = None;
     if needed + 12 > usize::from(model.size.1) {
-        words
-            .push("What it changes is the text that you have just left. Read all of it before you say yes.".to_owned());
-        reader = Some(Reader::new("What the folder's settings change", lines.join("\n"), true));
+        words.push(
+            "Read the whole file before you answer; the text that you just left shows what it changes.".to_owned(),
+        );
+        reader = Some(Reader::new("What this folder's settings change", lines.join("\n"), true));
     } else {
         words.extend(lines);
     }
     let used = card.standing == FileStanding::Used;
     let (title, yes, no) = match (used, card.approved_before) {
-        (true, _) => ("The folder's settings are used", "use them", "use them no longer"),
+        (true, _) => ("The folder's settings are in use", "keep using them", "stop using them"),
         (false, true) => {
-            ("Use what changed in the folder's settings?", "yes, until they change", "no, until they change")
+            ("Use the changes in the folder's settings?", "yes, until they change", "no, until they change")
         }
         (false, false) => ("Use the folder's settings?", "yes, until they change", "no, until they change"),
     };
-    let mut choices = vec![('n', if used { "leave it so" } else { "not now" }.to_owned(), Act::Close)];
+    let mut choices = vec![('n', if used { "leave it as it is" } else { "not now" }.to_owned(), Act::Close)];
     if !used {
         choices.push(('y', yes.to_owned(), Act::FolderSettings(digest, true)));
     }

@@ -6,7 +6,7 @@ use crate::config::commands::args::Args;
 use crate::config::commands::read;
 use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::model::Model;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 
@@ -16,8 +16,8 @@ const NOTICE: usize = 200;
 /// Has the command line's own code carry a command out, on the session and branch on the screen.
 pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
     if read::split(line).iter().any(|word| word == "-") {
-        let text = "A single - stands for standard input, which only the command line has.";
-        return model.status.say(Weight::Trouble, text, model.now);
+        let text = "A single - means standard input, which only the command line has.";
+        return model.status.say(Severity::Trouble, text, model.now);
     }
     if let Some(session) = &model.session {
         args.global.session = Some(session.card.id.to_string());
@@ -42,11 +42,11 @@ pub(crate) fn came(model: &mut Model, line: &str, printed: Printed) {
             model.layers.push(Reader::new(line, whole, true));
         } else {
             let text = if whole.is_empty() { "Done.".to_owned() } else { whole };
-            model.status.say(Weight::Notice, text, model.now);
+            model.status.say(Severity::Notice, text, model.now);
         }
     } else {
         let text = if err.is_empty() { out } else { err };
-        model.status.say(Weight::Trouble, text.lines().collect::<Vec<_>>().join(" "), model.now);
+        model.status.say(Severity::Trouble, text.lines().collect::<Vec<_>>().join(" "), model.now);
         if model.composer.is_empty() {
             model.composer.set(line, DraftKind::Message);
         }

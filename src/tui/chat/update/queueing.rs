@@ -6,7 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, BranchRequest, Request, TurnRequest};
 use crate::tui::chat::model::composer::{Draft, DraftKind};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
@@ -46,8 +46,8 @@ pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
         }
         Err(why) => {
             model.queue.hold(branch);
-            let text = format!("What waits in line was not sent: {}", why.what);
-            model.status.say(Weight::Trouble, text, model.now);
+            let text = format!("Queued message not sent: {}", why.what);
+            model.status.say(Severity::Trouble, text, model.now);
         }
     }
 }
@@ -101,8 +101,8 @@ pub(crate) fn refused(
         Ok(_) => drop(model.queue.went(branch, draft)),
         Err(why) if ours => {
             model.queue.hold(branch);
-            let text = format!("What waits in line was not sent: {}", why.what);
-            model.status.say(Weight::Trouble, text, model.now);
+            let text = format!("Queued message not sent: {}", why.what);
+            model.status.say(Severity::Trouble, text, model.now);
         }
         Err(_) => {}
     }
@@ -119,12 +119,12 @@ fn question(model: &mut Model, branch: BranchId) {
     let words = model.queue.of(branch).first().map(|queued| first_words(&queued.draft.text)).unwrap_or_default();
     let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
     model.layers.push(Question {
-        title: "Send what waits?".to_owned(),
-        words: vec![format!("The answer before it did not end by itself. In line: {words}{more}")],
+        title: "Send the queued messages?".to_owned(),
+        words: vec![format!("The previous answer was stopped or failed. Queued: {words}{more}")],
         choices: vec![
-            ('n', "not yet; it stays in line".to_owned(), Act::Close),
-            ('b', "back into the composer".to_owned(), Act::Run(Action::TakeQueued)),
-            ('s', "send it now".to_owned(), Act::SendQueued(branch)),
+            ('n', "not yet; keep them queued".to_owned(), Act::Close),
+            ('b', "move them back to the composer".to_owned(), Act::Run(Action::TakeQueued)),
+            ('s', "send now".to_owned(), Act::SendQueued(branch)),
         ],
         cursor: 0,
     });
@@ -139,7 +139,7 @@ fn first_words(text: &str) -> String {
 /// Takes a message in line back, or says that none waits.
 pub(crate) fn take(model: &mut Model) {
     if !take_back(model) {
-        model.status.say(Weight::Notice, "No message waits in line here.", model.now);
+        model.status.say(Severity::Notice, "No message is queued here.", model.now);
     }
 }
 

@@ -25,13 +25,13 @@ pub(crate) fn quit(model: &mut Model) {
         let count = text.split_whitespace().count();
         format!("{what}: {count} {} ({role})", if count == 1 { "word" } else { "words" })
     });
-    let beginning = "The store cannot be written. What is not in it and would be lost:".to_owned();
+    let beginning = "The store can't be written. You would lose:".to_owned();
     let question = Question {
-        title: "Quit, and lose this?".to_owned(),
+        title: "Quit and lose this?".to_owned(),
         words: std::iter::once(beginning).chain(words).collect(),
         choices: vec![
-            ('s', "save it to a file, on a disk with room, and quit".to_owned(), Act::SaveUnsaved),
-            ('n', "do not quit; it is written as soon as there is room".to_owned(), Act::Close),
+            ('s', "save it to a file on another disk, and quit".to_owned(), Act::SaveUnsaved),
+            ('n', "stay; it is written as soon as there is room".to_owned(), Act::Close),
             ('l', "quit and lose it".to_owned(), Act::Leave),
         ],
         cursor: 0,
@@ -43,7 +43,7 @@ pub(crate) fn quit(model: &mut Model) {
 /// Asks where to.
 pub(crate) fn save(model: &mut Model) {
     let text = model.facts.save_to.clone();
-    let title = "Save what is not in the store to this file, and quit".to_owned();
+    let title = "Save the unwritten messages to this file, and quit".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::SaveUnsaved });
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
     match result {
         Ok(()) => model.quit = true,
         Err(why) => {
-            let title = format!("It could not be saved there: {why}. Another file, or Esc");
+            let title = format!("That file could not be written: {why}. Type another file, or Esc");
             model.layers.push(Prompt { title, text: path, purpose: Purpose::SaveUnsaved });
         }
     }
@@ -73,7 +73,7 @@ pub(crate) fn room(model: &mut Model, why: Option<String>) {
     model.status.end(ROOM);
     match why {
         Some(why) => model.status.alarm(ROOM, why, model.now),
-        None => model.status.report(ROOM, "There is room again: what waited is in the store.", model.now),
+        None => model.status.report(ROOM, "There is room again: everything is saved.", model.now),
     }
 }
 
@@ -100,7 +100,7 @@ fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
         let written = if Some(branch) == here { written_here.clone() } else { model.composer.left_on(branch) };
         let text = composing::unsent(model, branch, &written);
         if !text.trim().is_empty() && !model.composer.is_kept(branch, &text) {
-            found.push((format!("what you wrote{}", name(branch)), "user", text));
+            found.push((format!("your message{}", name(branch)), "user", text));
         }
     }
     found

@@ -3,13 +3,13 @@
 
 use super::acts;
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{BranchRequest, Item, Request, TagAct};
-use crate::tui::model::status::Weight;
+use crate::engine::api::{BranchRequest, ItemName, Request, TagAct};
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::screens::tree::model::Grove;
+use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::send;
 
 /// Makes the message a favorite, or no longer.
@@ -29,12 +29,12 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
 /// Puts a name or a star on a message.
 pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    send(model, Request::Branch(BranchRequest::Tag { branch, item: Item::Message(node), act }), Pending::Act, out);
+    send(model, Request::Branch(BranchRequest::Tag { branch, item: ItemName::Message(node), act }), Pending::Act, out);
 }
 
 /// The message that is meant: the selected one, of a branch the one where it stands; else the last.
 fn wanted(model: &mut Model) -> Option<NodeId> {
-    let (alone, tree) = (model.layers.is_empty(), model.layers.on::<Grove>());
+    let (alone, tree) = (model.layers.is_empty(), model.layers.on::<TreeScreen>());
     let found = match model.focus {
         _ if tree => acts::selected_node(model),
         Focus::Branches if alone => {
@@ -45,7 +45,7 @@ fn wanted(model: &mut Model) -> Option<NodeId> {
         _ => model.branch().and_then(|branch| branch.head),
     };
     if found.is_none() {
-        model.status.say(Weight::Notice, "There is no message here that could have a name.", model.now);
+        model.status.say(Severity::Notice, "Select a message to name it.", model.now);
     }
     found
 }
@@ -55,7 +55,7 @@ pub(crate) fn prompt(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let tag = session.tree.get(node).and_then(|head| session.tag(head));
     let text = tag.map(|tag| tag.label.clone()).unwrap_or_default();
-    let title = "Name of the message (empty takes it off)".to_owned();
+    let title = "Name of the message (empty removes the name)".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::Label(node) });
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn list(model: &mut Model) {
         .collect();
     if entries.is_empty() {
         let key = model.keys.key_of(Action::Label).unwrap_or_default();
-        let text = format!("No message has a name or a star yet; {key} on a message gives it a name.");
-        return model.status.say(Weight::Notice, text, model.now);
+        let text = format!("No message has a name or a star yet; {key} on a message names it.");
+        return model.status.say(Severity::Notice, text, model.now);
     }
     let mut picker = Picker::new(Kind::Labels);
     picker.fill(entries);

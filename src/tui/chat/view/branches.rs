@@ -1,12 +1,12 @@
 //! The branches as a tree: which one stands here, which is running, what came unseen.
 //! Not for: the messages of a branch.
 
-use crate::tui::chat::model::branches::{Panel, Row};
+use crate::tui::chat::model::branches::{BranchPanel, Row};
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -17,7 +17,7 @@ pub(crate) fn rows(model: &Model) -> u16 {
     u16::try_from(1 + panel.rows.len() + ends).unwrap_or(u16::MAX)
 }
 
-pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Branches);
     let list = look.panel("Branches", &Line::new(), Focus::Branches, area, buf);
     let Some(session) = &look.model.session else { return };
@@ -38,7 +38,7 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     }
     ends(look, panel, from, list, focus, buf);
     if panel.len() <= 1 && list.height > 4 {
-        let hint = format!("{} on a message forks the branch there.", look.key(Action::Fork));
+        let hint = format!("{} on a message forks there.", look.key(Action::Fork));
         let rows = text::markdown::Flow::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
         paint::lines(look.theme, &rows, place, buf);
@@ -46,7 +46,7 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 /// The ends that no branch stands on, below the branches; Enter makes a branch there.
-fn ends(look: &Look<'_>, panel: &Panel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
+fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
     let used = panel.rows.len().saturating_sub(from);
     let mut places = list.rows().skip(used);
     let shown = panel.ends.iter().enumerate().skip(from.saturating_sub(panel.rows.len()));
@@ -72,7 +72,7 @@ fn start_for(current: Option<usize>, page: usize) -> usize {
     current.map_or(0, |at| at.saturating_sub(page.saturating_sub(1)))
 }
 
-fn one(look: &Look<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buffer) {
+fn one(look: &ViewContext<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buffer) {
     let Some(branch) = session.find(row.branch) else { return };
     let glyphs = &look.theme.glyphs;
     let here = branch.id == session.current;

@@ -1,16 +1,16 @@
 //! The composer: what the call will be, the words, the hints; completions above it; the notice line.
 //! Not for: editing (the text area does that).
 
-use crate::domain::code::symbols::Named;
-use crate::tui::chat::model::complete::Popup;
+use crate::domain::code::symbols::NamedSymbol;
+use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::chat::model::slash;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line, wrap};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
@@ -31,7 +31,7 @@ pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
 }
 
 /// Draws a rule with what the message will be, room for a notice of so many rows, the words, and the keys.
-pub(crate) fn draw(look: &Look<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
     let mut inside = area;
     if area.height >= 3 && area.width >= 3 {
@@ -62,6 +62,11 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
         paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
     }
+}
+
+/// The list over the composer while a command or a name is typed. Drawn last, so that nothing crosses it.
+pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = look.focused(Focus::Composer);
     if focus && look.model.composer.commanding() {
         completions(look, area, buf);
     } else if let Some(popup) = look.model.popup.as_ref().filter(|popup| focus && popup.seen()) {
@@ -70,18 +75,18 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
 }
 
 /// Without the focus there is no cursor.
-fn calm(look: &Look<'_>, room: Rect, buf: &mut Buffer) {
+fn calm(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
     let style = look.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
     buf.set_style(room.intersection(buf.area), style);
 }
 
-fn title(look: &Look<'_>, area: Rect) -> Line {
+fn title(look: &ViewContext<'_>, area: Rect) -> Line {
     let model = look.model;
     let Some(session) = &model.session else { return Line::new() };
     let rule = format!(" {} ", look.theme.glyphs.rule);
     let mut parts: Vec<(Ink, String)> = Vec::new();
     match model.composer.kind() {
-        DraftKind::Edit(_) => parts.push((Ink::Warn, "editing your message; Esc leaves it as it was".into())),
+        DraftKind::Edit(_) => parts.push((Ink::Warn, "editing your message; Esc restores it".into())),
         DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {}
     }
     if session.branch().is_some_and(|branch| branch.reply.is_some()) {
@@ -94,7 +99,7 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
         }
     }
     if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
-        parts.push((Ink::Warn, format!("{waiting} queued, {} takes one back", look.key(Action::TakeQueued))));
+        parts.push((Ink::Warn, format!("{waiting} queued, {} takes back the last", look.key(Action::TakeQueued))));
     }
     parts.extend(files(look));
     parts.extend(summary(look));
@@ -111,7 +116,7 @@ fn title(look: &Look<'_>, area: Rect) -> Line {
 }
 
 /// The files that go with the message.
-fn files(look: &Look<'_>) -> Option<(Ink, String)> {
+fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     let bytes = |text: &std::sync::Arc<str>| text::number(u64::try_from(text.len()).unwrap_or(0));
     let files: Vec<String> =
         look.model.composer.files().map(|(path, text)| format!("{path} {} bytes", bytes(text))).collect();
@@ -123,7 +128,7 @@ fn files(look: &Look<'_>) -> Option<(Ink, String)> {
 }
 
 /// A draft that waits or is being made.
-fn summary(look: &Look<'_>) -> Option<(Ink, String)> {
+fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     let branch = look.model.branch()?.id;
     let drafts = &look.model.drafts;
     if let Some(part) = drafts.parts.values().find(|part| part.branch == branch) {
@@ -131,12 +136,12 @@ fn summary(look: &Look<'_>) -> Option<(Ink, String)> {
         return Some((Ink::Dim, format!("{}{how}", part.words())));
     }
     if drafts.making.contains_key(&branch) {
-        return Some((Ink::Dim, "summing up".into()));
+        return Some((Ink::Dim, "summarizing".into()));
     }
     drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
 }
 
-fn hints(look: &Look<'_>, width: usize) -> Line {
+fn hints(look: &ViewContext<'_>, width: usize) -> Line {
     use Action as A;
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
     let words: &[(Action, &str)] = match (look.model.focus, look.model.live_here().is_some()) {
@@ -187,7 +192,7 @@ fn hints(look: &Look<'_>, width: usize) -> Line {
 }
 
 /// The key that counts where the focus is, short: `^f`.
-fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
+fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
     let places = look.model.places();
     let bound = look.model.keys.bindings().iter();
     let key = places
@@ -201,7 +206,7 @@ fn hint_key(look: &Look<'_>, action: Action) -> Option<String> {
 }
 
 /// The rows that a command may become, or the one whose arguments are being typed.
-fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
+fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let line = look.model.composer.first_line();
     let mut list = slash::completions(line);
     // A refusal stands where the row would: it says the usage itself.
@@ -212,17 +217,35 @@ fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
     if rows == 0 {
         return;
     }
-    let area = Rect { x: below.x + 1, y: below.y - rows, width: below.width.saturating_sub(2), height: rows };
+    let title = u16::from(told.is_none() && below.y > rows);
+    let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
     paint::wipe(area, buf);
     let cursor = look.model.composer.choice;
     let from = (cursor + 1).saturating_sub(usize::from(rows));
-    for ((at, row), place) in list.iter().enumerate().skip(from).zip(area.rows()) {
-        let (name, width) = (format!("/{} ", row.name), usize::from(place.width));
-        let room = (width / 2).saturating_sub(text::width(&name));
-        let words = text::fit(&row.words, room, look.theme.glyphs.ellipsis);
-        let line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
-        let value = paint::cut(look.theme, Ink::Dim, &row.sentence, width.saturating_sub(line.width() + 2));
-        paint::pair(look.theme, &line, &value, place, buf);
+    let shown = || list.iter().enumerate().skip(from).take(usize::from(rows));
+    if title > 0 {
+        let rule = look.theme.glyphs.rule.repeat(usize::from(area.width));
+        paint::line(look.theme, &Line::of(Ink::Border, &rule), Rect { height: 1, ..area }, buf);
+        let count = format!(" Commands {} {} of {} ", look.theme.glyphs.dot, rows, list.len());
+        paint::line(
+            look.theme,
+            &Line::of(Ink::Heading, &count),
+            Rect { x: area.x + 1, width: area.width - 1, ..area },
+            buf,
+        );
+    }
+    let widest =
+        shown().map(|(_, row)| text::width(&row.usage()) + 1).max().unwrap_or(0).min(usize::from(area.width) * 2 / 5);
+    for ((at, row), place) in shown().zip(area.rows().skip(usize::from(title))) {
+        let place = Rect { x: place.x + 1, width: place.width.saturating_sub(2), ..place };
+        let name = format!("/{} ", row.name);
+        let words = text::fit(&row.words, widest.saturating_sub(text::width(&name)), look.theme.glyphs.ellipsis);
+        let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
+        let pad = (widest + 2).saturating_sub(line.width()).max(2);
+        let room = usize::from(place.width).saturating_sub(line.width() + pad);
+        let does = if told.is_some() { row.sentence.as_str() } else { row.short() };
+        line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, look.theme.glyphs.ellipsis)));
+        paint::line(look.theme, &line, place, buf);
         if at == cursor && told.is_none() {
             paint::select(look.theme, place, buf);
         }
@@ -230,12 +253,12 @@ fn completions(look: &Look<'_>, below: Rect, buf: &mut Buffer) {
 }
 
 /// `function  src/a.rs:12`: what a symbol is, and where.
-fn place_of(named: &Named) -> String {
+fn place_of(named: &NamedSymbol) -> String {
     format!("{}  {}:{}", named.kind.name(), named.path, named.lines.0)
 }
 
 /// The list of names while one is typed, over the composer.
-fn names(look: &Look<'_>, popup: &Popup, below: Rect, buf: &mut Buffer) {
+fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut Buffer) {
     let note = u16::from(!popup.note.is_empty());
     let rows = (u16::try_from(popup.items.len()).unwrap_or(u16::MAX).min(8) + note).min(below.y);
     if rows == 0 {
@@ -267,12 +290,12 @@ fn names(look: &Look<'_>, popup: &Popup, below: Rect, buf: &mut Buffer) {
 }
 
 /// The newest sentence for the person, on as many rows as there are; its end is cut where it is longer.
-pub(crate) fn notice(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(said) = look.model.status.shown() else { return };
     let (ink, sign) = match said.weight {
-        Weight::Notice => (Ink::Accent, look.theme.glyphs.dot),
-        Weight::Trouble => (Ink::Warn, "!"),
-        Weight::Alarm => (Ink::Danger, "!!"),
+        Severity::Notice => (Ink::Accent, look.theme.glyphs.dot),
+        Severity::Trouble => (Ink::Warn, "!"),
+        Severity::Alarm => (Ink::Danger, "!!"),
     };
     let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);

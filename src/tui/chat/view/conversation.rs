@@ -2,13 +2,13 @@
 //! Not for: the rows of one message (`message`).
 
 use super::empty;
-use super::message::{Block, Maker};
+use super::message::{Block, BlockBuilder};
 use crate::domain::base::ids::NodeId;
-use crate::tui::chat::model::conversation::Place;
+use crate::tui::chat::model::conversation::ScrollAnchor;
 use crate::tui::model::{Focus, Model};
 use crate::tui::theme::{Ink, Theme};
 use crate::tui::view::cache::Cache;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -17,7 +17,7 @@ use ratatui::layout::Rect;
 pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) -> Vec<NodeId> {
     model.conversation.page = area.height;
     let Some(session) = &model.session else { return Vec::new() };
-    let maker = Maker { model, session, theme, width: text_width(area) };
+    let maker = BlockBuilder { model, session, theme, width: text_width(area) };
     let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height) };
     let place = walk.settle();
     let top = walk.top(place);
@@ -39,7 +39,7 @@ fn text_width(area: Rect) -> u16 {
 }
 
 struct Walk<'a> {
-    maker: &'a Maker<'a>,
+    maker: &'a BlockBuilder<'a>,
     cache: &'a mut Cache,
     page: usize,
 }
@@ -53,14 +53,14 @@ impl Walk<'_> {
         self.block(at).len()
     }
 
-    fn settle(&mut self) -> Place {
+    fn settle(&mut self) -> ScrollAnchor {
         let conversation = &self.maker.model.conversation;
         let (mut place, scroll, reveal) = (conversation.place, conversation.scroll, conversation.reveal);
         let count = self.maker.count();
-        if let Place::At { block, .. } = place
+        if let ScrollAnchor::At { block, .. } = place
             && block >= count
         {
-            place = Place::Bottom;
+            place = ScrollAnchor::Bottom;
         }
         if scroll != 0 {
             place = self.scrolled(place, scroll);
@@ -72,10 +72,10 @@ impl Walk<'_> {
     }
 
     /// Where a place begins, as a block and a row.
-    fn top(&mut self, place: Place) -> (usize, usize) {
+    fn top(&mut self, place: ScrollAnchor) -> (usize, usize) {
         match place {
-            Place::At { block, row } => (block, row),
-            Place::Bottom => self.above(self.maker.count(), self.page),
+            ScrollAnchor::At { block, row } => (block, row),
+            ScrollAnchor::Bottom => self.above(self.maker.count(), self.page),
         }
     }
 
@@ -92,40 +92,40 @@ impl Walk<'_> {
         (0, 0)
     }
 
-    fn scrolled(&mut self, place: Place, by: i64) -> Place {
+    fn scrolled(&mut self, place: ScrollAnchor, by: i64) -> ScrollAnchor {
         if by <= i64::MIN / 4 {
-            return Place::At { block: 0, row: 0 };
+            return ScrollAnchor::At { block: 0, row: 0 };
         }
         if by >= i64::MAX / 4 {
-            return Place::Bottom;
+            return ScrollAnchor::Bottom;
         }
         let (mut block, mut row) = self.top(place);
         let mut left = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX).min(100_000);
         if by < 0 {
             if left <= row {
-                return Place::At { block, row: row - left };
+                return ScrollAnchor::At { block, row: row - left };
             }
             left -= row;
             (block, row) = self.above(block, left);
-            return Place::At { block, row };
+            return ScrollAnchor::At { block, row };
         }
         let count = self.maker.count();
         while block < count {
             let height = self.height(block);
             if row + left < height {
-                return Place::At { block, row: row + left };
+                return ScrollAnchor::At { block, row: row + left };
             }
             left -= height.saturating_sub(row);
             (block, row) = (block + 1, 0);
         }
-        Place::Bottom
+        ScrollAnchor::Bottom
     }
 
     /// A place from which a block is visible: unchanged if it is, else at the nearer edge.
-    fn revealed(&mut self, place: Place, cursor: usize) -> Place {
+    fn revealed(&mut self, place: ScrollAnchor, cursor: usize) -> ScrollAnchor {
         let (block, row) = self.top(place);
         if cursor < block || cursor == block && row > 0 {
-            return Place::At { block: cursor, row: 0 };
+            return ScrollAnchor::At { block: cursor, row: 0 };
         }
         let visible = self.visible((block, row));
         let mut used = 0;
@@ -139,15 +139,15 @@ impl Walk<'_> {
             return place;
         }
         if self.height(cursor) >= self.page {
-            return Place::At { block: cursor, row: 0 };
+            return ScrollAnchor::At { block: cursor, row: 0 };
         }
         let (block, row) = self.above(cursor + 1, self.page);
-        Place::At { block, row }
+        ScrollAnchor::At { block, row }
     }
 
     /// A place whose page reaches the end follows the end.
-    fn settled(&mut self, place: Place) -> Place {
-        let Place::At { block, row } = place else { return place };
+    fn settled(&mut self, place: ScrollAnchor) -> ScrollAnchor {
+        let ScrollAnchor::At { block, row } = place else { return place };
         let count = self.maker.count();
         let mut left = 0;
         for at in block..count {
@@ -156,7 +156,7 @@ impl Walk<'_> {
                 return place;
             }
         }
-        Place::Bottom
+        ScrollAnchor::Bottom
     }
 
     /// The blocks visible from a row on.
@@ -173,7 +173,7 @@ impl Walk<'_> {
     }
 }
 
-pub(crate) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Conversation);
     let inside = area;
     if inside.is_empty() {
@@ -182,7 +182,7 @@ pub(crate) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buf
     let Some(session) = &look.model.session else {
         return empty::opening(look, inside, buf);
     };
-    let maker = Maker { model: look.model, session, theme: look.theme, width: text_width(inside) };
+    let maker = BlockBuilder { model: look.model, session, theme: look.theme, width: text_width(inside) };
     let count = maker.count();
     if count == 0 {
         return empty::chat(look, session, inside, buf);
@@ -219,7 +219,7 @@ pub(crate) fn draw(look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buf
     thumb(look, first, block, inside, buf);
 }
 
-fn thumb(look: &Look<'_>, first: usize, after: usize, area: Rect, buf: &mut Buffer) {
+fn thumb(look: &ViewContext<'_>, first: usize, after: usize, area: Rect, buf: &mut Buffer) {
     let weight = &look.model.conversation.weight;
     let upto = |at: usize| at.checked_sub(1).and_then(|at| weight.get(at.min(weight.len().saturating_sub(1)))).copied();
     let all = weight.last().copied().unwrap_or(0);

@@ -7,15 +7,15 @@ use crate::tui::model::session::Session;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn opening(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let words = if look.model.pending.is_empty() { "No session is open." } else { "Opening the session" };
     let mut rows = Flow::plain(words, usize::from(area.width), Ink::Dim);
     if look.model.pending.is_empty() {
-        let hint = format!("{} shows the sessions there are.", look.key(Action::Sessions));
+        let hint = format!("{} lists your sessions.", look.key(Action::Sessions));
         rows.extend(Flow::plain(&hint, usize::from(area.width), Ink::Dim));
     }
     paint::lines(look.theme, &rows, area, buf);
@@ -24,18 +24,18 @@ pub(crate) fn opening(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
 /// What to do while no model can be asked.
 const NOT_SET_UP: [(Action, &str); 3] = [
     (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
-    (Action::Models, "choose among the models that were found"),
+    (Action::Models, "choose one of the models that were found"),
     (Action::Help, "show all keys"),
 ];
 /// What to do first.
 const FIRST_STEPS: [(Action, &str); 4] = [
     (Action::Models, "choose a model"),
-    (Action::Context, "see each item of the next request, and why it goes"),
+    (Action::Context, "see each item of the next request, and why it is included"),
     (Action::CycleMode, "set how much context is added: Off, Light, Heavy"),
     (Action::Help, "show all keys"),
 ];
 
-pub(crate) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
+pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
     let mut rows = Vec::new();
     let mut say = |words: &str, ink: Ink| rows.extend(Flow::plain(words, width, ink));
@@ -73,7 +73,7 @@ pub(crate) fn chat(look: &Look<'_>, session: &Session, area: Rect, buf: &mut Buf
 }
 
 /// A line for each thing to do: its key, and what it does.
-fn steps(look: &Look<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
+fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
     let keys: Vec<String> = all.iter().map(|(action, _)| look.key(*action)).collect();
     let wide = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
     let one = |((_, words), key): (&(Action, &str), &String)| {
@@ -90,10 +90,10 @@ fn steps(look: &Look<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
 }
 
 /// What was looked for, one line a kind: what answers, what has no key, what does not answer, and how to set one up.
-fn found(look: &Look<'_>, width: usize) -> Vec<Line> {
+fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let findings = &look.model.findings;
     if findings.is_empty() {
-        return vec![Line::of(Ink::Dim, "Looking for model servers.")];
+        return vec![Line::of(Ink::Dim, "Looking for model servers…")];
     }
     let glyphs = &look.theme.glyphs;
     let server = |f: &&Found| f.subject.starts_with("profile ");
@@ -126,7 +126,7 @@ fn found(look: &Look<'_>, width: usize) -> Vec<Line> {
     rows
 }
 
-fn paint_cut(look: &Look<'_>, line: &Line, width: usize) -> Line {
+fn paint_cut(look: &ViewContext<'_>, line: &Line, width: usize) -> Line {
     let mut out = Line::new();
     for piece in &line.pieces {
         let room = width.saturating_sub(out.width());

@@ -4,17 +4,17 @@
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;
-use crate::tui::chat::model::plan::Solved;
+use crate::tui::chat::model::plan::PlanResult;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Cells of the small meter.
 const METER: usize = 8;
 
-pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), height: 1, ..area };
     let right = facts(look, usize::from(row.width) * 3 / 5);
     let room = usize::from(row.width).saturating_sub(right.width() + 2);
@@ -23,7 +23,7 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 /// The session's title, the branch, and what the branch is limited to, in so many columns.
-fn place(look: &Look<'_>, room: usize) -> Line {
+fn place(look: &ViewContext<'_>, room: usize) -> Line {
     let glyphs = &look.theme.glyphs;
     let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
     let mut line = Line::new();
@@ -51,7 +51,7 @@ fn place(look: &Look<'_>, room: usize) -> Line {
 }
 
 /// What stands at the right, the less important dropped where there is no room.
-fn facts(look: &Look<'_>, room: usize) -> Line {
+fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     let all = all_facts(look);
     let mut kept: Vec<bool> = vec![true; all.len()];
     let wide = |kept: &[bool]| {
@@ -74,7 +74,7 @@ fn facts(look: &Look<'_>, room: usize) -> Line {
 }
 
 /// Each fact with how much it matters, in the order in which they stand.
-fn all_facts(look: &Look<'_>) -> Vec<(u8, Line)> {
+fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
     let model = look.model;
     let mut facts = Vec::new();
     if model.facts.demo {
@@ -87,7 +87,7 @@ fn all_facts(look: &Look<'_>) -> Vec<(u8, Line)> {
         }
     }
     match model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        Some(Solved::Plan { plan, cost, .. }) => {
+        Some(PlanResult::Plan { plan, cost, .. }) => {
             if let Some(cost) = cost.as_ref().filter(|cost| cost.micro > 0) {
                 let words = format!("{} {}", look.theme.glyphs.about, text::money(cost.micro));
                 facts.push((0, Line::of(Ink::Text, &words)));
@@ -103,7 +103,7 @@ fn all_facts(look: &Look<'_>) -> Vec<(u8, Line)> {
                 facts.push((3, line.with(Ink::MeterFree, &glyphs.empty.repeat(METER - used))));
             }
         }
-        Some(Solved::Blocked(_)) => facts.push((5, Line::of(Ink::Danger, "does not fit"))),
+        Some(PlanResult::Blocked(_)) => facts.push((5, Line::of(Ink::Danger, "does not fit"))),
         None => {}
     }
     facts

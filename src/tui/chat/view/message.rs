@@ -13,13 +13,13 @@ use crate::domain::conversation::state;
 use crate::domain::conversation::tree::Slot;
 use crate::domain::tool::resolution::argument;
 use crate::tui::chat::model::live::Live;
-use crate::tui::chat::model::queue::Standing;
+use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::session::Session;
 use crate::tui::model::{Action, Model};
-use crate::tui::text::markdown::{Flow, Grown, Look};
+use crate::tui::text::markdown::{Flow, GrowingText, MarkdownStyle};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
-use crate::tui::view::cache::{Cache, Growing, Of};
+use crate::tui::view::cache::{Cache, CacheKey, GrowingRows};
 use crate::tui::view::paint;
 use std::rc::Rc;
 
@@ -59,14 +59,14 @@ impl Block {
 }
 
 /// What blocks are made from.
-pub(crate) struct Maker<'a> {
+pub(crate) struct BlockBuilder<'a> {
     pub(crate) model: &'a Model,
     pub(crate) session: &'a Session,
     pub(crate) theme: &'a Theme,
     pub(crate) width: u16,
 }
 
-impl Maker<'_> {
+impl BlockBuilder<'_> {
     /// How many blocks there are: the messages, and the open or failed turn.
     pub(crate) fn count(&self) -> usize {
         self.model.conversation.path.len() + usize::from(self.tail_there())
@@ -183,7 +183,7 @@ impl Maker<'_> {
     fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
         let width = usize::from(self.width);
         if head.end == End::Removed {
-            return Rc::new(vec![Line::of(Ink::Dim, "removed; only its place is left")]);
+            return Rc::new(vec![Line::of(Ink::Dim, "text deleted; only the place is left")]);
         }
         let Some(node) = self.model.bodies.get(head.id) else {
             if head.content.is_none() && head.bytes == 0 {
@@ -193,7 +193,7 @@ impl Maker<'_> {
             return Rc::new(Flow::plain(&preview, width, Ink::Dim));
         };
         let opened = self.opened(head);
-        let of = Of::Body(head.id, head.content, opened);
+        let of = CacheKey::Body(head.id, head.content, opened);
         cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
     }
 
@@ -245,7 +245,7 @@ impl Maker<'_> {
         let glyphs = &self.theme.glyphs;
         let sign = if opened { glyphs.opened } else { glyphs.folded };
         let chars = u64::try_from(thought.chars().count()).unwrap_or(0);
-        let line = format!("{sign} thought aloud{}{} characters", self.dot(), text::number(chars));
+        let line = format!("{sign} thinking{}{} characters", self.dot(), text::number(chars));
         let mut rows = vec![Line::of(Ink::Dim, &line)];
         if opened {
             rows.extend(Flow::plain(thought, width, Ink::Dim));
@@ -262,7 +262,7 @@ impl Maker<'_> {
         let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
         let sign = self.theme.glyphs.folded;
         let shown = text::number(u64::try_from(prefix(words, FOLD_BYTES).len()).unwrap_or(0));
-        let line = format!("{sign} {shown} of {bytes} bytes at most are shown{}", self.opens());
+        let line = format!("{sign} the first {shown} of {bytes} bytes{}", self.opens());
         rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
         rows
     }
@@ -312,10 +312,10 @@ impl Maker<'_> {
         }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
-            End::Truncated => "the server stopped before the end",
+            End::Truncated => "cut off: the server ended the stream early",
             End::Cancelled => "stopped",
-            End::Interrupted => "interrupted: the program ended while it came",
-            End::Errored => "failed while it came; what came is kept",
+            End::Interrupted => "interrupted: pleach ended while the answer arrived",
+            End::Errored => "failed; the part that arrived is kept",
         };
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
@@ -373,9 +373,9 @@ impl Maker<'_> {
         let all = self.model.queue.of(branch);
         for (at, queued) in all.iter().enumerate() {
             let (ink, what) = match queued.standing {
-                Standing::Waiting => (Ink::Accent, "queued"),
-                Standing::Sending => (Ink::Accent, "sending"),
-                Standing::Held => (Ink::Warn, "held"),
+                QueueState::Waiting => (Ink::Accent, "queued"),
+                QueueState::Sending => (Ink::Accent, "sending"),
+                QueueState::Held => (Ink::Warn, "held"),
             };
             let mut line = Line::of(ink, &format!("{} {what} {}: ", self.theme.glyphs.folded, at + 1));
             let room = width.saturating_sub(line.width());
@@ -386,8 +386,8 @@ impl Maker<'_> {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
             let held = self.model.queue.held(branch);
-            let first = if held { format!("{send} with nothing written sends it; ") } else { String::new() };
-            block.own(Flow::plain(&format!("{first}{back} takes the last one back"), width, Ink::Dim));
+            let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
+            block.own(Flow::plain(&format!("{first}{back} takes back the last"), width, Ink::Dim));
         }
     }
 
@@ -395,7 +395,7 @@ impl Maker<'_> {
         let width = usize::from(self.width);
         if !live.user.is_empty() {
             block.own(vec![Line::of(Ink::You, "you").with(Ink::Dim, &format!("{}now", self.dot()))]);
-            let of = Of::Held(live.user.as_ptr().addr(), live.user.len());
+            let of = CacheKey::Held(live.user.as_ptr().addr(), live.user.len());
             block.parts.push(cache.rows(of, self.width, || self.folded(&live.user, width)));
             block.own(vec![Line::new()]);
         }
@@ -403,7 +403,7 @@ impl Maker<'_> {
         if !live.reasoning.is_empty() {
             let chars = text::number(u64::try_from(live.reasoning.len()).unwrap_or(0));
             let sign = self.theme.glyphs.folded;
-            block.own(vec![Line::of(Ink::Dim, &format!("{sign} thinking aloud{}{chars} bytes", self.dot()))]);
+            block.own(vec![Line::of(Ink::Dim, &format!("{sign} thinking{}{chars} bytes", self.dot()))]);
         }
         self.growing(live, block, cache);
         let open = self.session.traces.iter().rev().take(64).filter(|t| t.node.is_none() && Some(t.run) == live.run);
@@ -414,7 +414,7 @@ impl Maker<'_> {
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
-            let words = format!("{why}. Attempt {} follows in {seconds} s; Esc stops it.", retry.attempt);
+            let words = format!("{why}. Attempt {} starts in {seconds} s; Esc stops.", retry.attempt);
             block.own(Flow::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
@@ -452,10 +452,10 @@ impl Maker<'_> {
     /// The words so far: closed blocks are drawn once, only the last one is drawn again.
     fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
         let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
-        let stale = |g: &Growing| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
+        let stale = |g: &GrowingRows| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
         if cache.growing.as_ref().is_none_or(stale) {
-            let rows = Grown::new(usize::from(self.width), Ink::Text, self.look());
-            cache.growing = Some(Growing { run: live.run, width: self.width, rows });
+            let rows = GrowingText::new(usize::from(self.width), Ink::Text, self.look());
+            cache.growing = Some(GrowingRows { run: live.run, width: self.width, rows });
         }
         let Some(growing) = &mut cache.growing else { return };
         growing.rows.feed(shown);
@@ -463,8 +463,8 @@ impl Maker<'_> {
         block.own(growing.rows.open.clone());
     }
 
-    fn look(&self) -> Look {
-        Look::of(&self.theme.glyphs).prose(PROSE)
+    fn look(&self) -> MarkdownStyle {
+        MarkdownStyle::of(&self.theme.glyphs).prose(PROSE)
     }
 
     /// How what is folded is opened.

@@ -13,7 +13,7 @@ use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
 use crate::domain::planning::policy::Section;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -58,7 +58,7 @@ impl Part {
     }
 
     /// Its sign in the set of signs that is in use: a block where colours tell the parts apart.
-    pub(crate) fn sign(self, look: &Look<'_>) -> &'static str {
+    pub(crate) fn sign(self, look: &ViewContext<'_>) -> &'static str {
         let (all, ascii) = self.signs();
         match (look.theme.glyphs.ascii, self) {
             (true, _) => ascii,
@@ -135,7 +135,7 @@ fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
 }
 
 /// The bar.
-pub(crate) fn bar(look: &Look<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
+pub(crate) fn bar(look: &ViewContext<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
     let drawn = within(parts);
     let sizes: Vec<u64> = drawn.iter().map(|(_, tokens)| *tokens).collect();
     let mut line = Line::new();
@@ -146,7 +146,7 @@ pub(crate) fn bar(look: &Look<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut 
 }
 
 /// A line of the legend: the part's sign and name, and its tokens.
-pub(crate) fn line(look: &Look<'_>, part: Part, count: usize, tokens: u32) -> (Line, Line) {
+pub(crate) fn line(look: &ViewContext<'_>, part: Part, count: usize, tokens: u32) -> (Line, Line) {
     let name = name(part);
     let label = if count > 0 { format!(" {name} {count}") } else { format!(" {name}") };
     let ink = match part {
@@ -176,7 +176,7 @@ pub(crate) fn name(part: Part) -> &'static str {
         Part::Section(Section::UserMessage) => "Your message",
         Part::Framing => "Message overhead",
         Part::Tools => "Tool definitions",
-        Part::Over => "Over the budget",
+        Part::Over => "Over budget",
         Part::Free => "Free",
     }
 }

@@ -6,12 +6,12 @@ use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
-use crate::tui::chat::model::plan::Solved;
+use crate::tui::chat::model::plan::PlanResult;
 use crate::tui::model::{Action, Focus};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -23,11 +23,11 @@ pub(crate) fn total(plan: &ContextPlan) -> String {
 }
 
 /// The bar by section, as far as it fits into one row.
-pub(crate) fn meter(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
+pub(crate) fn meter(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     meter::bar(look, &meter::parts(plan), area, buf);
 }
 
-pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let branch = look.model.branch().map(|branch| branch.id);
     let plan = branch.and_then(|id| look.model.plan.plan(id));
     let size =
@@ -49,7 +49,7 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
 /// A row of the panel: at the left and at the right.
 type Pair = (Line, Line);
 
-fn rows(look: &Look<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
+fn rows(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     let percent = format!(" {} %", u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1)));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
     meter(look, plan, Rect { width: room, height: 1, ..area }, buf);
@@ -81,7 +81,7 @@ struct Group<'a> {
     items: Vec<&'a Row>,
 }
 
-fn groups<'a>(look: &Look<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
+fn groups<'a>(look: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     let one = |(part, tokens): (Part, u32)| {
         let section = match part {
             Part::Section(section) => section,
@@ -148,7 +148,7 @@ fn share(wanted: &[usize], rows: usize) -> Vec<usize> {
     }
 }
 
-fn item(look: &Look<'_>, row: &Row, width: usize) -> Pair {
+fn item(look: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
     let glyphs = &look.theme.glyphs;
     let (ink, sign) = match row.pin {
         Some(MarkKind::Sticky) => (Ink::Pinned, glyphs.pin),
@@ -169,7 +169,7 @@ fn item(look: &Look<'_>, row: &Row, width: usize) -> Pair {
 }
 
 /// What stands below the items: suggestions, the cached prefix, warnings.
-fn tail(look: &Look<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
+fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let mut rows: Vec<Pair> = Vec::new();
     let suggested = plan.suggested().count();
     if suggested > 0 {
@@ -189,7 +189,7 @@ fn tail(look: &Look<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
 }
 
 /// `1 lease left out`: what a person wants in the request and what does not go all the same.
-pub(crate) fn unmet(look: &Look<'_>) -> Option<String> {
+pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
     let plan = look.model.plan.plan(look.model.branch()?.id)?;
     let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];
     for row in plan.rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. })) {
@@ -204,9 +204,9 @@ pub(crate) fn unmet(look: &Look<'_>) -> Option<String> {
     (!words.is_empty()).then(|| format!("{} left out: no room", words.join(", ")))
 }
 
-fn cached(look: &Look<'_>) -> Option<Pair> {
+fn cached(look: &ViewContext<'_>) -> Option<Pair> {
     match &look.model.plan.shown.as_ref()?.solved {
-        Solved::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
+        PlanResult::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
             let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
             let value = format!("{} {percent} %", look.theme.glyphs.about);
             let Some((less, cost)) = look.model.plan.shares_less() else {
@@ -216,11 +216,11 @@ fn cached(look: &Look<'_>) -> Option<Pair> {
             let cost = if cost == 0 { String::new() } else { format!(" +{}", text::money(cost)) };
             Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, {percent} less{cost}"))))
         }
-        Solved::Plan { .. } | Solved::Blocked(_) => None,
+        PlanResult::Plan { .. } | PlanResult::Blocked(_) => None,
     }
 }
 
-fn full(look: &Look<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
+fn full(look: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width);
     let percent = format!(" {} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
@@ -233,7 +233,7 @@ fn full(look: &Look<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
     }
     let used = u16::try_from(legend.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect { y: area.y + used, height: area.height - used, ..area };
-    let mut rows = Flow::plain("It does not fit.", width, Ink::Danger);
+    let mut rows = Flow::plain("Too large for the budget.", width, Ink::Danger);
     rows.extend(Flow::plain(&blocked.sentence(), width, Ink::Text));
     rows.push(Line::new());
     for choice in &blocked.choices {

@@ -9,7 +9,7 @@ use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -36,7 +36,7 @@ pub(crate) fn lasted(model: &Model, trace: &ToolTrace) -> String {
     if waits { "needs approval".into() } else { "running".into() }
 }
 
-pub(crate) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn panel(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Tools);
     let inside = look.panel("Tools", &Line::new(), Focus::Tools, area, buf);
     let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn panel(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     list(look, traces, look.model.tool, focus, inside, buf);
 }
 
-pub(crate) fn nothing(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn nothing(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = look.model.session.as_ref().is_some_and(|session| session.workspace.1);
     let words = if trusted {
         "No tool calls yet. The model may read files in this folder.".to_owned()
@@ -57,7 +57,7 @@ pub(crate) fn nothing(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     paint::lines(look.theme, &Flow::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
 }
 
-fn list(look: &Look<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
+fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
     let from = cursor.saturating_sub(page.saturating_sub(1));
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {

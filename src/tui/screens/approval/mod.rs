@@ -6,14 +6,14 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Ask;
+use model::ApprovalScreen;
 
-impl Screen for Ask {
+impl Screen for ApprovalScreen {
     fn places(&self) -> &'static [When] {
         &[When::Consent, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         let (seen, starts) = view::draw(look, self, cache, area, buf);
         self.drawn(seen, starts);
         Vec::new()

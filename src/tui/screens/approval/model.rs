@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;
-use crate::domain::tool::consent::{Asking, Deed, Rule, Verdict, chains};
+use crate::domain::tool::consent::{PendingApproval, Rule, ToolEffect, Verdict, chains};
 use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub const AROUND: usize = 3;
 
 /// One hunk of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Taken {
+pub struct HunkRef {
     /// Which file of the deed.
     pub file: usize,
     /// Which of its hunks.
@@ -24,13 +24,13 @@ pub struct Taken {
 
 /// The call on the screen.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct ApprovalScreen {
     /// On which branch it waits.
     pub branch: BranchId,
     /// The call.
-    pub asking: Arc<Asking>,
+    pub asking: Arc<PendingApproval>,
     /// All hunks, in their order.
-    pub hunks: Vec<Taken>,
+    pub hunks: Vec<HunkRef>,
     /// The selected hunk.
     pub cursor: usize,
     /// Rows scrolled past.
@@ -50,17 +50,17 @@ pub struct Ask {
 /// For so long a yes to what came up by itself is not taken: it may be meant for what stood there before.
 const MEANT: u64 = 600;
 
-impl Ask {
+impl ApprovalScreen {
     /// With all hunks taken.
     #[must_use]
-    pub fn new(branch: BranchId, asking: Arc<Asking>) -> Self {
+    pub fn new(branch: BranchId, asking: Arc<PendingApproval>) -> Self {
         let hunks = match &asking.deed {
-            Deed::Change(changes) => changes
+            ToolEffect::Change(changes) => changes
                 .iter()
                 .enumerate()
-                .flat_map(|(file, change)| (0..change.hunks.len()).map(move |hunk| Taken { file, hunk, taken: true }))
+                .flat_map(|(file, change)| (0..change.hunks.len()).map(move |hunk| HunkRef { file, hunk, taken: true }))
                 .collect(),
-            Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => Vec::new(),
+            ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => Vec::new(),
         };
         Self {
             branch,
@@ -94,8 +94,8 @@ impl Ask {
     #[must_use]
     pub fn chosen(&self) -> Vec<Vec<bool>> {
         let files = match &self.asking.deed {
-            Deed::Change(changes) => changes.len(),
-            Deed::Look { .. } | Deed::Run(_) | Deed::Foreign { .. } => 0,
+            ToolEffect::Change(changes) => changes.len(),
+            ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
         };
         let of = |file| self.hunks.iter().filter(|taken| taken.file == file).map(|taken| taken.taken).collect();
         (0..files).map(of).collect()
@@ -146,7 +146,7 @@ impl Ask {
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
         match &self.asking.deed {
-            Deed::Run(command) => {
+            ToolEffect::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
                 if words.len() > 2
@@ -157,7 +157,7 @@ impl Ask {
                 }
                 rules
             }
-            Deed::Change(changes) => {
+            ToolEffect::Change(changes) => {
                 let mut rules: Vec<Rule> = match changes.as_slice() {
                     [one] => vec![rule(Some(one.path.clone()))],
                     _ => Vec::new(),
@@ -167,7 +167,7 @@ impl Ask {
                 rules.push(rule(None));
                 rules
             }
-            Deed::Foreign { .. } => {
+            ToolEffect::Foreign { .. } => {
                 // All of the server's: the name up to where its own begins.
                 let tool = &self.asking.tool;
                 let end = tool.get(PREFIX.len()..).and_then(|rest| rest.find("__"));
@@ -175,7 +175,7 @@ impl Ask {
                 let all = all.map(|tool| Rule { tool, on: None, verdict: Verdict::Allow });
                 std::iter::once(rule(None)).chain(all).collect()
             }
-            Deed::Look { .. } => vec![rule(None)],
+            ToolEffect::Look { .. } => vec![rule(None)],
         }
     }
 }
@@ -185,9 +185,9 @@ mod tests {
     use super::*;
     use crate::domain::tool::consent::{Command, FileChange, Hunk};
 
-    fn ask(deed: Deed) -> Ask {
-        let asking = Asking { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
-        Ask::new(BranchId(uuid::Uuid::nil()), Arc::new(asking))
+    fn ask(deed: ToolEffect) -> ApprovalScreen {
+        let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+        ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(asking))
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             after: None,
             hunks: (0..hunks).map(|at| Hunk { old: at..at, new: at..at + 1 }).collect(),
         };
-        let mut ask = ask(Deed::Change(vec![change("src/a.rs", 2), change("src/b.rs", 1)]));
+        let mut ask = ask(ToolEffect::Change(vec![change("src/a.rs", 2), change("src/b.rs", 1)]));
         ask.step(1);
         ask.toggle();
         assert_eq!(ask.chosen(), [vec![true, false], vec![true]]);
@@ -214,11 +214,11 @@ mod tests {
         let line =
             |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
         let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
-        assert_eq!(on(Deed::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
-        assert_eq!(on(Deed::Run(line("ls"))), ["ls"]);
-        assert_eq!(on(Deed::Run(line("git -c a=b log"))), ["git -c a=b log"]);
+        assert_eq!(on(ToolEffect::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
+        assert_eq!(on(ToolEffect::Run(line("ls"))), ["ls"]);
+        assert_eq!(on(ToolEffect::Run(line("git -c a=b log"))), ["git -c a=b log"]);
         assert_eq!(
-            on(Deed::Run(line("ls; sleep 3; echo hi"))),
+            on(ToolEffect::Run(line("ls; sleep 3; echo hi"))),
             ["ls; sleep 3; echo hi"],
             "a star would not speak for it"
         );

@@ -1,13 +1,13 @@
 //! Calls to tools that wait for a word: telling of them, looking at one, giving the word, the rules that a person gave.
 //! Not for: what a call would do (`domain::tool::consent`).
 
-use super::model::Ask;
+use super::model::ApprovalScreen;
 use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::tool::consent::{Asking, BESIDE, Consent, Rule, RuleScope, Verdict};
+use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, Verdict};
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::AgainState;
 use crate::engine::api::{Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
-use crate::tui::model::status::{ASKING, Weight};
+use crate::tui::model::status::{ASKING, Severity};
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -20,13 +20,13 @@ use std::sync::Arc;
 const SAID: usize = 16 * 1024;
 
 /// A call waits, or no longer does.
-pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Asking>>) {
+pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
     live.said.clear();
     live.asks.clone_from(&asking);
     let Some(asking) = asking else {
         model.status.end(ASKING);
-        model.layers.close::<Ask>(|ask| ask.branch == branch && ask.asking.index != BESIDE);
+        model.layers.close::<ApprovalScreen>(|ask| ask.branch == branch && ask.asking.index != BESIDE);
         return;
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
@@ -49,35 +49,35 @@ pub(crate) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) 
 
 /// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
-    if model.layers.close::<Ask>(|_| true) {
+    if model.layers.close::<ApprovalScreen>(|_| true) {
         return;
     }
     let here = model.branch().map(|branch| branch.id);
-    let mut waiting: Vec<(BranchId, Arc<Asking>)> =
+    let mut waiting: Vec<(BranchId, Arc<PendingApproval>)> =
         model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
     waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
     if let Some((branch, AgainState::Asks(asking))) = model.again.as_ref().map(|again| (again.branch, &again.state)) {
         waiting.push((branch, asking.clone()));
     }
     match waiting.into_iter().next() {
-        Some((branch, asking)) => model.layers.push(Ask::new(branch, asking)),
-        None => model.status.say(Weight::Notice, "No tool call needs approval.", model.now),
+        Some((branch, asking)) => model.layers.push(ApprovalScreen::new(branch, asking)),
+        None => model.status.say(Severity::Notice, "No tool call needs approval.", model.now),
     }
 }
 
 pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let Some(ask) = model.layers.top_mut::<Ask>() else { return };
+    let Some(ask) = model.layers.top_mut::<ApprovalScreen>() else { return };
     ask.note = None;
     match run {
         Action::TakeHunk => ask.toggle(),
         Action::AllowTool | Action::AllowAlways if ask.fresh(model.now) => {
-            ask.note = Some("It has only just come up: look at it first.".into());
+            ask.note = Some("It just appeared: read it first.".into());
         }
         Action::AllowTool | Action::AllowAlways if !ask.ended => {
-            ask.note = Some("Not all of it was on the screen: Page Down shows the rest, then y counts.".into());
+            ask.note = Some("Part of it was not shown yet: Page Down shows the rest, then y approves.".into());
         }
         Action::AllowTool if ask.nothing() => {
-            ask.note = Some("No change is chosen; Space takes one, n refuses them all.".into());
+            ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
         }
         Action::AllowTool => {
             let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.chosen());
@@ -89,12 +89,12 @@ pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         }
         Action::RefuseWhy => {
             let (branch, index) = (ask.branch, ask.asking.index);
-            let (title, purpose) = ("Refuse, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
+            let (title, purpose) = ("Deny, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
         Action::AllowAlways if ask.asking.deed.steers().is_some() => {
             ask.note =
-                Some("This file steers the program: no rule allows a change of it, only a yes each time.".into());
+                Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());
         }
         Action::AllowAlways => {
             let question = always(ask);
@@ -112,7 +112,7 @@ pub(crate) fn give(
     always: Option<(RuleScope, Rule)>,
     out: &mut Vec<Cmd>,
 ) {
-    model.layers.close::<Ask>(|_| true);
+    model.layers.close::<ApprovalScreen>(|_| true);
     let request = match index {
         BESIDE => Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always })),
         _ => Request::Turn(TurnRequest::Consent { branch, index, consent, always }),
@@ -120,8 +120,8 @@ pub(crate) fn give(
     send(model, request, Pending::Act, out);
 }
 
-fn always(ask: &Ask) -> Question {
-    let mut choices = vec![('n', "no, only this time or not at all".to_owned(), Act::Close)];
+fn always(ask: &ApprovalScreen) -> Question {
+    let mut choices = vec![('n', "no rule: only this call, or not at all".to_owned(), Act::Close)];
     let keys = "1234567890";
     let rules = ask.rules();
     let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, every session")];
@@ -132,11 +132,11 @@ fn always(ask: &Ask) -> Question {
         choices.push((key, format!("{place}: allow {}", words(rule)), act));
     }
     Question {
-        title: "Allow it from now on without asking?".into(),
+        title: "Allow this without asking from now on?".into(),
         words: vec![
-            "It is done now, and whatever fits the rule is done without asking. * is anything, but no rule with a * \
-             speaks for a line with ; | & < > or $(: such a line is allowed word for word. /rules lists the rules and takes \
-             them off."
+            "This call runs now, and every call that matches the rule runs without asking. * matches anything, \
+                but a rule with * never matches a line that contains ; | & < > or $(: such a line needs a \
+                rule with the exact line. /rules lists and removes rules."
                 .into(),
         ],
         choices,
@@ -169,8 +169,8 @@ pub(crate) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     };
     let mut entries: Vec<Entry> = rules.into_iter().map(entry).collect();
     if entries.is_empty() {
-        let label = "No rules: what only looks is done, anything else asks.".to_owned();
-        entries.push(Entry { label, detail: String::new(), choice: Choice::Nothing });
+        let label = "No rules: reads run; everything else asks.".to_owned();
+        entries.push(Entry { label: label.clone(), detail: String::new(), choice: Choice::Explain(label) });
     }
     if let Some(picker) = model.layers.all_mut::<Picker>().find(|picker| picker.kind == Kind::Rules) {
         return picker.fill(entries);

@@ -1,23 +1,29 @@
 //! A call to a tool that waits for a word: all that it would do, nothing of it hidden.
 //! Not for: the list of tool calls (`tools`).
 
-use super::model::{AROUND, Ask};
-use crate::domain::tool::consent::{Deed, FileChange};
+use super::model::{AROUND, ApprovalScreen};
+use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, shown};
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, Of};
-use crate::tui::view::{Look, paint};
+use crate::tui::view::cache::{Cache, CacheKey};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// What moving about needs to know: rows there are and rows of a page; where each hunk begins.
-pub(crate) type Landed = ((usize, usize), Vec<usize>);
+pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
-pub(crate) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
+pub(crate) fn draw(
+    look: &ViewContext<'_>,
+    ask: &ApprovalScreen,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) -> FrameRows {
     paint::wipe(area, buf);
     let title = format!("{} needs approval", shown(&ask.asking.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
@@ -37,14 +43,14 @@ pub(crate) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, bu
     let width = usize::from(inside.width.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
-        let Deed::Change(changes) = &ask.asking.deed else { break };
+        let ToolEffect::Change(changes) = &ask.asking.deed else { break };
         let Some(change) = changes.get(taken.file) else { continue };
         if taken.hunk == 0 {
             rows.extend(file(change, width));
         }
         starts.push(rows.len());
         rows.push(mark(look, ask, at, change));
-        let of = Of::Text(ask.key(at), true);
+        let of = CacheKey::Text(ask.key(at), true);
         let lines = cache.rows(of, inside.width, || hunk(change, taken.hunk, width));
         rows.extend(lines.iter().cloned());
     }
@@ -59,7 +65,7 @@ pub(crate) fn draw(look: &Look<'_>, ask: &Ask, cache: &mut Cache, area: Rect, bu
 }
 
 /// The last rows of what would be done, at the bottom while they are not reached yet. Gives the room above them.
-fn tail(look: &Look<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
+fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
     const LAST: usize = 2;
     let height = usize::from(inside.height);
     let above = height.saturating_sub(LAST + 1);
@@ -69,39 +75,39 @@ fn tail(look: &Look<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect,
     }
     let split = inside.height - u16::try_from(LAST + 1).unwrap_or(0);
     let (room, edge) = (Rect { height: split, ..inside }, Rect { y: inside.y + split, height: 1, ..inside });
-    let words = format!("{} rows more; it ends with:", text::number((below - LAST) as u64));
+    let words = format!("{} more rows; the end is:", text::number((below - LAST) as u64));
     paint::line(look.theme, &Line::of(Ink::Warn, &words), edge, buf);
     let last = Rect { y: edge.y + 1, height: inside.height - split - 1, ..inside };
     paint::lines(look.theme, rows.iter().skip(rows.len() - LAST), last, buf);
     room
 }
 
-fn hints(look: &Look<'_>, ask: &Ask, width: usize) -> Line {
-    let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "do the chosen ones" } else { "do it" };
+fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
+    let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "approve the selected changes" } else { "approve" };
     let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "refuse")];
     if !ask.hunks.is_empty() {
         words.push((Action::TakeHunk, "choose"));
     }
-    words.extend([(Action::RefuseWhy, "refuse with a word"), (Action::AllowAlways, "always")]);
+    words.extend([(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always")]);
     words.push((Action::Leave, "later"));
     crate::tui::screens::summaries::view_accepted::hint_line(look, When::Consent, &words, width)
 }
 
 /// What stands above the changes: for a command, all there is; and where what would be done ends in it.
-fn head(ask: &Ask, width: usize) -> (Vec<Line>, usize) {
+fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
     if let Some(rule) = &ask.asking.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
-        rows.extend(Flow::plain(&format!("A rule says to ask about {} on {on}.", rule.tool), width, Ink::Dim));
+        rows.extend(Flow::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
     }
     match &ask.asking.deed {
-        Deed::Run(command) => {
-            rows.extend(Flow::plain(&headed("This command would run", &command.line), width, Ink::Dim));
+        ToolEffect::Run(command) => {
+            rows.extend(Flow::plain(&headed("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
             rows.extend(whole(&command.line, width));
             end = Some(rows.len());
             rows.push(Line::new());
-            let folder = if command.folder.is_empty() { "the workspace's root" } else { &command.folder };
+            let folder = if command.folder.is_empty() { "the workspace root" } else { &command.folder };
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
             rows.extend(Flow::plain(&place, width, Ink::Text));
             rows.push(Line::new());
@@ -109,15 +115,11 @@ fn head(ask: &Ask, width: usize) -> (Vec<Line>, usize) {
                 rows.extend(Flow::plain(line, width, Ink::Dim));
             }
         }
-        Deed::Foreign { server, tool, looks } => {
+        ToolEffect::Foreign { server, tool, looks } => {
             // Above the call: its arguments may fill the screen.
-            rows.extend(Flow::plain(
-                &format!("A tool of the server {server} would be called. {OUTSIDE}"),
-                width,
-                Ink::Warn,
-            ));
+            rows.extend(Flow::plain(&format!("Call a tool of the MCP server {server}. {OUTSIDE}"), width, Ink::Warn));
             if *looks {
-                let says = "The server says that it only looks; nothing here makes sure of it.";
+                let says = "The server says this tool only reads; pleach can't check that.";
                 rows.extend(Flow::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
@@ -125,14 +127,17 @@ fn head(ask: &Ask, width: usize) -> (Vec<Line>, usize) {
             rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
             rows.extend(whole(&args, width));
         }
-        Deed::Look { what } => rows.extend(Flow::exact(&format!("It would look at {what}"), width, Ink::Text)),
-        Deed::Change(changes) => {
+        ToolEffect::Look { what } => rows.extend(Flow::exact(&format!("Read {what}"), width, Ink::Text)),
+        ToolEffect::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");
-            let come =
-                if more == 1 { "1 line comes".to_owned() } else { format!("{} lines come", text::number(more as u64)) };
+            let come = if more == 1 {
+                "1 line added".to_owned()
+            } else {
+                format!("{} lines added", text::number(more as u64))
+            };
             let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
-            let words = format!("{files} would change: {come}, {go}.");
+            let words = format!("Changes {files}: {come}, {go}.");
             rows.extend(Flow::plain(&words, width, Ink::Text));
             if let Some((path, what)) = ask.asking.deed.steers() {
                 rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
@@ -175,7 +180,7 @@ fn file(change: &FileChange, width: usize) -> Vec<Line> {
     rows
 }
 
-fn mark(look: &Look<'_>, ask: &Ask, at: usize, change: &FileChange) -> Line {
+fn mark(look: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileChange) -> Line {
     let taken = ask.hunks[at];
     let hunk = &change.hunks[taken.hunk];
     let glyphs = &look.theme.glyphs;

@@ -14,7 +14,7 @@ impl Screen for AsidePane {
         &[When::Trials, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.seen = view::draw(look, self, cache, area, buf);
         Vec::new()
     }

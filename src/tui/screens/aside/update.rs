@@ -4,7 +4,7 @@
 use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, AsideView, Request, TurnRequest};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::{send, trouble};
@@ -13,8 +13,8 @@ use crate::tui::update::{send, trouble};
 pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if words.is_empty() {
-        let text = "/aside wants the question: /aside What does that word mean?";
-        return model.status.say(Weight::Trouble, text, model.now);
+        let text = "/aside needs a question: /aside What does that word mean?";
+        return model.status.say(Severity::Trouble, text, model.now);
     }
     leave(model, out);
     let ticket = send(model, Request::Turn(TurnRequest::Aside { branch, text: words.into() }), Pending::Aside, out);
@@ -71,12 +71,12 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Keeps it as a branch.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.top::<AsidePane>() else {
-        return model.status.say(Weight::Notice, "Only a side question is kept this way.", model.now);
+        return model.status.say(Severity::Notice, "Only a side question can be kept this way.", model.now);
     };
     match (pane.run, &pane.card) {
         (Some(run), Some(_)) => {
             send(model, Request::Turn(TurnRequest::KeepAside { run }), Pending::Fork(None), out);
         }
-        _ => model.status.say(Weight::Trouble, "Its answer is still coming: wait for it, or leave.", model.now),
+        _ => model.status.say(Severity::Trouble, "The answer is still arriving: wait for it, or leave.", model.now),
     }
 }

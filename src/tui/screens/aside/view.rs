@@ -18,8 +18,8 @@ use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, Of};
-use crate::tui::view::{Look, paint};
+use crate::tui::view::cache::{Cache, CacheKey};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -28,7 +28,7 @@ const BESIDE: u16 = 90;
 
 /// Draws it. Gives the rows that it has, and those that there is room for.
 pub(crate) fn draw(
-    look: &Look<'_>,
+    look: &ViewContext<'_>,
     pane: &AsidePane,
     cache: &mut Cache,
     area: Rect,
@@ -37,10 +37,10 @@ pub(crate) fn draw(
     let width = if area.width >= BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
     let place = Rect { x: area.right() - width, width, ..area };
     paint::wipe(place, buf);
-    let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, ": no message of the tree");
+    let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");
     let inside = look.frame(title, true, place, buf);
     if place.height >= 2 {
-        let words = [(Action::KeepAside, "keep as a branch"), (Action::Leave, "drop it"), (Action::Copy, "copy")];
+        let words = [(Action::KeepAside, "keep as a branch"), (Action::Leave, "discard"), (Action::Copy, "copy")];
         let words = if pane.card.is_some() { &words[..] } else { &words[1..2] };
         let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
         paint::caption(look.theme, view_accepted::hint_line(look, When::Trials, words, usize::from(width)), edge, buf);
@@ -59,7 +59,7 @@ pub(crate) fn draw(
     } else {
         pane.text[..state::shown_while_streaming(&pane.text)].to_owned()
     };
-    let of = Of::Text(Hash::of(words.as_bytes()), false);
+    let of = CacheKey::Text(Hash::of(words.as_bytes()), false);
     rows.extend(cache.rows(of, room, || Flow::all(&words, wide, Ink::Text)).iter().cloned());
     if let Some(failure) = &pane.failure {
         rows.extend(Flow::plain(&failure.to_string(), wide, Ink::Danger));
@@ -73,15 +73,15 @@ pub(crate) fn draw(
 }
 
 /// What it took, or how far it is.
-fn account(look: &Look<'_>, pane: &AsidePane) -> String {
+fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
     match &pane.card {
         Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.words(card.est_total, &dot)),
-        None if pane.run.is_none() => "Its context is being put together.".to_owned(),
+        None if pane.run.is_none() => "Preparing its context.".to_owned(),
         None => {
             let tokens = text::number(u64::from(pane.tokens));
-            format!("{} coming{dot}{tokens} tok est{cost}", look.theme.glyphs.running)
+            format!("{} so far{dot}{tokens} est. tokens{cost}", look.theme.glyphs.running)
         }
     }
 }

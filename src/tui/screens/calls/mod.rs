@@ -7,14 +7,14 @@ pub(crate) mod view;
 pub(crate) mod view_diff;
 
 use crate::tui::screens::screen::prelude::*;
-use model::{Calls, DiffView, Tale};
+use model::{Calls, DiffView, HistoryScreen};
 
 impl Screen for Calls {
     fn places(&self) -> &'static [When] {
         &[When::Calls, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         view::draw(look, self, area, buf);
         Vec::new()
     }
@@ -42,7 +42,7 @@ impl Screen for DiffView {
         &[When::Calls, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view_diff::list_rows(area);
         view_diff::draw(look, self, area, buf);
         Vec::new()
@@ -72,12 +72,12 @@ impl Screen for DiffView {
     }
 }
 
-impl Screen for Tale {
+impl Screen for HistoryScreen {
     fn places(&self) -> &'static [When] {
         &[When::Calls, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.seen = view_diff::tale(look, self, area, buf);
         Vec::new()
     }

@@ -3,7 +3,7 @@
 
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
-use crate::domain::planning::diff::{Delta, ItemHistory, Kind, PlanDiff};
+use crate::domain::planning::diff::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
 
 /// The list of calls.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Default for Calls {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// A kind of difference, how many there are, and what they add in tokens.
-    Kind(Kind, usize, i64),
+    Kind(DiffKind, usize, i64),
     /// One of them.
     Delta(usize),
 }
@@ -102,7 +102,7 @@ impl DiffView {
     /// Takes a difference in.
     pub fn show(&mut self, diff: Box<PlanDiff>) {
         self.entries.clear();
-        for kind in Kind::ALL {
+        for kind in DiffKind::ALL {
             let (count, tokens) = diff.sum(kind);
             if count > 0 {
                 self.entries.push(Entry::Kind(kind, count, tokens));
@@ -117,7 +117,7 @@ impl DiffView {
 
     /// The selected difference.
     #[must_use]
-    pub fn selected(&self) -> Option<&Delta> {
+    pub fn selected(&self) -> Option<&ItemDiff> {
         match self.entries.get(self.cursor)? {
             Entry::Delta(at) => self.diff.as_ref()?.deltas.get(*at),
             Entry::Kind(..) => None,
@@ -141,7 +141,7 @@ impl DiffView {
 
 /// An item over the calls of a branch, to be read.
 #[derive(Clone, Debug)]
-pub struct Tale {
+pub struct HistoryScreen {
     /// It.
     pub history: Box<ItemHistory>,
     /// Rows scrolled past.
@@ -150,7 +150,7 @@ pub struct Tale {
     pub seen: (usize, usize),
 }
 
-impl Tale {
+impl HistoryScreen {
     /// Scrolls.
     pub fn step(&mut self, by: i64) {
         self.scroll = moved(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));

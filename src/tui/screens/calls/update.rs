@@ -1,19 +1,19 @@
 //! The list of calls, what differs between two of them, and an item over the calls of the branch.
 //! Not for: moving about in them (`update::travel`).
 
-use super::model::{Calls, DiffView, Tale};
+use super::model::{Calls, DiffView, HistoryScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::{ItemHistory, PlanDiff};
-use crate::engine::api::{CallRequest, Item, PlanRequest, Request, Which};
+use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest, Request};
 use crate::tui::chat::update::acts;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::request::model::Overlay;
+use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::update::send;
 
 /// Calls that are looked at for the few lines in the overlay.
@@ -21,7 +21,7 @@ pub(crate) const FEW: u32 = 24;
 
 /// How an item went in the newest calls, in the detail pane; nothing where it cannot be told.
 pub(crate) fn lately(model: &mut Model, atom: Atom, history: Option<&ItemHistory>) {
-    for overlay in model.layers.all_mut::<Overlay>() {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.told.insert(atom.key());
         overlay.lately.extend(history.map(|history| (atom.key(), history.clone())));
     }
@@ -62,16 +62,18 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(calls) = model.layers.top::<Calls>() else { return };
     let Some(selected) = calls.selected().map(|card| card.id) else { return };
     let other = calls.chosen.filter(|chosen| *chosen != selected);
-    let before = other.map(|id| Which::Named(id.to_string()));
-    let after = Which::Named(selected.to_string());
+    let before = other.map(|id| CallSelector::Named(id.to_string()));
+    let after = CallSelector::Named(selected.to_string());
     differ(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
 }
 
 /// The next call against the last one of the branch.
 pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let request =
-        Request::Call(CallRequest::DiffPlans { before: Some(Which::Last(branch)), after: Which::Next(branch) });
+    let request = Request::Call(CallRequest::DiffPlans {
+        before: Some(CallSelector::Last(branch)),
+        after: CallSelector::Next(branch),
+    });
     differ(model, request, out);
 }
 
@@ -99,13 +101,13 @@ pub(crate) fn undiffered(model: &mut Model, ticket: u64, failure: &Failure) {
 pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let item = match model.layers.top::<DiffView>() {
-        Some(view) => view.selected().map(|delta| Item::Atom(delta.atom)),
+        Some(view) => view.selected().map(|delta| ItemName::Atom(delta.atom)),
         None => acts::selected_item(model, true),
     };
     match item {
-        Some(Item::Atom(Atom::Range { .. })) | None => {
-            let text = "Select one item: it is told in which calls it went, how and why.";
-            model.status.say(Weight::Notice, text, model.now);
+        Some(ItemName::Atom(Atom::Range { .. })) | None => {
+            let text = "Select one item to see its history: which calls it was sent in, how, and why.";
+            model.status.say(Severity::Notice, text, model.now);
         }
         Some(item) => {
             send(model, Request::Plan(PlanRequest::Why { branch, item, most: None }), Pending::History, out);
@@ -115,5 +117,5 @@ pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// An item's history, to be read.
 pub(crate) fn told(model: &mut Model, history: Box<ItemHistory>) {
-    model.layers.push(Tale { history, scroll: 0, seen: (0, 0) });
+    model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
 }

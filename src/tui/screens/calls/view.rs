@@ -8,12 +8,12 @@ use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Keys with words, as many as fit on a lower edge.
-pub(crate) fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize) -> Line {
+pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
         let key = look.key_in(*action, When::Calls);
@@ -26,22 +26,21 @@ pub(crate) fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize)
     line
 }
 
-pub(crate) fn draw(look: &Look<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Calls that were made"), true, area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Call history"), true, area, buf);
     let enter = match (calls.chosen, calls.selected()) {
-        (Some(chosen), Some(card)) if chosen != card.id => "what changed between the two",
-        _ => "what changed since the call before",
+        (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
+        _ => "compare with the previous call",
     };
     if area.height >= 2 {
-        let words = [(Action::Open, enter), (Action::ChooseCall, "take as one of two"), (Action::Leave, "leave")];
+        let words = [(Action::Open, enter), (Action::ChooseCall, "mark for comparing"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
     if calls.cards.is_empty() {
-        let none =
-            "No call was made in this session yet. Each call is written down here with its plan, before it is made.";
-        let words = if calls.loading { "They are being read." } else { none };
+        let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
+        let words = if calls.loading { "Loading the calls." } else { none };
         let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     }
@@ -73,7 +72,7 @@ pub(crate) fn draw(look: &Look<'_>, calls: &Calls, area: Rect, buf: &mut Buffer)
     }
 }
 
-fn sign(look: &Look<'_>, status: RunStatus) -> (Ink, &'static str) {
+fn sign(look: &ViewContext<'_>, status: RunStatus) -> (Ink, &'static str) {
     let glyphs = &look.theme.glyphs;
     match status {
         RunStatus::Open => (Ink::Accent, glyphs.running),
@@ -83,7 +82,7 @@ fn sign(look: &Look<'_>, status: RunStatus) -> (Ink, &'static str) {
     }
 }
 
-fn one(look: &Look<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buffer) {
+fn one(look: &ViewContext<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let taken = if calls.chosen == Some(card.id) { glyphs.branch } else { " " };
     let offset = look.model.facts.offset;
@@ -107,7 +106,7 @@ fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text::width(text))))
 }
 
-fn branch(look: &Look<'_>, card: &RunCard) -> String {
+fn branch(look: &ViewContext<'_>, card: &RunCard) -> String {
     let session = look.model.session.as_ref();
     session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
 }
@@ -121,7 +120,7 @@ fn prompt(card: &RunCard) -> (u64, &'static str) {
 }
 
 /// First words of what was asked, and which round of tools it was.
-fn asked(look: &Look<'_>, card: &RunCard) -> String {
+fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
     let session = look.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
     let words = head.map(|head| head.preview.clone()).unwrap_or_default();
@@ -132,7 +131,7 @@ fn asked(look: &Look<'_>, card: &RunCard) -> String {
     }
 }
 
-fn detail(look: &Look<'_>, card: &RunCard, room: usize) -> Vec<Line> {
+fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let words = asked(look, card);
     let mut rows: Vec<Line> = Flow::plain(&words, room, Ink::Text).into_iter().take(2).collect();
@@ -142,8 +141,8 @@ fn detail(look: &Look<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     facts.extend(card.edited.then(|| "edited by hand".to_owned()));
     rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
-    let mut sums = vec![format!("prompt {} tok {label}", text::number(tokens))];
-    sums.extend(card.usage.completion.map(|n| format!("answer {} tok", text::number(u64::from(n)))));
+    let mut sums = vec![format!("prompt {} tokens {label}", text::number(tokens))];
+    sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
     sums.extend(card.cost_micro.map(text::money));
     sums.extend(card.total_ms.map(text::duration));
     rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));

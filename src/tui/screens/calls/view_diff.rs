@@ -3,23 +3,25 @@
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
-//! │ 830 → 1,120 tok est (+290) · mode Light → Off                │
-//! │ 3 rows (630 tok est) go in both as they were                 │
+//! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
+//! │ 3 rows (630 est. tokens) go in both as they were             │
 //! │ entered 1                            +8 │ your message …     │   below 100 columns one under the other
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
 //! ```
 //! Not for: the list of calls (`view`).
 
-use super::model::{DiffView, Entry, Tale};
+use super::model::{DiffView, Entry, HistoryScreen};
 use super::view::hint_line;
 use crate::domain::base::time;
-use crate::domain::planning::diff::{By, Call, Cause, Delta, ItemHistory, Kind, Place, PlanDiff, Stay};
+use crate::domain::planning::diff::{
+    CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
+};
 use crate::tui::model::Action;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -44,7 +46,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-pub(crate) fn draw(look: &Look<'_>, view: &DiffView, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let title = view.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(look, diff));
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
@@ -56,12 +58,12 @@ pub(crate) fn draw(look: &Look<'_>, view: &DiffView, area: Rect, buf: &mut Buffe
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
     let Some(diff) = &view.diff else {
-        return paint::line(look.theme, &Line::of(Ink::Dim, "It is being worked out."), inside, buf);
+        return paint::line(look.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
     };
     head(look, diff, inside, buf);
     let (list, detail) = split(inside);
     if view.entries.is_empty() {
-        let words = "Every row goes, or stays out, as it did.";
+        let words = "Every item is included or left out as before.";
         return paint::lines(look.theme, &Flow::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
     }
     entries(look, view, diff, list, buf);
@@ -79,13 +81,13 @@ pub(crate) fn draw(look: &Look<'_>, view: &DiffView, area: Rect, buf: &mut Buffe
     }
 }
 
-fn title(look: &Look<'_>, diff: &PlanDiff) -> String {
+fn title(look: &ViewContext<'_>, diff: &PlanDiff) -> String {
     let (from, to) = (named(look, &diff.before), named(look, &diff.after));
     format!("What changed: {from} {} {to}", look.theme.glyphs.becomes)
 }
 
 /// `main 14:02`, or `the next call on main`.
-fn named(look: &Look<'_>, call: &Call) -> String {
+fn named(look: &ViewContext<'_>, call: &CallRef) -> String {
     match call.at {
         Some(at) => format!("{} {}", call.name, time::clock(at, look.model.facts.offset)),
         None if call.run.is_none() && !call.name.is_empty() => format!("the next call on {}", call.name),
@@ -98,13 +100,13 @@ fn signed(n: i64) -> String {
     format!("{sign}{}", text::number(n.unsigned_abs()))
 }
 
-fn head(look: &Look<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
+fn head(look: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     let becomes = look.theme.glyphs.becomes;
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let (old, new) = (diff.before.tokens, diff.after.tokens);
     let mut sum = Line::of(
         Ink::Heading,
-        &format!("{} {becomes} {} tok est", text::number(u64::from(old)), text::number(u64::from(new))),
+        &format!("{} {becomes} {} est. tokens", text::number(u64::from(old)), text::number(u64::from(new))),
     );
     sum.push(Ink::Accent, &format!(" ({})", signed(i64::from(new) - i64::from(old))));
     for setting in &diff.settings {
@@ -112,7 +114,7 @@ fn head(look: &Look<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     }
     let rows = text::counted(u64::from(diff.same), "row");
     let verb = if diff.same == 1 { "goes" } else { "go" };
-    let same = format!("{rows} ({} tok est) {verb} in both as before", text::number(u64::from(diff.same_tokens)));
+    let same = format!("{rows} ({} est. tokens) {verb} in both, as before", text::number(u64::from(diff.same_tokens)));
     let last = Rect { y: area.y + 2, height: 1, ..area };
     for (line, row) in [sum, Line::of(Ink::Dim, &same)].iter().zip(area.rows()) {
         paint::line(look.theme, line, row, buf);
@@ -123,11 +125,11 @@ fn head(look: &Look<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
         crate::tui::chat::view::composer::notice(look, row, buf);
     }
     if area.height > 2 {
-        paint::right(look.theme, &Line::of(Ink::Dim, "tok est"), Rect { width: split(area).0.width, ..last }, buf);
+        paint::right(look.theme, &Line::of(Ink::Dim, "est. tokens"), Rect { width: split(area).0.width, ..last }, buf);
     }
 }
 
-fn entries(look: &Look<'_>, view: &DiffView, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
+fn entries(look: &ViewContext<'_>, view: &DiffView, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
     let from = view.cursor.saturating_sub(page / 2).min(view.entries.len().saturating_sub(page));
     for ((at, entry), row) in view.entries.iter().enumerate().skip(from).zip(area.rows()) {
@@ -149,16 +151,16 @@ fn entries(look: &Look<'_>, view: &DiffView, diff: &PlanDiff, area: Rect, buf: &
     }
 }
 
-fn ink(kind: Kind) -> Ink {
+fn ink(kind: DiffKind) -> Ink {
     match kind {
-        Kind::Entered => Ink::Good,
-        Kind::Left => Ink::Excluded,
-        Kind::Moved | Kind::Changed | Kind::Reason => Ink::Accent,
-        Kind::Shortened | Kind::Lengthened => Ink::Leased,
+        DiffKind::Entered => Ink::Good,
+        DiffKind::Left => Ink::Excluded,
+        DiffKind::Moved | DiffKind::Changed | DiffKind::Reason => Ink::Accent,
+        DiffKind::Shortened | DiffKind::Lengthened => Ink::Leased,
     }
 }
 
-fn one(look: &Look<'_>, delta: &Delta, area: Rect, buf: &mut Buffer) {
+fn one(look: &ViewContext<'_>, delta: &ItemDiff, area: Rect, buf: &mut Buffer) {
     let ellipsis = look.theme.glyphs.ellipsis;
     let label = text::fit(&delta.label(), 10, ellipsis);
     let gap = " ".repeat(10_usize.saturating_sub(text::width(&label)));
@@ -177,15 +179,15 @@ fn one(look: &Look<'_>, delta: &Delta, area: Rect, buf: &mut Buffer) {
 
 fn by_ink(cause: Option<&Cause>) -> Ink {
     match cause.map(|cause| cause.by) {
-        Some(By::You) => Ink::You,
-        Some(By::Model) => Ink::Model,
-        Some(By::Lease) => Ink::Leased,
+        Some(CauseKind::You) => Ink::You,
+        Some(CauseKind::Model) => Ink::Model,
+        Some(CauseKind::Lease) => Ink::Leased,
         _ => Ink::Dim,
     }
 }
 
 /// All that is known of one difference.
-fn full(look: &Look<'_>, delta: &Delta, room: usize) -> Vec<Line> {
+fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = Flow::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
@@ -195,7 +197,7 @@ fn full(look: &Look<'_>, delta: &Delta, room: usize) -> Vec<Line> {
         rows.extend(because(look, cause, room));
     }
     if delta.causes.is_empty() {
-        rows.extend(Flow::plain("No act or rule is known that did it.", room, Ink::Dim));
+        rows.extend(Flow::plain("No known act or rule caused this.", room, Ink::Dim));
     }
     for (name, place) in [("before", &delta.before), ("now", &delta.after)] {
         if let Some(place) = place {
@@ -206,30 +208,30 @@ fn full(look: &Look<'_>, delta: &Delta, room: usize) -> Vec<Line> {
 }
 
 /// `by you: You pinned it. (14:02)`
-fn because(look: &Look<'_>, cause: &Cause, room: usize) -> Vec<Line> {
+fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
     Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
 
-fn place_words(place: Option<&Place>) -> String {
+fn place_words(place: Option<&ItemPlace>) -> String {
     place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.words(), place.reason.sentence()))
 }
 
 /// How an item went in the newest calls, for the overlay's detail.
-pub(crate) fn lately(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(LATELY) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
-        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), Place::words);
+        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::words);
         rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
     }
     rows
 }
 
 /// An item over the calls of a branch. Gives its rows, and how many there was room for.
-pub(crate) fn tale(look: &Look<'_>, tale: &Tale, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let history = &tale.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
@@ -251,12 +253,12 @@ pub(crate) fn tale(look: &Look<'_>, tale: &Tale, area: Rect, buf: &mut Buffer) -
 }
 
 /// The whole story, the newest first.
-fn story(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
     let mut rows = Vec::new();
     if history.stays.is_empty() {
-        rows.push(Line::of(Ink::Dim, "It stands in no call of this branch."));
+        rows.push(Line::of(Ink::Dim, "Not sent in any call of this branch."));
     }
     for stay in history.stays.iter().rev() {
         rows.extend(Flow::plain(&span(stay, &when), room, Ink::Heading));
@@ -268,7 +270,7 @@ fn story(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
         rows.push(Line::new());
     }
     if !history.steps.is_empty() {
-        rows.push(Line::of(Ink::Heading, "What was done to it"));
+        rows.push(Line::of(Ink::Heading, "Changes to it"));
     }
     for step in history.steps.iter().rev() {
         rows.extend(Flow::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
@@ -277,7 +279,7 @@ fn story(look: &Look<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
 }
 
 /// `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
-fn span(stay: &Stay, when: &dyn Fn(i64) -> String) -> String {
+fn span(stay: &ItemInCall, when: &dyn Fn(i64) -> String) -> String {
     let from = stay.from.at.map_or_else(|| "not sent".to_owned(), when);
     let to = stay.to.at.filter(|_| stay.calls > 1).map_or_else(String::new, |at| format!(" – {}", when(at)));
     format!("{from}{to}, {} on {}", text::counted(u64::from(stay.calls), "call"), stay.from.name)

@@ -5,8 +5,8 @@ use super::model::CompareView;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::Comparison;
-use crate::engine::api::{BranchRequest, Item, Request};
-use crate::tui::model::status::Weight;
+use crate::engine::api::{BranchRequest, ItemName, Request};
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
@@ -20,7 +20,7 @@ pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
         open(model, other, out);
     } else {
         let text = "Select another branch in the tree, or type /compare and its name.";
-        model.status.say(Weight::Notice, text, model.now);
+        model.status.say(Severity::Notice, text, model.now);
     }
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let begins = || session.branches.iter().find(|branch| branch.name.to_lowercase().starts_with(&wanted));
     match exact.or_else(begins).map(|branch| branch.id) {
         Some(id) if id == session.current => {
-            model.status.say(Weight::Trouble, "You stand on that branch: name another one.", model.now);
+            model.status.say(Severity::Trouble, "That is the current branch; name another one.", model.now);
         }
         Some(id) => open(model, id, out),
         None => {
             let text = format!("There is no branch {words:?} in this session.");
-            model.status.say(Weight::Trouble, text, model.now);
+            model.status.say(Severity::Trouble, text, model.now);
         }
     }
 }
@@ -88,8 +88,8 @@ pub(crate) fn enter(model: &mut Model) {
         view.show(plans);
         model.layers.push(view);
     } else {
-        let text = "Only where both branches made a call can their plans be compared.";
-        model.status.say(Weight::Notice, text, model.now);
+        let text = "Plans can be compared only where both branches made a call.";
+        model.status.say(Severity::Notice, text, model.now);
     }
 }
 
@@ -97,11 +97,11 @@ pub(crate) fn enter(model: &mut Model) {
 pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top_mut::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
-    let items: Vec<Item> = view.wanted().into_iter().map(Item::Atom).collect();
+    let items: Vec<ItemName> = view.wanted().into_iter().map(ItemName::Atom).collect();
     let side = view.side;
     view.taken[side].clear();
     if items.is_empty() {
-        return model.status.say(Weight::Notice, "This side has no turn of its own.", model.now);
+        return model.status.say(Severity::Notice, "This side has no turns of its own.", model.now);
     }
     let together = items.len() > 1;
     send(model, Request::Branch(BranchRequest::Pick { from, items, onto, together }), Pending::Act, out);

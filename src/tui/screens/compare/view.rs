@@ -3,7 +3,7 @@
 //! ```text
 //! ┌ main beside retry ─────────────────────────────────┐
 //! │ They part after turn 3: Why does login fail …      │
-//! │ last calls 1,204 → 1,310 tok est · mode …          │
+//! │ last calls 1,204 → 1,310 est. tokens · mode …      │
 //! │ ▸ main             │   retry                       │   below 100 columns one of the two
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
@@ -18,7 +18,7 @@ use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -27,16 +27,16 @@ const BESIDE: u16 = 100;
 /// Rows of a side that are laid out after the selected turn.
 const ROWS: usize = 400;
 
-pub(crate) fn draw(look: &Look<'_>, view: &CompareView, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let title = view.compared.as_ref().map_or_else(
         || "Two branches".to_owned(),
-        |compared| format!("{} beside {}", compared.sides[0].name, compared.sides[1].name),
+        |compared| format!("{} and {}", compared.sides[0].name, compared.sides[1].name),
     );
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
     let Some(compared) = &view.compared else {
-        return paint::line(look.theme, &Line::of(Ink::Dim, "They are being read."), inside, buf);
+        return paint::line(look.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -64,18 +64,18 @@ pub(crate) fn draw(look: &Look<'_>, view: &CompareView, area: Rect, buf: &mut Bu
     }
 }
 
-fn hints(look: &Look<'_>, view: &CompareView, compared: &Comparison, width: usize) -> Line {
+fn hints(look: &ViewContext<'_>, view: &CompareView, compared: &Comparison, width: usize) -> Line {
     let other = &compared.sides[1 - view.side].name;
     let other = text::fit(other, 16, look.theme.glyphs.ellipsis);
     let taken = view.taken[view.side].len();
-    let pick = if taken > 1 { format!("pick {taken} onto {other}") } else { format!("pick onto {other}") };
+    let pick = if taken > 1 { format!("pick {taken} for {other}") } else { format!("pick for {other}") };
     let words = [
         (Action::NextPane, When::Panel, "other side".to_owned()),
         (Action::PickOver, When::Compare, pick),
         (Action::TakeTurn, When::Compare, "take".to_owned()),
-        (Action::TakeRange, When::Compare, "take up to here".to_owned()),
+        (Action::TakeRange, When::Compare, "select up to here".to_owned()),
         (Action::BringBack, When::Compare, "bring the result over".to_owned()),
-        (Action::Open, When::Panel, "their plans".to_owned()),
+        (Action::Open, When::Panel, "compare plans".to_owned()),
         (Action::Undo, When::Panel, "undo".to_owned()),
     ];
     let mut line = Line::new();
@@ -90,31 +90,31 @@ fn hints(look: &Look<'_>, view: &CompareView, compared: &Comparison, width: usiz
     line
 }
 
-fn head(look: &Look<'_>, compared: &Comparison) -> Vec<Line> {
+fn head(look: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
     let glyphs = &look.theme.glyphs;
     let mut rows = Vec::new();
     rows.push(match &compared.ancestor {
-        Some(at) => Line::of(Ink::Text, &format!("They part after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
-        None => Line::of(Ink::Text, "They have no message in common."),
+        Some(at) => Line::of(Ink::Text, &format!("They diverge after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
+        None => Line::of(Ink::Text, "They have no messages in common."),
     });
     let mut plans = Line::new();
     if let Some(diff) = &compared.plans {
         let number = |n: u32| text::number(u64::from(n));
         let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
-        plans.push(Ink::Dim, &format!("last calls {old} and {new} tok est"));
+        plans.push(Ink::Dim, &format!("last calls {old} and {new} est. tokens"));
         for setting in &diff.settings {
             let words = format!(" {} {} {} and {}", glyphs.dot, setting.name, setting.before, setting.after);
             plans.push(Ink::Dim, &words);
         }
     } else {
-        plans.push(Ink::Dim, "Not both of them made a call.");
+        plans.push(Ink::Dim, "Not both branches made a call.");
     }
     rows.push(plans);
     rows
 }
 
 fn column(
-    look: &Look<'_>,
+    look: &ViewContext<'_>,
     view: &CompareView,
     compared: &Comparison,
     (at, alone): (usize, bool),
@@ -146,16 +146,16 @@ fn column(
 }
 
 /// The turns of a side from the selected one on, and whether there is one at all.
-fn turns(look: &Look<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
+fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
-        return (Flow::plain("Nothing of its own: it ends where they part.", room, Ink::Dim), false);
+        return (Flow::plain("Nothing of its own: it ends where the two diverge.", room, Ink::Dim), false);
     }
     for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
         let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
         let of = side.turns.len();
         let what =
-            if turn.pin.is_some() { "pinned on this side only".to_owned() } else { format!("turn {}", turn.number) };
+            if turn.pin.is_some() { "pinned only on this side".to_owned() } else { format!("turn {}", turn.number) };
         rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
         if let Some(pin) = &turn.pin {
             rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
@@ -188,10 +188,10 @@ fn turns(look: &Look<'_>, view: &CompareView, side: &Side, at: usize, room: usiz
 }
 
 /// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
-fn figures(look: &Look<'_>, side: &Side) -> String {
+fn figures(look: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
-    words.push(format!("prompts {} tok", text::number(side.prompt)));
-    words.push(format!("answers {} tok", text::number(side.answer)));
+    words.push(format!("prompts {} tokens", text::number(side.prompt)));
+    words.push(format!("answers {} tokens", text::number(side.answer)));
     words.extend(side.cost_micro.map(text::money));
     words.extend(side.models.iter().cloned());
     words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));

@@ -5,16 +5,16 @@ pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
 
-use crate::domain::summary::versions::ThingKind;
+use crate::domain::summary::versions::EditableKind;
 use crate::tui::screens::screen::prelude::*;
-use model::Workshop;
+use model::EditorScreen;
 
-impl Screen for Workshop {
+impl Screen for EditorScreen {
     fn places(&self) -> &'static [When] {
         &[When::Workshop, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.seen = view::draw(look, self, area, buf);
         Vec::new()
     }
@@ -45,7 +45,7 @@ impl Screen for Workshop {
             Action::TurnView => self.turn_view(),
             Action::NextPane => return Outcome::Then(|model, out| update::turn(model, 1, out)),
             Action::PrevPane => return Outcome::Then(|model, out| update::turn(model, -1, out)),
-            Action::Leave if self.kind == ThingKind::Modules => return Outcome::Then(update::leave_modules),
+            Action::Leave if self.kind == EditableKind::Modules => return Outcome::Then(update::leave_modules),
             Action::Open | Action::EditThing => return Outcome::Then(|model, _| update::edit(model)),
             Action::CopyPolicy => return Outcome::Then(|model, _| update::copy(model)),
             Action::RenewThing => return Outcome::Then(update::renew),

@@ -3,12 +3,12 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
-use crate::domain::summary::versions::{Thing, ThingKind, Version};
+use crate::domain::summary::versions::{Editable, EditableKind, Version};
 use std::sync::Arc;
 
 /// Beside what a version is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Beside {
+pub enum VersionComparison {
     /// The version that it came from.
     #[default]
     Before,
@@ -20,7 +20,7 @@ pub enum Beside {
 
 /// What the next call would be under a policy.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub struct PolicyTrial {
     /// The policy.
     pub policy: String,
     /// The ticket of what was asked.
@@ -31,13 +31,13 @@ pub struct Tried {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Workshop {
+pub struct EditorScreen {
     /// On which branch.
     pub branch: BranchId,
     /// What is shown.
-    pub kind: ThingKind,
+    pub kind: EditableKind,
     /// Things of that kind.
-    pub things: Vec<Thing>,
+    pub things: Vec<Editable>,
     /// They are being read, with this ticket.
     pub loading: Option<u64>,
     /// The selected thing.
@@ -45,23 +45,23 @@ pub struct Workshop {
     /// The selected version, by its place.
     pub version: usize,
     /// Beside what it is shown.
-    pub beside: Beside,
+    pub beside: VersionComparison,
     /// Rows of the text that are scrolled past.
     pub scroll: usize,
     /// Rows it had and rows there were room for, when last drawn.
     pub seen: (usize, usize),
     /// What the next call would be under a policy.
-    pub tried: Option<Tried>,
+    pub tried: Option<PolicyTrial>,
     /// The thing to select once they are there.
     pub wanted: Option<String>,
     /// What was done last was taking a policy for the branch: that is what undo takes back.
     pub took: bool,
 }
 
-impl Workshop {
+impl EditorScreen {
     /// An empty one whose things were asked for with this ticket.
     #[must_use]
-    pub fn new(branch: BranchId, kind: ThingKind, ticket: u64) -> Self {
+    pub fn new(branch: BranchId, kind: EditableKind, ticket: u64) -> Self {
         Self {
             branch,
             kind,
@@ -69,7 +69,7 @@ impl Workshop {
             loading: Some(ticket),
             cursor: 0,
             version: 0,
-            beside: Beside::default(),
+            beside: VersionComparison::default(),
             scroll: 0,
             seen: (0, 0),
             tried: None,
@@ -79,23 +79,23 @@ impl Workshop {
     }
 
     /// Goes to another kind, whose things were asked for with this ticket.
-    pub fn turn(&mut self, kind: ThingKind, ticket: u64) {
+    pub fn turn(&mut self, kind: EditableKind, ticket: u64) {
         *self = Self { wanted: None, ..Self::new(self.branch, kind, ticket) };
     }
 
     /// The kind that stands so many places on.
     #[must_use]
-    pub fn next(&self, step: i64) -> ThingKind {
-        let all = ThingKind::ALL;
+    pub fn next(&self, step: i64) -> EditableKind {
+        let all = EditableKind::ALL;
         let here = all.iter().position(|kind| *kind == self.kind).unwrap_or(0);
         all[(here + if step > 0 { 1 } else { all.len() - 1 }) % all.len()]
     }
 
     /// Takes things in; the selection stays on its thing, and goes to the version that counts.
-    pub fn fill(&mut self, things: Vec<Thing>) {
+    pub fn fill(&mut self, things: Vec<Editable>) {
         let first = self.things.is_empty() && self.wanted.is_none();
         let selected = self.wanted.take().or_else(|| self.selected().map(|thing| thing.id.clone()));
-        let taken = things.iter().position(|thing| first && self.kind == ThingKind::Policies && thing.goes);
+        let taken = things.iter().position(|thing| first && self.kind == EditableKind::Policies && thing.goes);
         let found = things.iter().position(|thing| Some(&thing.id) == selected.as_ref());
         self.cursor = found.or(taken).unwrap_or(self.cursor).min(things.len().saturating_sub(1));
         (self.things, self.loading) = (things, None);
@@ -103,13 +103,13 @@ impl Workshop {
     }
 
     fn land(&mut self) {
-        self.version = self.selected().map_or(0, Thing::current);
+        self.version = self.selected().map_or(0, Editable::current);
         self.scroll = 0;
     }
 
     /// The selected thing.
     #[must_use]
-    pub fn selected(&self) -> Option<&Thing> {
+    pub fn selected(&self) -> Option<&Editable> {
         self.things.get(self.cursor)
     }
 
@@ -124,9 +124,9 @@ impl Workshop {
     pub fn other(&self) -> Option<&Version> {
         let thing = self.selected()?;
         let place = match self.beside {
-            Beside::Nothing => None,
-            Beside::Before => self.shown()?.from,
-            Beside::First => thing.versions.len().checked_sub(1).filter(|last| *last > self.version),
+            VersionComparison::Nothing => None,
+            VersionComparison::Before => self.shown()?.from,
+            VersionComparison::First => thing.versions.len().checked_sub(1).filter(|last| *last > self.version),
         };
         thing.versions.get(place?)
     }
@@ -155,9 +155,9 @@ impl Workshop {
     /// Shows the text beside something else.
     pub fn turn_view(&mut self) {
         self.beside = match self.beside {
-            Beside::Before => Beside::First,
-            Beside::First => Beside::Nothing,
-            Beside::Nothing => Beside::Before,
+            VersionComparison::Before => VersionComparison::First,
+            VersionComparison::First => VersionComparison::Nothing,
+            VersionComparison::Nothing => VersionComparison::Before,
         };
         self.scroll = 0;
     }
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::domain::summary::versions::Editing;
 
-    fn thing(id: &str, texts: &[&str]) -> Thing {
+    fn thing(id: &str, texts: &[&str]) -> Editable {
         let last = texts.len().saturating_sub(1);
         let version = |(at, text): (usize, &&str)| Version {
             what: format!("version {at}"),
@@ -182,8 +182,8 @@ mod tests {
             current: at == 1.min(last),
             from: (at < last).then_some(at + 1),
         };
-        Thing {
-            kind: ThingKind::Policies,
+        Editable {
+            kind: EditableKind::Policies,
             id: id.into(),
             title: id.into(),
             note: String::new(),
@@ -195,14 +195,14 @@ mod tests {
 
     #[test]
     fn versions_stand_beside_what_they_came_from_or_the_first() {
-        let mut shop = Workshop::new(BranchId(uuid::Uuid::nil()), ThingKind::Policies, 1);
+        let mut shop = EditorScreen::new(BranchId(uuid::Uuid::nil()), EditableKind::Policies, 1);
         assert!(shop.selected().is_none() && shop.other().is_none());
         shop.fill(vec![thing("a", &["3", "2", "1"]), thing("b", &[])]);
         assert_eq!(shop.cursor, 1, "the policy in use first");
         assert!(shop.shown().is_none());
         shop.step(-5);
         let pair =
-            |shop: &Workshop| (shop.shown().map(|v| v.text.to_string()), shop.other().map(|v| v.text.to_string()));
+            |shop: &EditorScreen| (shop.shown().map(|v| v.text.to_string()), shop.other().map(|v| v.text.to_string()));
         let of = |a: &str, b: Option<&str>| (Some(a.to_owned()), b.map(str::to_owned));
         assert_eq!(pair(&shop), of("2", Some("1")), "the one that counts is shown");
         shop.age(-1);
@@ -216,6 +216,6 @@ mod tests {
         shop.wanted = Some("b".into());
         shop.fill(vec![thing("a", &["3"]), thing("b", &["x"])]);
         assert_eq!(shop.selected().map(|thing| thing.id.as_str()), Some("b"));
-        assert_eq!((shop.next(1), shop.next(-1)), (ThingKind::Rules, ThingKind::Memories));
+        assert_eq!((shop.next(1), shop.next(-1)), (EditableKind::Rules, EditableKind::Memories));
     }
 }

@@ -1,18 +1,18 @@
 //! The editors' screen: reading things and their versions, editing one, taking a policy, undoing.
 //! Not for: moving about (`update::travel`) or the lists of summaries and memories that act otherwise (`screens::summaries::update`, `screens::memories::update`).
 
-use super::model::{Tried, Workshop};
+use super::model::{EditorScreen, PolicyTrial};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
-use crate::domain::summary::draft::By;
-use crate::domain::summary::versions::{Editing, Fault, Thing, ThingKind};
+use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::summary::versions::{Editable, EditableKind, Editing, Fault};
 use crate::engine::api::{
-    Answer, BranchRequest, Condense, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request, SessionRequest,
-    ThingAct, ToolRequest,
+    Answer, BranchRequest, EditableAct, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request,
+    SessionRequest, SummaryAct, ToolRequest,
 };
 use crate::tui::chat::model::composer;
 use crate::tui::chat::update::{ask, branches};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
@@ -28,45 +28,45 @@ pub(crate) fn leave_modules(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-fn with(model: &mut Model, change: impl FnOnce(&mut Workshop)) {
-    if let Some(shop) = model.layers.top_mut::<Workshop>() {
+fn with(model: &mut Model, change: impl FnOnce(&mut EditorScreen)) {
+    if let Some(shop) = model.layers.top_mut::<EditorScreen>() {
         change(shop);
     }
 }
 
-fn top(model: &Model) -> Option<&Workshop> {
-    model.layers.top::<Workshop>()
+fn top(model: &Model) -> Option<&EditorScreen> {
+    model.layers.top::<EditorScreen>()
 }
 
 /// Opens the screen on a kind of thing; where it is open there already, it closes.
-pub(crate) fn open(model: &mut Model, kind: ThingKind, out: &mut Vec<Cmd>) {
-    let there = model.layers.all::<Workshop>().any(|shop| shop.kind == kind);
-    model.layers.close::<Workshop>(|_| true);
+pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
+    let there = model.layers.all::<EditorScreen>().any(|shop| shop.kind == kind);
+    model.layers.close::<EditorScreen>(|_| true);
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
-    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
+    let ticket = send(model, Request::Thing(EditableAct::Things { branch, kind }), Pending::Things, out);
     model.status.settle();
-    model.layers.push(Workshop::new(branch, kind, ticket));
+    model.layers.push(EditorScreen::new(branch, kind, ticket));
 }
 
 /// The next kind of thing, or the one before.
 pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     let Some((branch, kind)) = top(model).map(|shop| (shop.branch, shop.next(step))) else { return };
-    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
+    let ticket = send(model, Request::Thing(EditableAct::Things { branch, kind }), Pending::Things, out);
     with(model, |shop| shop.turn(kind, ticket));
 }
 
 /// Reads the things again.
 fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.all::<Workshop>().next().map(|shop| (shop.branch, shop.kind));
+    let open = model.layers.all::<EditorScreen>().next().map(|shop| (shop.branch, shop.kind));
     let Some((branch, kind)) = open else { return };
-    let ticket = send(model, Request::Thing(ThingAct::Things { branch, kind }), Pending::Things, out);
-    for shop in model.layers.all_mut::<Workshop>() {
+    let ticket = send(model, Request::Thing(EditableAct::Things { branch, kind }), Pending::Things, out);
+    for shop in model.layers.all_mut::<EditorScreen>() {
         shop.loading = Some(ticket);
     }
 }
 
-pub(crate) fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<Thing>) {
-    for shop in model.layers.all_mut::<Workshop>() {
+pub(crate) fn came(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
+    for shop in model.layers.all_mut::<EditorScreen>() {
         if shop.kind == kind && shop.loading == Some(ticket) {
             return shop.fill(things);
         }
@@ -75,7 +75,7 @@ pub(crate) fn came(model: &mut Model, ticket: u64, kind: ThingKind, things: Vec<
 
 /// They could not be had.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<Workshop>(|shop| shop.loading == Some(ticket));
+    model.layers.close::<EditorScreen>(|shop| shop.loading == Some(ticket));
     trouble(model, failure);
 }
 
@@ -83,39 +83,39 @@ pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
 pub(crate) fn edit(model: &mut Model) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else {
-        if shop.kind == ThingKind::Rules && shop.loading.is_none() {
+        if shop.kind == EditableKind::Rules && shop.loading.is_none() {
             let what = Edited::Rules { branch: shop.branch, path: "AGENTS.md".to_owned(), expected: None };
-            return push(model, "AGENTS.md: not written yet".to_owned(), "", what);
+            return push(model, "AGENTS.md: does not exist yet".to_owned(), "", what);
         }
         let text = match shop.kind {
-            ThingKind::Memories => "Nothing is remembered yet; /remember TEXT keeps something.",
-            ThingKind::Summaries => "No turns go as a summary here; a draft is made first.",
-            ThingKind::Modules => "No part of the program is summed up yet; /capsule PATH does it.",
-            ThingKind::State | ThingKind::Policies | ThingKind::Rules | ThingKind::Skills => {
+            EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
+            EditableKind::Summaries => "No summaries are in use here; draft one first.",
+            EditableKind::Modules => "No module summaries yet; /capsule PATH makes one.",
+            EditableKind::State | EditableKind::Policies | EditableKind::Rules | EditableKind::Skills => {
                 "There is nothing to edit."
             }
         };
-        return model.status.say(Weight::Notice, text, model.now);
+        return model.status.say(Severity::Notice, text, model.now);
     };
     let text = shop.shown().map(|version| version.text.to_string()).unwrap_or_default();
     let (title, what) = match (thing.editing, thing.kind) {
-        (Editing::Not(why), _) => return model.status.say(Weight::Notice, why, model.now),
+        (Editing::Not(why), _) => return model.status.say(Severity::Notice, why, model.now),
         (Editing::Copy, _) => return copy(model),
-        (Editing::Here, ThingKind::State) => ("State block".to_owned(), Edited::State(shop.branch)),
-        (Editing::Here, ThingKind::Memories) => ("Memory (one line)".to_owned(), Edited::Memory(thing.id.clone())),
-        (Editing::Here, ThingKind::Summaries) => {
+        (Editing::Here, EditableKind::State) => ("State block".to_owned(), Edited::State(shop.branch)),
+        (Editing::Here, EditableKind::Memories) => ("Memory (one line)".to_owned(), Edited::Memory(thing.id.clone())),
+        (Editing::Here, EditableKind::Summaries) => {
             let Ok(capsule) = thing.id.parse::<Hash>() else { return };
             (format!("Summary of {}", thing.title), Edited::Summary { branch: shop.branch, capsule })
         }
-        (Editing::Here, ThingKind::Rules) => {
+        (Editing::Here, EditableKind::Rules) => {
             let expected = Some(Hash::of(text.as_bytes()));
             (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
         }
-        (Editing::Here, ThingKind::Modules) => {
+        (Editing::Here, EditableKind::Modules) => {
             (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone()))
         }
-        (Editing::Here, ThingKind::Skills) => return,
-        (Editing::Here, ThingKind::Policies) => {
+        (Editing::Here, EditableKind::Skills) => return,
+        (Editing::Here, EditableKind::Policies) => {
             (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
         }
     };
@@ -138,10 +138,10 @@ pub(crate) fn keeps_text(model: &mut Model) -> bool {
     }
     model.layers.push(Question {
         title: "Leave the editor?".to_owned(),
-        words: vec!["What you typed is not saved.".to_owned()],
+        words: vec!["Your changes are not saved.".to_owned()],
         choices: vec![
             ('k', "keep editing".to_owned(), Act::Close),
-            ('d', "drop what was typed".to_owned(), Act::Forget),
+            ('d', "discard the changes".to_owned(), Act::Forget),
         ],
         cursor: 0,
     });
@@ -150,16 +150,16 @@ pub(crate) fn keeps_text(model: &mut Model) -> bool {
 
 /// Asks for the name of a copy of the selected policy.
 pub(crate) fn copy(model: &mut Model) {
-    let policy = top(model).and_then(Workshop::selected).filter(|thing| thing.kind == ThingKind::Policies);
+    let policy = top(model).and_then(EditorScreen::selected).filter(|thing| thing.kind == EditableKind::Policies);
     let Some(name) = policy.map(|thing| thing.id.clone()) else { return };
-    let title = format!("Name of your copy of {name}");
+    let title = format!("Name for your copy of {name}");
     let text = format!("my-{name}");
     model.layers.push(Prompt { title, text, purpose: Purpose::CopyPolicy(name) });
 }
 
 /// The name is there: the copy is edited, and exists once it is saved.
 pub(crate) fn named(model: &mut Model, preset: &str, name: String) {
-    let shop = model.layers.all::<Workshop>().next();
+    let shop = model.layers.all::<EditorScreen>().next();
     let thing = shop.and_then(|shop| shop.things.iter().find(|thing| thing.id == preset));
     let Some(text) = thing.and_then(|thing| thing.versions.get(thing.current())).map(|v| v.text.to_string()) else {
         return;
@@ -176,15 +176,15 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
     let request = match what {
         Edited::State(branch) => Request::Branch(BranchRequest::EditState { branch, text }),
         Edited::Memory(id) => Request::Memory(MemoryRequest::Change { id, act: MemoryAct::Edit(Some(text), None) }),
-        Edited::Summary { branch, capsule } => Request::Condense { branch, act: Condense::Rewrite { capsule, text } },
-        Edited::Policy { name, preset } => Request::Thing(ThingAct::SavePolicy { name, text, preset }),
+        Edited::Summary { branch, capsule } => Request::Condense { branch, act: SummaryAct::Rewrite { capsule, text } },
+        Edited::Policy { name, preset } => Request::Thing(EditableAct::SavePolicy { name, text, preset }),
         Edited::Rules { branch, path, expected } => {
             Request::Tool(ToolRequest::Project(ProjectAct::Save { branch, path, text, expected }))
         }
         Edited::Module(path) => Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Edit { path, text }))),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
-    let ticket = send(model, request, Pending::ThingAct, out);
+    let ticket = send(model, request, Pending::EditableAct, out);
     if let Some(editor) = model.layers.top_mut::<Editor>() {
         (editor.saving, editor.fault) = (Some(ticket), None);
     }
@@ -206,7 +206,7 @@ pub(crate) fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failur
     };
     if let Some(fault) = fault {
         let Some(editor) = model.layers.all_mut::<Editor>().find(|editor| is_it(editor)) else {
-            return model.status.say(Weight::Trouble, fault.words, model.now);
+            return model.status.say(Severity::Trouble, fault.words, model.now);
         };
         if let Some((line, column)) = fault.place {
             let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
@@ -216,11 +216,11 @@ pub(crate) fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failur
         return;
     }
     let saved = model.layers.take(is_it).map(|editor| editor.what);
-    if let (Some(Edited::Policy { name, .. }), Some(shop)) = (saved, model.layers.top_mut::<Workshop>()) {
+    if let (Some(Edited::Policy { name, .. }), Some(shop)) = (saved, model.layers.top_mut::<EditorScreen>()) {
         (shop.wanted, shop.took) = (Some(name), false);
         try_out_named(model, out);
     }
-    model.status.say(Weight::Notice, said, model.now);
+    model.status.say(Severity::Notice, said, model.now);
     model.plan.hurry(model.now);
     reload(model, out);
 }
@@ -230,26 +230,30 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else { return };
     let path = match shop.kind {
-        ThingKind::Rules if thing.versions.is_empty() => {
-            let text = "This folder is not trusted, so nothing of it goes; /trust-folder changes that.";
-            return model.status.say(Weight::Notice, text, model.now);
+        EditableKind::Rules if thing.versions.is_empty() => {
+            let text = "This folder is not trusted, so none of its files are sent; /trust-folder changes that.";
+            return model.status.say(Severity::Notice, text, model.now);
         }
-        ThingKind::Rules => thing.id.clone(),
-        ThingKind::Skills => "skills".to_owned(),
-        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies | ThingKind::Modules => {
+        EditableKind::Rules => thing.id.clone(),
+        EditableKind::Skills => "skills".to_owned(),
+        EditableKind::State
+        | EditableKind::Summaries
+        | EditableKind::Memories
+        | EditableKind::Policies
+        | EditableKind::Modules => {
             return;
         }
     };
     let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
-    send(model, Request::Tool(ToolRequest::Project(act)), Pending::ThingAct, out);
+    send(model, Request::Tool(ToolRequest::Project(act)), Pending::EditableAct, out);
 }
 
 /// Has the selected summary of a part of the program made anew.
 pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
-    let shop = top(model).filter(|shop| shop.kind == ThingKind::Modules);
-    let Some(thing) = shop.and_then(Workshop::selected) else { return };
+    let shop = top(model).filter(|shop| shop.kind == EditableKind::Modules);
+    let Some(thing) = shop.and_then(EditorScreen::selected) else { return };
     // As the one that stands was made.
-    let by = if thing.note.contains("by the model") { By::Model } else { By::Extractive };
+    let by = if thing.note.contains("by the model") { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     let path = thing.id.clone();
     crate::tui::screens::summaries::update_modules::make(model, &path, by, out);
 }
@@ -257,7 +261,7 @@ pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Puts a skill into the message.
 pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     let path = format!("skill:{name}");
-    model.layers.close::<Workshop>(|_| true);
+    model.layers.close::<EditorScreen>(|_| true);
     model.focus = Focus::Composer;
     model.composer.put_name(0, &format!("@{path}"));
     model.plan.touch(model.now);
@@ -267,27 +271,27 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
 
 /// Takes the selected policy for the branch (undoable), or the selected skill for the message.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
-    let skill = top(model).filter(|shop| shop.kind == ThingKind::Skills).and_then(Workshop::selected);
+    let skill = top(model).filter(|shop| shop.kind == EditableKind::Skills).and_then(EditorScreen::selected);
     if let Some(name) = skill.map(|thing| thing.id.clone()) {
         return use_skill(model, &name, out);
     }
-    let Some(shop) = top(model).filter(|shop| shop.kind == ThingKind::Policies) else { return };
+    let Some(shop) = top(model).filter(|shop| shop.kind == EditableKind::Policies) else { return };
     let Some(thing) = shop.selected() else { return };
     let (name, goes) = (thing.id.clone(), thing.goes);
     if goes {
-        return model.status.say(Weight::Notice, format!("This branch is asked by {name} already."), model.now);
+        return model.status.say(Severity::Notice, format!("This branch already uses {name}."), model.now);
     }
     let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
     overrides.policy = Some(name.clone());
     branches::set_overrides(model, overrides, out);
-    model.status.say(Weight::Notice, format!("This branch is asked by {name} from now on; u undoes it."), model.now);
+    model.status.say(Severity::Notice, format!("This branch now uses {name}; u undoes it."), model.now);
     with(model, |shop| shop.took = true);
     reload(model, out);
 }
 
 /// What the next call would be under the selected policy.
 pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
-    let policy = top(model).filter(|shop| shop.kind == ThingKind::Policies).and_then(Workshop::selected);
+    let policy = top(model).filter(|shop| shop.kind == EditableKind::Policies).and_then(EditorScreen::selected);
     let Some(policy) = policy.map(|thing| thing.id.clone()) else { return };
     with(model, |shop| shop.wanted = Some(policy));
     try_out_named(model, out);
@@ -297,19 +301,21 @@ pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
 fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((branch, policy)) = top(model).and_then(|shop| Some((shop.branch, shop.wanted.clone()?))) else { return };
     let draft = wire(&ask::present(model));
-    let request = Request::Thing(ThingAct::TryPolicy { branch, draft, policy: policy.clone() });
+    let request = Request::Thing(EditableAct::TryPolicy { branch, draft, policy: policy.clone() });
     let ticket = send(model, request, Pending::TryPolicy, out);
-    with(model, |shop| shop.tried = Some(Tried { policy, ticket, result: None }));
+    with(model, |shop| shop.tried = Some(PolicyTrial { policy, ticket, result: None }));
 }
 
 pub(crate) fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     let came = match result {
         Ok(Answer::WhatIf(found)) => Ok(found),
-        Ok(_) => Err("The draft changed meanwhile; try it again.".to_owned()),
-        Err(failure) if failure.kind == FailureKind::Stale => Err("The branch changed meanwhile; try it again.".into()),
+        Ok(_) => Err("The draft changed in the meantime; try again.".to_owned()),
+        Err(failure) if failure.kind == FailureKind::Stale => {
+            Err("The branch changed in the meantime; try again.".into())
+        }
         Err(failure) => Err(failure.to_string()),
     };
-    for shop in model.layers.all_mut::<Workshop>() {
+    for shop in model.layers.all_mut::<EditorScreen>() {
         if let Some(tried) = shop.tried.as_mut().filter(|tried| tried.ticket == ticket) {
             tried.result = Some(came.clone());
         }
@@ -320,20 +326,20 @@ pub(crate) fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failu
 /// not on top.
 pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
     let Some(shop) = top(model) else { return };
-    let policy = shop.selected().filter(|thing| thing.kind == ThingKind::Policies && !shop.took);
-    let module = shop.selected().filter(|thing| thing.kind == ThingKind::Modules).map(|thing| thing.id.clone());
+    let policy = shop.selected().filter(|thing| thing.kind == EditableKind::Policies && !shop.took);
+    let module = shop.selected().filter(|thing| thing.kind == EditableKind::Modules).map(|thing| thing.id.clone());
     let request = match (policy, forward) {
         (None, forward) if let Some(path) = module => {
             Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path, forward })))
         }
         (Some(thing), _) if thing.editing == Editing::Copy => {
-            let text = format!("{} is built in and never changes; e copies it.", thing.id);
-            return model.status.say(Weight::Notice, text, model.now);
+            let text = format!("{} is built in and can't be changed; e copies it.", thing.id);
+            return model.status.say(Severity::Notice, text, model.now);
         }
-        (Some(thing), forward) => Request::Thing(ThingAct::StepPolicy { name: thing.id.clone(), forward }),
+        (Some(thing), forward) => Request::Thing(EditableAct::StepPolicy { name: thing.id.clone(), forward }),
         (None, false) => Request::Session(SessionRequest::Undo),
         (None, true) => Request::Session(SessionRequest::Redo),
     };
-    send(model, request, Pending::ThingAct, out);
+    send(model, request, Pending::EditableAct, out);
     with(model, |shop| shop.took = false);
 }

@@ -10,17 +10,17 @@
 //! ```
 //! Not for: typing (`text_editor`).
 
-use super::model::{Beside, Tried, Workshop};
+use super::model::{EditorScreen, PolicyTrial, VersionComparison};
 use crate::domain::base::time;
 use crate::domain::planning::what_if::Figures;
-use crate::domain::summary::versions::{Editing, Thing, ThingKind, Version};
+use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use crate::tui::model::{Action, When};
-use crate::tui::screens::summaries::model::Summing;
+use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
@@ -31,7 +31,7 @@ const AROUND: usize = 3;
 const COMPARED: usize = 2_000;
 
 /// Draws it; returns the rows of the text and how many there is room for.
-pub(crate) fn draw(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+pub(crate) fn draw(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
     keys(look, shop, area, buf);
@@ -42,7 +42,7 @@ pub(crate) fn draw(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffe
         return (0, 0);
     }
     if shop.things.is_empty() {
-        let words = if shop.loading.is_some() { "They are being read.".to_owned() } else { none(look, shop.kind) };
+        let words = if shop.loading.is_some() { "Loading.".to_owned() } else { none(look, shop.kind) };
         let mut rows = Flow::plain(&words, usize::from(body.width).max(1), Ink::Dim);
         rows.extend(said(look));
         paint::lines(look.theme, &rows, body, buf);
@@ -61,7 +61,7 @@ pub(crate) fn draw(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffe
     }
 }
 
-fn split(shop: &Workshop, body: Rect) -> (Rect, Rect) {
+fn split(shop: &EditorScreen, body: Rect) -> (Rect, Rect) {
     if body.width >= 90 {
         let left = (body.width / 3).min(48);
         return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
@@ -71,30 +71,32 @@ fn split(shop: &Workshop, body: Rect) -> (Rect, Rect) {
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-fn keys(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
+fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
-    let policies = shop.kind == ThingKind::Policies;
+    let policies = shop.kind == EditableKind::Policies;
     let copies = shop.selected().is_some_and(|thing| thing.editing == Editing::Copy);
     let mut words = vec![(Action::EditThing, if copies { "copy and edit" } else { "edit" }), (Action::Undo, "undo")];
     if policies {
-        words.extend([(Action::UsePolicy, "take for this branch"), (Action::TryPolicy, "try")]);
+        words.extend([(Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")]);
     }
     let project = match shop.kind {
-        ThingKind::Rules => vec![(Action::SwitchThing, "out or in")],
-        ThingKind::Skills => vec![(Action::UsePolicy, "into the message"), (Action::SwitchThing, "list out or in")],
-        ThingKind::Modules => vec![(Action::RenewThing, "make anew")],
-        ThingKind::State | ThingKind::Summaries | ThingKind::Memories | ThingKind::Policies => Vec::new(),
+        EditableKind::Rules => vec![(Action::SwitchThing, "include or leave out")],
+        EditableKind::Skills => {
+            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "list out or in")]
+        }
+        EditableKind::Modules => vec![(Action::RenewThing, "write again")],
+        EditableKind::State | EditableKind::Summaries | EditableKind::Memories | EditableKind::Policies => Vec::new(),
     };
-    let plain = matches!(shop.kind, ThingKind::Rules | ThingKind::Skills);
+    let plain = matches!(shop.kind, EditableKind::Rules | EditableKind::Skills);
     if !project.is_empty() {
-        words.splice(0..usize::from(shop.kind == ThingKind::Skills), project);
+        words.splice(0..usize::from(shop.kind == EditableKind::Skills), project);
     }
     let versioned =
         [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
-    let stops = shop.kind == ThingKind::Modules && summing(look).is_some_and(|part| !part.stopping);
+    let stops = shop.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
     words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
     if policies {
         words.push((Action::CopyPolicy, "copy"));
@@ -105,7 +107,7 @@ fn keys(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
 }
 
 /// Some keys of this screen stand in the table of all panels.
-fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize) -> Line {
+fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let own = |action: &Action| {
         look.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
     };
@@ -120,16 +122,16 @@ fn hint_line(look: &Look<'_>, words: &[(Action, &str)], width: usize) -> Line {
     line
 }
 
-fn tabs(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
+fn tabs(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) {
     let mut line = Line::new();
-    let all = ThingKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
-    let here = ThingKind::ALL.iter().position(|kind| *kind == shop.kind).unwrap_or(0);
+    let all = EditableKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
+    let here = EditableKind::ALL.iter().position(|kind| *kind == shop.kind).unwrap_or(0);
     // Where not all tabs have room, those before the open one scroll away.
     let from = if all > usize::from(area.width) { here.saturating_sub(1) } else { 0 };
     if from > 0 {
         line.push(Ink::Dim, look.theme.glyphs.ellipsis);
     }
-    for kind in ThingKind::ALL.into_iter().skip(from) {
+    for kind in EditableKind::ALL.into_iter().skip(from) {
         if kind == shop.kind {
             line.push(Ink::Accent, &format!("[{}] ", kind.title()));
         } else {
@@ -139,42 +141,48 @@ fn tabs(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
     paint::line(look.theme, &line, area, buf);
 }
 
-fn none(look: &Look<'_>, kind: ThingKind) -> String {
+fn none(look: &ViewContext<'_>, kind: EditableKind) -> String {
     match kind {
-        ThingKind::State => "The model's own short memory will stand here, version by version.".to_owned(),
-        ThingKind::Summaries => {
+        EditableKind::State => "The model's state block, with its versions, appears here.".to_owned(),
+        EditableKind::Summaries => {
             let key = look.key(Action::Draft);
-            format!("No turns go as a summary on this branch. {key} has one drafted; once accepted it stands here.")
+            format!(
+                "No summaries are in use on this branch. {key} drafts one; once you accept it, it appears \
+                here."
+            )
         }
-        ThingKind::Memories => "Nothing is remembered yet. /remember TEXT keeps something.".to_owned(),
-        ThingKind::Policies => "There are no policies.".to_owned(),
-        ThingKind::Rules => {
-            "There is no AGENTS.md (or CLAUDE.md) in this folder, above it up to the repository's root, or \
-                             beside your settings. One in a folder goes with each call once the folder is trusted. e writes one here."
+        EditableKind::Memories => "No memories yet. /remember TEXT adds one.".to_owned(),
+        EditableKind::Policies => "There are no policies.".to_owned(),
+        EditableKind::Rules => {
+            "There is no AGENTS.md (or CLAUDE.md) in this folder, in a folder above it up to the repository's \
+                root, or beside your settings. Once a folder is trusted, its AGENTS.md is sent with every \
+                request. e creates one here."
                 .to_owned()
         }
-        ThingKind::Modules => {
-            "No part of the program is summed up yet. /capsule PATH sums up a folder or file from what it \
-                               says of itself; such summaries go with calls in mode Heavy."
+        EditableKind::Modules => {
+            "No module summaries yet. /capsule PATH summarizes a folder or file from its own documentation; mode \
+                Heavy sends such summaries with requests."
                 .to_owned()
         }
-        ThingKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills or \
-                              .pleach/skills, here (in a trusted folder) or in your home."
+        EditableKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills \
+            or .pleach/skills, here (in a trusted folder) or in your home folder."
             .to_owned(),
     }
 }
 
-fn things(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
+fn things(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
     let from = shop.cursor.saturating_sub(page / 2).min(shop.things.len().saturating_sub(page));
     for ((at, thing), row) in shop.things.iter().enumerate().skip(from).zip(area.rows()) {
         let glyphs = &look.theme.glyphs;
         let (sign, ink) = if thing.goes { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
         let note = match (thing.kind, thing.editing) {
-            (ThingKind::Policies, Editing::Copy) => "built in".to_owned(),
-            (ThingKind::Policies, _) => "yours".to_owned(),
-            (ThingKind::Rules | ThingKind::Modules, _) => thing.note.split(';').next().unwrap_or_default().to_owned(),
-            (ThingKind::Skills, _) => String::new(),
+            (EditableKind::Policies, Editing::Copy) => "built in".to_owned(),
+            (EditableKind::Policies, _) => "yours".to_owned(),
+            (EditableKind::Rules | EditableKind::Modules, _) => {
+                thing.note.split(';').next().unwrap_or_default().to_owned()
+            }
+            (EditableKind::Skills, _) => String::new(),
             _ if thing.versions.is_empty() => "empty".to_owned(),
             _ => text::counted(thing.versions.len() as u64, "version"),
         };
@@ -190,13 +198,13 @@ fn things(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) {
     paint::thumb(look.theme, count(from), count(shop.things.len()), count(page), area, buf);
 }
 
-fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let Some(thing) = shop.selected() else { return (0, 0) };
     let width = usize::from(area.width).max(1);
     let mut head: Vec<Line> = Vec::new();
     if area.height >= 8 {
         // What made a summary stale is named there.
-        let rows = if thing.kind == ThingKind::Modules { 3 } else { 2 };
+        let rows = if thing.kind == EditableKind::Modules { 3 } else { 2 };
         head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
@@ -224,43 +232,43 @@ fn thing(look: &Look<'_>, shop: &Workshop, area: Rect, buf: &mut Buffer) -> (usi
 }
 
 /// The summary of a part of the program that is being made here.
-fn summing<'a>(look: &Look<'a>) -> Option<&'a Summing> {
+fn summing<'a>(look: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
     let branch = look.model.branch()?.id;
     look.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
 /// A sentence for the person would not be seen under a full screen.
-fn said(look: &Look<'_>) -> Option<Line> {
+fn said(look: &ViewContext<'_>) -> Option<Line> {
     if let Some(part) = summing(look) {
         return Some(Line::of(Ink::Accent, &part.words()));
     }
     let said = look.model.status.shown()?;
     let ink = match said.weight {
-        crate::tui::model::status::Weight::Notice => Ink::Accent,
-        crate::tui::model::status::Weight::Trouble => Ink::Warn,
-        crate::tui::model::status::Weight::Alarm => Ink::Danger,
+        crate::tui::model::status::Severity::Notice => Ink::Accent,
+        crate::tui::model::status::Severity::Trouble => Ink::Warn,
+        crate::tui::model::status::Severity::Alarm => Ink::Danger,
     };
     Some(Line::of(ink, &said.text))
 }
 
-fn heading(thing: &Thing) -> String {
+fn heading(thing: &Editable) -> String {
     // Where the list says it in a word, it is said in full here.
     let full = |note: &str| match note.split_once("; ") {
         Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
         _ => note.to_owned(),
     };
     let note = if thing.note.is_empty() { String::new() } else { format!(": {}", full(&thing.note)) };
-    let goes = if thing.kind == ThingKind::Policies && thing.goes { " (this branch's policy)" } else { "" };
+    let goes = if thing.kind == EditableKind::Policies && thing.goes { " (this branch's policy)" } else { "" };
     format!("{}{goes}{note}", thing.title)
 }
 
 /// `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
-fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing) -> String {
+fn versions(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let Some(shown) = shop.shown() else {
         let words = match thing.editing {
             Editing::Not(why) => why,
-            Editing::Here | Editing::Copy => "Nothing was written yet.",
+            Editing::Here | Editing::Copy => "There are no versions yet.",
         };
         return words.to_owned();
     };
@@ -275,20 +283,20 @@ fn versions(look: &Look<'_>, shop: &Workshop, thing: &Thing) -> String {
             let lines = laid_over(&other.text, &shown.text);
             let count = |wanted| lines.iter().filter(|(tag, _)| *tag == wanted).count();
             let (gone, new) = (count(ChangeTag::Delete), count(ChangeTag::Insert));
-            format!("beside {}: {gone} gone, {new} new", other.what)
+            format!("compared with {}: {gone} removed, {new} added", other.what)
         }
-        None if shop.beside == Beside::Nothing => "its text".to_owned(),
+        None if shop.beside == VersionComparison::Nothing => "its text".to_owned(),
         None if thing.versions.len() > 1 => "the first".to_owned(),
         None => "its text".to_owned(),
     });
     parts.join(&dot)
 }
 
-fn body(shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
+fn body(shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     let Some(shown) = shop.shown() else { return Vec::new() };
     match shop.other() {
         Some(other) => compared(other, shown, width),
-        None if matches!(thing.kind, ThingKind::Policies | ThingKind::Rules | ThingKind::Skills) => {
+        None if matches!(thing.kind, EditableKind::Policies | EditableKind::Rules | EditableKind::Skills) => {
             Flow::exact(&shown.text, width, Ink::Text)
         }
         None => Flow::all(&shown.text, width, Ink::Text),
@@ -314,7 +322,7 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
     let changes: Vec<usize> =
         all.iter().enumerate().filter(|(_, (tag, _))| *tag != ChangeTag::Equal).map(|(at, _)| at).collect();
     if changes.is_empty() {
-        return Flow::plain("It says the same.", width, Ink::Dim);
+        return Flow::plain("No differences.", width, Ink::Dim);
     }
     let mut rows = Vec::new();
     let mut skipped = 0;
@@ -343,14 +351,14 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
 fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
     if *skipped > 0 {
         let lines = text::counted(*skipped as u64, "line");
-        rows.extend(Flow::plain(&format!("  ({lines} the same)"), width, Ink::Border));
+        rows.extend(Flow::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
     }
     *skipped = 0;
 }
 
 /// What the next call would be under the policy.
-fn tried(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Vec<Line> {
-    let Some(Tried { result, .. }) = shop.tried.as_ref().filter(|tried| tried.policy == thing.id) else {
+fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
+    let Some(PolicyTrial { result, .. }) = shop.tried.as_ref().filter(|tried| tried.policy == thing.id) else {
         return Vec::new();
     };
     let mut rows = vec![Line::of(Ink::Border, &look.theme.glyphs.rule.repeat(width))];
@@ -360,15 +368,15 @@ fn tried(look: &Look<'_>, shop: &Workshop, thing: &Thing, width: usize) -> Vec<L
         Some(Ok(found)) => match (found.ways.first().map(|way| &way.result), &found.present) {
             (Some(Ok(made)), Ok(now)) => call(look, made, now),
             (Some(Err(why)), _) | (_, Err(why)) => why.clone(),
-            (None, Ok(_)) => "The next call stays as it is.".to_owned(),
+            (None, Ok(_)) => "The next request stays the same.".to_owned(),
         },
     };
     rows.extend(Flow::plain(&words, width, Ink::Text));
     rows
 }
 
-/// `The next call under it: 4,980 tok est instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
-fn call(look: &Look<'_>, made: &Figures, now: &Figures) -> String {
+/// `The next call under it: 4,980 est. tokens instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
+fn call(look: &ViewContext<'_>, made: &Figures, now: &Figures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
     let same = made.plan == now.plan;
@@ -381,10 +389,10 @@ fn call(look: &Look<'_>, made: &Figures, now: &Figures) -> String {
         _ => format!("{} ({} tok)", text::counted(count.into(), "item"), number(tokens)),
     };
     let items = match (gained + lost, same) {
-        (0, true) => "it is the same call".to_owned(),
-        (0, false) => "the same items go".to_owned(),
-        _ => format!("gains {}, loses {}", side(gained, more), side(lost, less)),
+        (0, true) => "the request is the same".to_owned(),
+        (0, false) => "the same items are included".to_owned(),
+        _ => format!("adds {}, removes {}", side(gained, more), side(lost, less)),
     };
     let cached = made.same_words();
-    format!("The next call under it: {est} of {room} tok {label}{before}, cached {cached}{cost}; {items}.")
+    format!("The next request with it: {est} of {room} tokens {label}{before}, cached {cached}{cost}; {items}.")
 }

@@ -6,14 +6,14 @@ pub(crate) mod view;
 pub(crate) mod view_next_keys;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Help;
+use model::HelpScreen;
 
-impl Screen for Help {
+impl Screen for HelpScreen {
     fn places(&self) -> &'static [When] {
         PANEL
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         let last = view::draw(look, self.scroll, area, buf);
         self.scroll = self.scroll.min(last);
         Vec::new()

@@ -3,7 +3,7 @@
 
 /// All keys.
 #[derive(Debug, Default)]
-pub struct Help {
+pub struct HelpScreen {
     /// Rows scrolled past.
     pub scroll: usize,
 }

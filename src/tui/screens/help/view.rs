@@ -7,7 +7,7 @@ use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -17,19 +17,44 @@ const KEYS: usize = 24;
 /// What the text area itself does with keys that the table leaves to it.
 const WRITING: [(&str, &str); 8] = [
     ("Ctrl+A, Ctrl+E", "Go to the start or the end of the line."),
-    ("Ctrl+←, Ctrl+→", "Go a word back or on; Alt+B and Alt+F too."),
+    ("Ctrl+←, Ctrl+→", "Move one word back or forward; Alt+B and Alt+F too."),
     ("Alt+<, Alt+>", "Go to the start or the end of the message."),
     ("Ctrl+W, Alt+Backspace", "Delete the word before the cursor."),
-    ("Alt+D", "Delete the word behind the cursor."),
+    ("Alt+D", "Delete the word after the cursor."),
     ("Ctrl+K", "Delete to the end of the line."),
-    ("Ctrl+X, Ctrl+Y", "Cut what is selected; put in what was cut or deleted."),
+    ("Ctrl+X, Ctrl+Y", "Cut the selection; paste what was cut or deleted."),
     ("Shift and a movement", "Select."),
 ];
 
-fn rows(look: &Look<'_>, width: usize) -> Vec<Line> {
+/// What people want to do, with the actions that do it.
+const TASKS: &[(&str, &[Action])] = &[
+    ("See each item of the next request, and why it is included or left out.", &[Action::Context]),
+    (
+        "On an item or a message: pin it, lease it, leave it out, include it once.",
+        &[Action::Pin, Action::Lease, Action::Exclude, Action::IncludeOnce],
+    ),
+    ("Set how much context is added: Off, Light, Heavy.", &[Action::CycleMode]),
+    ("On a message: fork a branch there. Go to the list of branches.", &[Action::Fork, Action::Branches]),
+    ("On a message: edit your question, or generate another answer.", &[Action::Edit, Action::Regenerate]),
+    ("Undo the last change, and redo it.", &[Action::Undo, Action::Redo]),
+    ("Compare the next request under other modes, policies, models and budgets.", &[Action::WhatIf]),
+    ("Summarize older turns.", &[Action::Draft]),
+    ("Search all messages. See the whole tree.", &[Action::Find, Action::Tree]),
+    ("Choose a model.", &[Action::Models]),
+    ("See the tool calls. Approve a call that waits.", &[Action::Traces, Action::AnswerTool]),
+    ("Find any other action by its name.", &[Action::Palette]),
+];
+
+fn rows(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let keys = &look.model.keys;
     let mut rows = Vec::new();
     let put = |rows: &mut Vec<Line>, keys: &str, does: &str| rows.extend(one(keys, does, width));
+    rows.push(Line::of(Ink::Heading, "common tasks"));
+    for (task, actions) in TASKS {
+        let keys: Vec<String> = actions.iter().filter_map(|action| keys.key_of(*action)).collect();
+        put(&mut rows, &keys.join("  "), task);
+    }
+    rows.push(Line::new());
     for when in When::ALL {
         let mut seen: Vec<Action> = Vec::new();
         for binding in keys.bindings().iter().filter(|b| b.when == when) {
@@ -48,13 +73,13 @@ fn rows(look: &Look<'_>, width: usize) -> Vec<Line> {
         }
         rows.push(Line::new());
     }
-    rows.push(Line::of(Ink::Heading, "in the message, as in a shell"));
+    rows.push(Line::of(Ink::Heading, "in the composer, as in a shell"));
     for (keys, does) in WRITING {
         put(&mut rows, keys, does);
     }
     rows.push(Line::new());
     let unbound = Action::ALL.iter().filter(|action| keys.key_of(**action).is_none());
-    rows.push(Line::of(Ink::Heading, "without a key (palette, or a slash before the name)"));
+    rows.push(Line::of(Ink::Heading, "without a key (palette, or / and the name)"));
     for action in unbound {
         put(&mut rows, &format!("/{}", action.name()), action.sentence());
     }
@@ -91,11 +116,11 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
 }
 
 /// Gives how far it can be scrolled at most.
-pub(crate) fn draw(look: &Look<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
+pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
-        let words = [(Action::Down, "on"), (Action::ScrollDown, "a page on"), (Action::Leave, "leave")];
+        let words = [(Action::Down, "on"), (Action::ScrollDown, "next page"), (Action::Leave, "leave")];
         let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
         paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }

@@ -3,42 +3,37 @@
 
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on there is room for what an action does, not only for its name.
+/// From this width on the keys stand in three columns.
 const WIDE: u16 = 100;
 
-pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let model = look.model;
     if !model.hinting() || area.width < 12 || area.height < 5 {
         return;
     }
-    let typed = &model.leading.0;
-    let mut keys: Vec<(String, &'static str, &'static str)> = Vec::new();
-    for (next, binding) in model.keys.going_on(typed, &model.places()) {
-        let more = if binding.on.count() > typed.len() + 1 { "…" } else { "" };
-        keys.push((format!("{next}{more}"), binding.run.name(), binding.run.sentence()));
-    }
+    let cells = cells(look);
     let room = usize::from(area.width - 4);
-    let cell = if area.width >= WIDE { room / 2 } else { name_cell(&keys).min(room) };
-    let across = (room / cell.max(1)).max(1);
-    let down = keys.len().div_ceil(across);
+    let widest = cells.iter().map(Cell::width).max().unwrap_or(0) + 3;
+    let columns = if area.width >= WIDE { 3 } else { 2 };
+    let cell = widest.clamp(1, (room / columns).max(1));
+    let across = (room / cell).max(1);
     let most = usize::from(area.height.saturating_sub(4)).max(1);
-    let height = u16::try_from(down.min(most) + 2).unwrap_or(u16::MAX).min(area.height);
+    let rows = cells.len().div_ceil(across).clamp(1, most);
+    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { y: area.bottom() - height, height, ..area };
     paint::wipe(place, buf);
-    let pressed: Vec<String> = typed.iter().map(ToString::to_string).collect();
+    let pressed: Vec<String> = model.leading.0.iter().map(ToString::to_string).collect();
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
     let inside = look.frame(title, true, place, buf);
-    let hidden = keys.len().saturating_sub(down.min(most) * across);
+    let hidden = cells.iter().skip(rows * across).filter(|cell| matches!(cell, Cell::Key { .. })).count();
     let more = if hidden > 0 { format!("{hidden} more in the help  ") } else { String::new() };
     let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
     paint::caption(look.theme, Line::of(Ink::Dim, &format!("{more}Esc leaves")), edge, buf);
-    let rows = down.min(most).max(1);
-    let wide = keys.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
-    for (at, (key, name, sentence)) in keys.iter().take(rows * across).enumerate() {
+    for (at, what) in cells.iter().take(rows * across).enumerate() {
         let (column, row) = (at / rows, at % rows);
         let shift = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         let spot = Rect {
@@ -47,18 +42,62 @@ pub(crate) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             width: shift(cell.saturating_sub(1)),
             height: 1,
         };
-        let pad = " ".repeat(3_usize.saturating_sub(text::width(key)));
-        let mut line = Line::of(Ink::Accent, &format!("{pad}{key}")).with(Ink::Text, &format!("  {name}"));
-        if area.width >= WIDE {
-            let words = format!("{}  {sentence}", " ".repeat(wide - name.len()));
-            let left = usize::from(spot.width).saturating_sub(line.width());
-            line.push(Ink::Dim, &text::fit(&words, left, look.theme.glyphs.ellipsis));
-        }
+        let left = usize::from(spot.width);
+        let line = match what {
+            Cell::Heading(title) => Line::of(Ink::Heading, title),
+            Cell::Key { key, does } => {
+                let key = format!("{key:>3}  ");
+                let does = text::fit(does, left.saturating_sub(text::width(&key)), look.theme.glyphs.ellipsis);
+                Line::of(Ink::Accent, &key).with(Ink::Text, &does)
+            }
+        };
         paint::line(look.theme, &line, spot.intersection(inside), buf);
     }
 }
 
-/// Room for a key and the longest name.
-fn name_cell(keys: &[(String, &str, &str)]) -> usize {
-    keys.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0) + 7
+/// What stands in one place of the list.
+enum Cell {
+    /// A group of actions.
+    Heading(&'static str),
+    /// A key, and what it does in a few words.
+    Key {
+        /// The key, with an ellipsis where more keys follow.
+        key: String,
+        /// In a few words.
+        does: &'static str,
+    },
+}
+
+impl Cell {
+    fn width(&self) -> usize {
+        match self {
+            Self::Heading(title) => text::width(title),
+            Self::Key { key, does } => text::width(key).max(3) + 2 + text::width(does),
+        }
+    }
+}
+
+/// From this many keys on they stand under the headings of their groups.
+const MANY: usize = 9;
+
+fn cells(look: &ViewContext<'_>) -> Vec<Cell> {
+    let model = look.model;
+    let typed = &model.leading.0;
+    let mut keys: Vec<_> = model.keys.going_on(typed, &model.places()).into_iter().collect();
+    let grouped = keys.len() >= MANY;
+    if grouped {
+        keys.sort_by_key(|(_, binding)| binding.run.group());
+    }
+    let mut cells = Vec::new();
+    let mut last = None;
+    for (next, binding) in keys {
+        let group = binding.run.group();
+        if grouped && last != Some(group) {
+            cells.push(Cell::Heading(group.title()));
+            last = Some(group);
+        }
+        let more = if binding.on.count() > typed.len() + 1 { look.theme.glyphs.ellipsis } else { "" };
+        cells.push(Cell::Key { key: format!("{next}{more}"), does: binding.run.short() });
+    }
+    cells
 }

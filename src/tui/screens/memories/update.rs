@@ -4,14 +4,14 @@
 use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::domain::planning::plan::Verdict;
-use crate::engine::api::{Answer, BranchRequest, Item, MemoryAct, MemoryRequest, MemoryScope, Request};
-use crate::tui::model::status::Weight;
+use crate::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::screens::request::model::Overlay;
+use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::update::send;
 
 /// Opens the list.
@@ -57,9 +57,9 @@ pub(crate) fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
     let mut entries: Vec<Entry> = sorted.into_iter().map(entry).collect();
     if entries.is_empty() {
         entries.push(Entry {
-            label: "Nothing is remembered yet.".into(),
+            label: "No memories yet.".into(),
             detail: "/remember TEXT".into(),
-            choice: Choice::Nothing,
+            choice: Choice::Explain("/remember TEXT adds a memory.".into()),
         });
     }
     if let Some(picker) = screens::picker::update::awaiting(model, ticket) {
@@ -78,7 +78,7 @@ pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
         Answer::Done(said) => said.clone(),
         _ => "Remembered. u undoes it.".to_owned(),
     };
-    model.status.say(Weight::Notice, said, model.now);
+    model.status.say(Severity::Notice, said, model.now);
     model.plan.hurry(model.now);
     ask(model, out);
 }
@@ -103,8 +103,10 @@ pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
     match (run, selected) {
         (Action::New, _) => {
-            let (title, purpose) =
-                ("Remember (fact:, preference:, outcome: or event: first)".to_owned(), Purpose::Remember);
+            let (title, purpose) = (
+                "Remember (start with fact:, preference:, outcome: or event: to set the kind)".to_owned(),
+                Purpose::Remember,
+            );
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
         (Action::Rename, Some((text, Choice::Memory(id)))) => {
@@ -123,13 +125,19 @@ pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
         return manage(model, Action::Dismiss, out);
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let overlay = model.layers.top::<Overlay>();
-    let selected = overlay.and_then(Overlay::selected).map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested));
+    let overlay = model.layers.top::<RequestScreen>();
+    let selected =
+        overlay.and_then(RequestScreen::selected).map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested));
     match selected {
         Some((atom, true)) => {
-            send(model, Request::Branch(BranchRequest::Dismiss { branch, item: Item::Atom(atom) }), Pending::Act, out);
+            send(
+                model,
+                Request::Branch(BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }),
+                Pending::Act,
+                out,
+            );
             model.plan.hurry(model.now);
         }
-        _ => model.status.say(Weight::Notice, "Only suggested pins can be turned down here.", model.now),
+        _ => model.status.say(Severity::Notice, "Only suggested pins can be dismissed here.", model.now),
     }
 }

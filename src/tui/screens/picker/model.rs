@@ -63,8 +63,8 @@ pub enum Choice {
     Rule(RuleScope, Rule),
     /// Do it.
     Action(Action),
-    /// Only says something.
-    Nothing,
+    /// Nothing can be done with it; Enter shows these words.
+    Explain(String),
 }
 
 /// One entry.
@@ -76,6 +76,15 @@ pub struct Entry {
     pub detail: String,
     /// What choosing it means.
     pub choice: Choice,
+}
+
+/// One row of the list on the screen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PickerRow {
+    /// A heading.
+    Heading(&'static str),
+    /// The entry at this place among those shown.
+    Entry(usize),
 }
 
 /// The list.
@@ -93,6 +102,8 @@ pub struct Picker {
     pub marks: Vec<Vec<usize>>,
     /// The selected one among them.
     pub cursor: usize,
+    /// Headings, each before the entry at this place; shown while nothing is typed.
+    pub headings: Vec<(usize, &'static str)>,
     /// An answer is awaited.
     pub loading: bool,
     /// The newest request for it.
@@ -110,23 +121,42 @@ impl Picker {
             shown: Vec::new(),
             marks: Vec::new(),
             cursor: 0,
+            headings: Vec::new(),
             loading: false,
             ticket: 0,
         }
     }
 
-    /// All actions by name, with what they do and their keys.
+    /// All actions, each once: `recent` ones first, the others by their groups.
     #[must_use]
-    pub fn palette(keys: &crate::tui::model::Keymap) -> Self {
+    pub fn palette(keys: &crate::tui::model::Keymap, recent: &[Action]) -> Self {
         let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
         let entry = |action: &Action| Entry {
-            label: format!("{:<wide$}  {}", action.name(), action.sentence()),
+            label: format!("{:<wide$}  {}", action.name(), action.short()),
             detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
+        let mut others: Vec<Action> = Action::ALL.iter().filter(|action| !recent.contains(action)).copied().collect();
+        others.sort_by_key(|action| action.group());
         let mut picker = Self::new(Kind::Palette);
-        picker.fill(Action::ALL.iter().map(entry).collect());
+        picker.headings.extend((!recent.is_empty()).then_some((0, "Recent")));
+        for (at, action) in others.iter().enumerate() {
+            if at == 0 || others[at - 1].group() != action.group() {
+                picker.headings.push((recent.len() + at, action.group().title()));
+            }
+        }
+        picker.fill(recent.iter().chain(&others).map(entry).collect());
         picker
+    }
+
+    /// What the list shows from top to bottom: headings, and places among the shown entries.
+    #[must_use]
+    pub fn rows(&self) -> Vec<PickerRow> {
+        let typed = !self.filter.trim().is_empty();
+        let heading = |at: usize| self.headings.iter().filter(move |(before, _)| !typed && *before == at);
+        let rows = (0..self.shown.len())
+            .flat_map(|at| heading(at).map(|(_, title)| PickerRow::Heading(title)).chain([PickerRow::Entry(at)]));
+        rows.collect()
     }
 
     /// Takes entries in.
@@ -162,7 +192,8 @@ impl Picker {
     }
 }
 
-/// How well an entry fits: by its name, which counts twice, else by its whole label, else with what stands beside it.
+/// How well an entry fits: by its name, which counts twice, else by its whole label, else with its detail and an action's
+/// whole sentence.
 fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     let name = entry.label.split("  ").next().unwrap_or_default();
     if let Some((score, marks)) = fuzzy.find(name) {
@@ -171,7 +202,8 @@ fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     if let Some(found) = fuzzy.find(&entry.label) {
         return Some(found);
     }
-    let (score, mut marks) = fuzzy.find(&format!("{} {}", entry.label, entry.detail))?;
+    let sentence = if let Choice::Action(action) = &entry.choice { action.sentence() } else { "" };
+    let (score, mut marks) = fuzzy.find(&format!("{} {} {sentence}", entry.label, entry.detail))?;
     let end = entry.label.chars().count();
     marks.retain(|at| *at < end);
     Some((score / 2, marks))
@@ -190,7 +222,7 @@ mod tests {
     use crate::tui::model::Keymap;
 
     fn first(wanted: &str) -> (String, usize) {
-        let mut picker = Picker::palette(&Keymap::built_in());
+        let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = wanted.to_owned();
         picker.sift();
         let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
@@ -218,8 +250,35 @@ mod tests {
     }
 
     #[test]
+    fn every_action_stands_once_under_its_heading_and_recent_ones_first() {
+        let recent = [Action::Zen, Action::Fork];
+        let mut picker = Picker::palette(&Keymap::built_in(), &recent);
+        assert_eq!(picker.entries.len(), Action::ALL.len());
+        let rows = picker.rows();
+        assert_eq!(
+            rows[..4],
+            [PickerRow::Heading("Recent"), PickerRow::Entry(0), PickerRow::Entry(1), PickerRow::Heading("Message"),]
+        );
+        let mut heading = "";
+        for row in rows {
+            match row {
+                PickerRow::Heading(title) => heading = title,
+                PickerRow::Entry(at) => {
+                    let Choice::Action(action) = picker.entries[picker.shown[at]].choice else { panic!() };
+                    let expected = if recent.contains(&action) { "Recent" } else { action.group().title() };
+                    assert_eq!(heading, expected, "{action:?}");
+                    assert!(!action.short().is_empty(), "{action:?}");
+                }
+            }
+        }
+        picker.filter = "fork".into();
+        picker.sift();
+        assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "headings stand in whole lists");
+    }
+
+    #[test]
     fn letters_that_match_are_known() {
-        let mut picker = Picker::palette(&Keymap::built_in());
+        let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
         picker.sift();
         assert_eq!(picker.marks[0], [0, 1, 2]);

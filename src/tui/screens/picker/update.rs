@@ -5,9 +5,11 @@ use super::model::{Choice, Entry, Kind, Picker};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
+use crate::domain::call::tokens::short;
 use crate::domain::conversation::branch::SessionCard;
 use crate::engine::api::{MemoryAct, ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::update::branches;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
@@ -29,6 +31,21 @@ pub(crate) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
     picker.loading = true;
     picker.ticket = ticket;
     model.layers.push(picker);
+}
+
+/// Opens the list of all actions.
+pub(crate) fn palette(model: &mut Model) {
+    let picker = Picker::palette(&model.keys, &model.recent_actions);
+    model.layers.push(picker);
+}
+
+/// How many recent actions the list of actions shows.
+const RECENT: usize = 5;
+
+fn remember(model: &mut Model, action: Action) {
+    model.recent_actions.retain(|other| *other != action);
+    model.recent_actions.insert(0, action);
+    model.recent_actions.truncate(RECENT);
 }
 
 /// The words changed: sessions are searched by the store.
@@ -81,29 +98,55 @@ pub(crate) fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard
 }
 
 pub(crate) fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
-    let (mut entries, mut failed) = (Vec::new(), Vec::new());
+    let settings = model.session.as_ref().and_then(|session| session.settings());
+    let current = settings.map(|settings| (settings.profile.clone(), settings.model.name.clone()));
+    let (mut models, mut failed) = (Vec::new(), Vec::new());
     for (profile, result) in by_profile {
         match result {
-            Ok(models) => entries.extend(models.into_iter().map(|info| model_entry(&profile, info))),
-            Err(failure) => failed.push(Entry {
-                label: format!("{profile}: {}", failure.what),
-                detail: failure.todo,
-                choice: Choice::Nothing,
-            }),
+            Ok(found) => models.extend(found.into_iter().map(|info| (profile.clone(), info))),
+            Err(failure) => failed.push(unavailable(&profile, &failure)),
         }
     }
-    // What can be taken comes first.
+    let is_current = |profile: &String, info: &ModelInfo| {
+        current.as_ref().is_some_and(|(of, name)| of == profile && *name == info.name)
+    };
+    let cursor = models.iter().position(|(profile, info)| is_current(profile, info)).unwrap_or(0);
+    let wide = models.iter().map(|(_, info)| info.name.chars().count()).max().unwrap_or(0);
+    let entry = |(profile, info): &(String, ModelInfo)| model_entry(profile, info, is_current(profile, info), wide);
+    let mut entries: Vec<Entry> = models.iter().map(entry).collect();
+    let Some(picker) = awaiting(model, ticket) else { return };
+    picker.headings.clear();
+    if !failed.is_empty() {
+        picker.headings.push((entries.len(), "Not available"));
+    }
     entries.extend(failed);
-    if let Some(picker) = awaiting(model, ticket) {
-        picker.fill(entries);
+    picker.fill(entries);
+    if picker.filter.is_empty() {
+        picker.cursor = cursor;
     }
 }
 
-fn model_entry(profile: &str, info: ModelInfo) -> Entry {
-    let price = info.price.map_or(String::new(), |p| format!(" · ${} in, ${} out a million", p.input, p.output));
-    let detail = format!("{profile} · window {} ({}){price}", info.context_window, info.source);
+/// A profile whose models could not be listed: one line, and all of it on Enter.
+fn unavailable(profile: &str, failure: &Failure) -> Entry {
+    let why = failure.what.split(": ").next().unwrap_or_default();
+    let words = format!("{profile}: {} {}", failure.what, failure.todo);
+    Entry { label: format!("  {profile}: {why}"), detail: String::new(), choice: Choice::Explain(words) }
+}
+
+/// `● gpt-4.1-mini  1.05M context   33k answer   $0.4 in, $1.6 out per million`.
+fn model_entry(profile: &str, info: &ModelInfo, current: bool, wide: usize) -> Entry {
+    let sign = if current { "● " } else { "  " };
+    let pad = " ".repeat(wide.saturating_sub(info.name.chars().count()));
+    let context = short(u64::from(info.context_window));
+    let answer = info.max_output.map_or(String::new(), |most| format!("{:>5} answer", short(u64::from(most))));
+    let price = match &info.price {
+        None => String::new(),
+        Some(price) if price.input <= 0.0 && price.output <= 0.0 => "free".to_owned(),
+        Some(price) => format!("${} in, ${} out per million", price.input, price.output),
+    };
+    let label = format!("{sign}{}{pad}  {context:>5} context  {answer:<12}  {price}", info.name);
     let choice = Choice::Model { profile: profile.to_owned(), model: info.name.clone() };
-    Entry { label: info.name, detail, choice }
+    Entry { label: label.trim_end().to_owned(), detail: profile.to_owned(), choice }
 }
 
 /// Enter in a list.
@@ -111,7 +154,8 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     match choice {
-        Choice::Nothing | Choice::Rule(..) => {}
+        Choice::Explain(words) => model.status.say(Severity::Notice, words, model.now),
+        Choice::Rule(..) => {}
         Choice::Copy(text) => {
             model.layers.pop();
             out.push(Cmd::Copy(text.to_string()));
@@ -132,6 +176,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Choice::Action(action) => {
             model.layers.pop();
+            remember(model, action);
             crate::tui::update::actions::run(model, action, None, out);
         }
         Choice::Session(id) => {
@@ -172,7 +217,7 @@ pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
     let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
     match (run, selected) {
         (Action::New, _) => {
-            let (title, purpose) = ("Title of the new session (may stay empty)".to_owned(), Purpose::NewSession);
+            let (title, purpose) = ("Title of the new session (optional)".to_owned(), Purpose::NewSession);
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
         (Action::Rename, Some((text, Choice::Session(id)))) => {
@@ -182,10 +227,13 @@ pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
         (Action::Delete, Some((label, Choice::Session(id)))) => {
             model.layers.push(Question {
                 title: "Delete this session?".to_owned(),
-                words: vec![label, "All its messages and branches go for good; this cannot be undone.".to_owned()],
+                words: vec![
+                    label,
+                    "Deletes all its messages and branches permanently. You can't undo this.".to_owned(),
+                ],
                 choices: vec![
                     ('n', "no, keep it".to_owned(), Act::Close),
-                    ('y', "yes, delete it for good".to_owned(), Act::DeleteSession(id)),
+                    ('y', "yes, delete it permanently".to_owned(), Act::DeleteSession(id)),
                 ],
                 cursor: 0,
             });

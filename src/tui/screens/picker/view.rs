@@ -1,39 +1,25 @@
 //! A list filtered by typing, as a box over the chat.
 //! Not for: matching (the model does it).
 
-use super::model::{Kind, Picker};
+use super::model::{Choice, Kind, Picker, PickerRow};
 use crate::tui::model::{Action, When};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker.kind, area);
     paint::wipe(place, buf);
-    let (title, hint) = match picker.kind {
-        Kind::Sessions => {
-            let key = |action| look.key_in(action, When::Picker);
-            let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
-            ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
-        }
-        Kind::Models => ("Models", "type to filter  Enter asks it on this branch".to_owned()),
-        Kind::ReplayModels(_) => ("Make the call again with", "type to filter  Enter sends it".to_owned()),
-        Kind::ReplayItems => ("Make the call again without", "type to filter  Enter sends it".to_owned()),
-        Kind::Memories => {
-            let key = |action| look.key_in(action, When::Picker);
-            let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
-            let dismiss = key(Action::Dismiss);
-            ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
-        }
-        Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
-        Kind::Themes => ("Theme", "shown as you move  Enter keeps it  Esc keeps what was".to_owned()),
-        Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
-        Kind::Rules => ("Rules about tools", format!("{} takes a rule off", look.key_in(Action::Delete, When::Picker))),
-        Kind::Palette => ("All actions", "type to filter  Enter does it".to_owned()),
-    };
-    let inside = look.frame(Line::of(Ink::Heading, title), true, place, buf);
+    let (title, hint) = heading(look, picker.kind);
+    let mut title = Line::of(Ink::Heading, title);
+    if !picker.entries.is_empty() {
+        let (shown, all) = (picker.shown.len() as u64, picker.entries.len() as u64);
+        let count = if shown < all { format!("{shown} of {all}") } else { text::number(all) };
+        title.push(Ink::Dim, &format!(" {} {count}", look.theme.glyphs.dot));
+    }
+    let inside = look.frame(title, true, place, buf);
     if place.height >= 2 {
         let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
         paint::caption(
@@ -55,11 +41,24 @@ pub(crate) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
     if picker.shown.is_empty() && !picker.loading {
         paint::line(look.theme, &Line::of(Ink::Dim, "  nothing matches"), list, buf);
     }
-    let page = usize::from(list.height);
-    let from = (picker.cursor + 1).saturating_sub(page);
-    for ((at, entry), row) in picker.shown.iter().enumerate().skip(from).zip(list.rows()) {
-        let Some(entry) = picker.entries.get(*entry) else { continue };
-        let ink = if entry.choice == super::model::Choice::Nothing { Ink::Dim } else { Ink::Text };
+    entries(look, picker, list, buf);
+}
+
+/// Headings and entries, as far as there is room.
+fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
+    let rows = picker.rows();
+    let selected = rows.iter().position(|row| *row == PickerRow::Entry(picker.cursor)).unwrap_or(0);
+    let from = (selected + 1).saturating_sub(usize::from(list.height));
+    for (what, row) in rows.iter().skip(from).zip(list.rows()) {
+        let at = match what {
+            PickerRow::Heading(title) => {
+                paint::line(look.theme, &Line::of(Ink::Heading, title), row, buf);
+                continue;
+            }
+            PickerRow::Entry(at) => *at,
+        };
+        let Some(entry) = picker.shown.get(at).and_then(|entry| picker.entries.get(*entry)) else { continue };
+        let ink = if matches!(entry.choice, Choice::Explain(_)) { Ink::Dim } else { Ink::Text };
         let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
         let room = usize::from(row.width).saturating_sub(value.width() + 3);
         let label = text::fit(&entry.label, room, look.theme.glyphs.ellipsis);
@@ -69,6 +68,31 @@ pub(crate) fn draw(look: &Look<'_>, picker: &Picker, area: Rect, buf: &mut Buffe
         if at == picker.cursor {
             paint::select(look.theme, row, buf);
         }
+    }
+}
+
+/// What the list is of, and what keys do in it.
+fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
+    match kind {
+        Kind::Sessions => {
+            let key = |action| look.key_in(action, When::Picker);
+            let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+            ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
+        }
+        Kind::Models => ("Models", "type to filter  Enter uses it on this branch".to_owned()),
+        Kind::ReplayModels(_) => ("Repeat the call with", "type to filter  Enter sends it".to_owned()),
+        Kind::ReplayItems => ("Repeat the call without", "type to filter  Enter sends it".to_owned()),
+        Kind::Memories => {
+            let key = |action| look.key_in(action, When::Picker);
+            let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+            let dismiss = key(Action::Dismiss);
+            ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
+        }
+        Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
+        Kind::Themes => ("Theme", "previewed as you move  Enter keeps it  Esc restores the previous theme".to_owned()),
+        Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
+        Kind::Rules => ("Tool rules", format!("{} removes a rule", look.key_in(Action::Delete, When::Picker))),
+        Kind::Palette => ("All actions", "type to filter  Enter runs it".to_owned()),
     }
 }
 

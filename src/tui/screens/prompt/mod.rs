@@ -13,7 +13,7 @@ impl Screen for Prompt {
         TYPING
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         view::draw(look, self, area, buf);
         Vec::new()
     }

@@ -4,11 +4,11 @@
 use super::model::Prompt;
 use crate::tui::text::Line;
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn draw(look: &Look<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
     let place = paint::middle(area, 70, 3);
     paint::wipe(place, buf);
     let title = paint::cut(look.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));

@@ -4,11 +4,11 @@
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::tool::consent::Consent;
-use crate::engine::api::{self, BranchRequest, Item, Request, SessionRequest, ToolRequest};
+use crate::engine::api::{self, BranchRequest, ItemName, Request, SessionRequest, ToolRequest};
 use crate::tui::chat::update::{branches, commands, folder, queueing, quit};
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::screens::approval::model::Ask;
+use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::{self, approval, race, summaries, tools};
 use crate::tui::update::{actions, send};
 
@@ -37,7 +37,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
         Act::Unpin(atoms) => {
             if let Some(branch) = model.branch().map(|branch| branch.id) {
-                let items = atoms.into_iter().map(Item::Atom).collect();
+                let items = atoms.into_iter().map(ItemName::Atom).collect();
                 send(
                     model,
                     Request::Branch(BranchRequest::Mark { branch, items, act: api::Act::Clear }),
@@ -59,7 +59,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Redraft => summaries::update::redraft(model, out),
         Act::Forget => drop(model.layers.pop()),
         Act::Always(branch, index, scope, rule) => {
-            let hunks = model.layers.all::<Ask>().next_back().map(Ask::chosen);
+            let hunks = model.layers.all::<ApprovalScreen>().next_back().map(ApprovalScreen::chosen);
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             approval::update::give(model, (branch, index), yes, Some((scope, rule)), out);
         }

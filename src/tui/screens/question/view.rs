@@ -5,11 +5,11 @@ use super::model::Question;
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn draw(look: &Look<'_>, question: &Question, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, question: &Question, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(4).clamp(1, 76);
     let room = usize::from(width.saturating_sub(4)).max(1);
     let mut rows = Vec::new();

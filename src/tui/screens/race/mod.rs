@@ -7,14 +7,14 @@ pub(crate) mod view;
 
 use crate::domain::base::ids::BranchId;
 use crate::tui::screens::screen::prelude::*;
-use model::Arena;
+use model::RaceScreen;
 
-impl Screen for Arena {
+impl Screen for RaceScreen {
     fn places(&self) -> &'static [When] {
         &[When::Trials, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         let (wanted, seen) = view::draw(look, self, cache, area, buf);
         self.seen = seen;
         wanted

@@ -7,7 +7,7 @@ use crate::tui::model::Model;
 
 /// What the answers have to do with each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Of {
+pub enum AnswerRelations {
     /// A stored call, then the same call made again.
     Replay {
         /// The branch of the stored call.
@@ -32,9 +32,9 @@ pub struct Column {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Arena {
+pub struct RaceScreen {
     /// What they have to do with each other.
-    pub of: Of,
+    pub of: AnswerRelations,
     /// They.
     pub columns: Vec<Column>,
     /// The selected one.
@@ -45,11 +45,11 @@ pub struct Arena {
     pub seen: (usize, usize),
 }
 
-impl Arena {
+impl RaceScreen {
     /// These answers; the newest selected.
     #[must_use]
-    pub fn new(of: Of, columns: Vec<Column>) -> Self {
-        let cursor = if of == Of::Race { 0 } else { columns.len().saturating_sub(1) };
+    pub fn new(of: AnswerRelations, columns: Vec<Column>) -> Self {
+        let cursor = if of == AnswerRelations::Race { 0 } else { columns.len().saturating_sub(1) };
         Self { of, columns, cursor, scroll: 0, seen: (0, 1) }
     }
 

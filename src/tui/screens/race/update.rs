@@ -1,7 +1,7 @@
 //! Calls beside one another: making a stored call again, racing one prompt on several branches, keeping what won.
 //! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
 
-use super::model::{Arena, Column, Of};
+use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::race::Limits;
@@ -11,11 +11,11 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::variant;
-use crate::engine::api::{Answer, BranchRequest, CallRequest, Item, Replaying, Request, TurnRequest};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, ItemName, ReplayedCall, Request, TurnRequest};
 use crate::tui::chat::model::composer::Draft;
 use crate::tui::chat::update::branches;
-use crate::tui::model::status::Weight;
-use crate::tui::model::{Action, Model, Pending, Trial};
+use crate::tui::model::status::Severity;
+use crate::tui::model::{Action, ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -23,16 +23,23 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::{send, trouble, wire};
 
 /// What came of a request.
-pub(crate) fn answered(model: &mut Model, trial: Trial, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+pub(crate) fn answered(
+    model: &mut Model,
+    trial: ComparisonPurpose,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
     match (trial, result) {
-        (Trial::WhatIf(branch), Err(failure)) => screens::what_if::update::failed(model, branch, &failure, out),
-        (Trial::WhatIf(_), Ok(Answer::WhatIf(found))) => screens::what_if::update::came(model, &found),
-        (Trial::Lap(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
+        (ComparisonPurpose::WhatIf(branch), Err(failure)) => {
+            screens::what_if::update::failed(model, branch, &failure, out);
+        }
+        (ComparisonPurpose::WhatIf(_), Ok(Answer::WhatIf(found))) => screens::what_if::update::came(model, &found),
+        (ComparisonPurpose::Lap(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
         (_, Err(failure)) => trouble(model, &failure),
-        (Trial::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
-        (Trial::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
-        (Trial::Race(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
-        (_, Ok(Answer::Done(said))) => model.status.say(Weight::Notice, said, model.now),
+        (ComparisonPurpose::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
+        (ComparisonPurpose::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
+        (ComparisonPurpose::Race(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
+        (_, Ok(Answer::Done(said))) => model.status.say(Severity::Notice, said, model.now),
         (_, Ok(_)) => {}
     }
 }
@@ -44,20 +51,20 @@ pub(crate) fn ask_how(model: &mut Model) {
         session.run_of_answer(node).or_else(|| session.run_of_user(node))
     });
     let Some(run) = found.map(|card| (card.id, card.model.clone())) else {
-        let text = "No call belongs to this message; choose an answer, or a question that was answered.";
-        return model.status.say(Weight::Notice, text, model.now);
+        let text = "No call belongs to this message; select an answer, or a question that was answered.";
+        return model.status.say(Severity::Notice, text, model.now);
     };
     let (id, name) = run;
     model.layers.push(Question {
-        title: "Make this call again?".to_owned(),
+        title: "Repeat this call?".to_owned(),
         words: vec![
-            format!("It went to {name}. The answer comes on a scratch branch; nothing here is changed."),
+            format!("It went to {name}. The answer arrives on a scratch branch; nothing changes here."),
             CAUTION.to_owned(),
         ],
         choices: vec![
-            ('b', "the same bytes".to_owned(), Act::Replay(id)),
-            ('m', "to another model".to_owned(), Act::ReplayModel(id)),
-            ('w', "without one item of it".to_owned(), Act::ReplayWithout(id)),
+            ('b', "send the same bytes".to_owned(), Act::Replay(id)),
+            ('m', "send to another model".to_owned(), Act::ReplayModel(id)),
+            ('w', "send without one item".to_owned(), Act::ReplayWithout(id)),
             ('n', "not now".to_owned(), Act::Close),
         ],
         cursor: 0,
@@ -73,9 +80,9 @@ pub(crate) fn replay(
     out: &mut Vec<Cmd>,
 ) {
     let (profile, name) = to.map_or((None, None), |(profile, name)| (Some(profile), Some(name)));
-    let without = without.map(Item::Atom);
+    let without = without.map(ItemName::Atom);
     let request = Request::Call(CallRequest::Replay { run: run.to_string(), profile, model: name, without });
-    send(model, request, Pending::Trial(Trial::Replay), out);
+    send(model, request, Pending::Trial(ComparisonPurpose::Replay), out);
 }
 
 /// The list of models to make a call again with.
@@ -88,7 +95,12 @@ pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
 
 /// Asks for the items of a call.
 pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
-    send(model, Request::Call(CallRequest::StoredPlan { id: run.to_string() }), Pending::Trial(Trial::Items(run)), out);
+    send(
+        model,
+        Request::Call(CallRequest::StoredPlan { id: run.to_string() }),
+        Pending::Trial(ComparisonPurpose::Items(run)),
+        out,
+    );
 }
 
 /// The items of a call, to choose the one that is left out.
@@ -96,7 +108,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
     let entries = may.map(|row| {
         let place = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
-        let detail = format!("{} · {} tok {}", row.kind.name(), row.tokens, plan.certainty.label());
+        let detail = format!("{} · {} tokens {}", row.kind.name(), row.tokens, plan.certainty.label());
         Entry { label: format!("{place}{}", row.title), detail, choice: Choice::Without(run, row.atom) }
     });
     let mut picker = Picker::new(Kind::ReplayItems);
@@ -105,7 +117,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
 }
 
 /// A stored call is under way again.
-fn replaying(model: &mut Model, made: Replaying) {
+fn replaying(model: &mut Model, made: ReplayedCall) {
     let title = match &made.without {
         Some((_, title)) => format!("now, without {title}"),
         None if made.exact => "now, the same bytes".to_owned(),
@@ -117,7 +129,7 @@ fn replaying(model: &mut Model, made: Replaying) {
         Column { title, branch: Some(branch), node: None },
     ];
     take_in(model, vec![*made.branch]);
-    let arena = Arena::new(Of::Replay { origin, without: made.without }, columns);
+    let arena = RaceScreen::new(AnswerRelations::Replay { origin, without: made.without }, columns);
     model.layers.push(arena);
 }
 
@@ -134,7 +146,7 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
 pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
-    send(model, request, Pending::Trial(Trial::Race(arms, text)), out);
+    send(model, request, Pending::Trial(ComparisonPurpose::Race(arms, text)), out);
 }
 
 /// The branches of a race are there: the prompt is asked on each.
@@ -149,24 +161,24 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
     take_in(model, made);
     for (branch, title) in ids {
         let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None });
-        send(model, request, Pending::Trial(Trial::Lap(branch)), out);
+        send(model, request, Pending::Trial(ComparisonPurpose::Lap(branch)), out);
         columns.push(Column { title, branch: Some(branch), node: None });
     }
-    model.layers.push(Arena::new(Of::Race, columns));
+    model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
 }
 
 /// Enter: stands on the selected branch; of a race the others are put away.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top::<Arena>() else { return };
+    let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else {
         model.layers.pop();
         return;
     };
-    let race = arena.of == Of::Race;
+    let race = arena.of == AnswerRelations::Race;
     let others = if race { arena.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
-        let text = "Answers are still coming on the others: wait, or leave and keep all of them.";
-        return model.status.say(Weight::Trouble, text, model.now);
+        let text = "Other answers are still arriving: wait, or leave and keep all of them.";
+        return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
     crate::tui::screens::search::update::leave_here(model);
@@ -178,11 +190,11 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Puts the selected branch away, and all of them where it is a replay.
 pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top_mut::<Arena>() else { return };
+    let Some(arena) = model.layers.top_mut::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
-        let text = "Its answer is still coming: wait for it, or leave.";
-        return model.status.say(Weight::Trouble, text, model.now);
+        let text = "The answer is still arriving: wait for it, or leave.";
+        return model.status.say(Severity::Trouble, text, model.now);
     }
     arena.columns.remove(arena.cursor);
     arena.cursor = arena.cursor.min(arena.columns.len().saturating_sub(1));
@@ -194,27 +206,27 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top::<Arena>() else { return };
-    let Of::Replay { origin, without: Some((atom, _)) } = &arena.of else {
-        let text = "Only a call that was made again without an item can show that the item mattered.";
-        return model.status.say(Weight::Notice, text, model.now);
+    let Some(arena) = model.layers.top::<RaceScreen>() else { return };
+    let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &arena.of else {
+        let text = "Only a call that was repeated without an item can show that the item mattered.";
+        return model.status.say(Severity::Notice, text, model.now);
     };
     let (origin, atom) = (*origin, *atom);
     if !matches!(atom, Atom::Turn { .. } | Atom::Message { .. } | Atom::Episode { .. } | Atom::Preamble { .. }) {
-        let text = "Only turns and messages are suggested as pins; this text goes by the settings.";
-        return model.status.say(Weight::Notice, text, model.now);
+        let text = "Only turns and messages can be suggested as pins; settings control this text.";
+        return model.status.say(Severity::Notice, text, model.now);
     }
     let Some(branch) = model.session.as_mut().and_then(|session| session.branches.iter_mut().find(|b| b.id == origin))
     else {
         return;
     };
     if branch.overrides.mattered.contains(&atom) {
-        return model.status.say(Weight::Notice, "It is noted already.", model.now);
+        return model.status.say(Severity::Notice, "It is suggested already.", model.now);
     }
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
     model.plan.hurry(model.now);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
-    model.status.say(Weight::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
+    model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
 }

@@ -1,7 +1,7 @@
 //! Answers side by side, each under what is particular about it and what it took; one at a time where there is no room.
 //! Not for: what keys do with them (`update`).
 
-use super::model::{Arena, Column, Of};
+use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::run::CAUTION;
@@ -11,8 +11,8 @@ use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, Of as Rows};
-use crate::tui::view::{Look, paint};
+use crate::tui::view::cache::{Cache, CacheKey as Rows};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
@@ -22,8 +22,8 @@ const BESIDE: u16 = 36;
 
 /// Draws; gives the contents that are lacking, and rows of the longest answer and of a page.
 pub(crate) fn draw(
-    look: &Look<'_>,
-    ring: &Arena,
+    look: &ViewContext<'_>,
+    ring: &RaceScreen,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
@@ -62,29 +62,29 @@ pub(crate) fn draw(
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }
 
-fn title(ring: &Arena) -> Line {
+fn title(ring: &RaceScreen) -> Line {
     let words = match &ring.of {
-        Of::Race => format!("A race of {}", ring.columns.len()),
-        Of::Replay { without: Some(_), .. } => "A call made again without an item".to_owned(),
-        Of::Replay { without: None, .. } => "A call made again".to_owned(),
+        AnswerRelations::Race => format!("Race: {}", ring.columns.len()),
+        AnswerRelations::Replay { without: Some(_), .. } => "Call repeated without an item".to_owned(),
+        AnswerRelations::Replay { without: None, .. } => "Repeated call".to_owned(),
     };
     Line::of(Ink::Heading, &words)
 }
 
-fn hints(ring: &Arena) -> Vec<(Action, &'static str)> {
+fn hints(ring: &RaceScreen) -> Vec<(Action, &'static str)> {
     let mut words = match &ring.of {
-        Of::Race => vec![(Action::Open, "keeps it, puts the others away"), (Action::Leave, "keeps all")],
-        Of::Replay { .. } => vec![(Action::Open, "stands on it"), (Action::Leave, "leave")],
+        AnswerRelations::Race => vec![(Action::Open, "keep it, archive the others"), (Action::Leave, "keep all")],
+        AnswerRelations::Replay { .. } => vec![(Action::Open, "switch to it"), (Action::Leave, "leave")],
     };
-    if matches!(ring.of, Of::Replay { without: Some(_), .. }) {
+    if matches!(ring.of, AnswerRelations::Replay { without: Some(_), .. }) {
         words.insert(0, (Action::Mattered, "it mattered"));
     }
-    words.extend([(Action::NextPane, "next"), (Action::Discard, "put away"), (Action::Down, "scroll")]);
+    words.extend([(Action::NextPane, "next"), (Action::Discard, "archive"), (Action::Down, "scroll")]);
     words
 }
 
 /// What is particular about an answer, and what it took. Gives the room below.
-fn head(look: &Look<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
+fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if selected { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Heading, " ") };
     let room = usize::from(area.width).saturating_sub(more.len() + 2);
     let mut line = Line::of(ink, &format!("{sign} "));
@@ -102,7 +102,7 @@ fn head(look: &Look<'_>, column: &Column, (selected, more): (bool, &str), area: 
 }
 
 /// The limits of a branch of a race, and whether one of them ended it.
-fn limits(look: &Look<'_>, column: &Column) -> Option<(Ink, String)> {
+fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
     match record.stopped {
         Some(limit) => Some((Ink::Warn, limit.sentence(record.limits))),
@@ -113,7 +113,7 @@ fn limits(look: &Look<'_>, column: &Column) -> Option<(Ink, String)> {
 }
 
 /// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or how far it is.
-fn account(look: &Look<'_>, column: &Column) -> String {
+fn account(look: &ViewContext<'_>, column: &Column) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let run = column.answer(look.model).and_then(|node| look.model.session.as_ref()?.run_of_answer(node));
     if let Some(card) = run {
@@ -124,7 +124,7 @@ fn account(look: &Look<'_>, column: &Column) -> String {
     live.map_or_else(String::new, |live| {
         let seconds = live.seconds(look.model.now);
         format!(
-            "  {} coming{dot}{} tok est{dot}{seconds} s",
+            "  {} so far{dot}{} est. tokens{dot}{seconds} s",
             look.theme.glyphs.running,
             text::number(live.tokens.into())
         )
@@ -132,7 +132,13 @@ fn account(look: &Look<'_>, column: &Column) -> String {
 }
 
 /// The words of an answer.
-fn rows(look: &Look<'_>, column: &Column, cache: &mut Cache, width: u16, wanted: &mut Vec<NodeId>) -> Rc<Vec<Line>> {
+fn rows(
+    look: &ViewContext<'_>,
+    column: &Column,
+    cache: &mut Cache,
+    width: u16,
+    wanted: &mut Vec<NodeId>,
+) -> Rc<Vec<Line>> {
     let room = width.saturating_sub(1).max(1);
     let plain = |words: &str, ink: Ink| Rc::new(Flow::plain(words, usize::from(room), ink));
     let mut shown = |words: &str| {
@@ -146,12 +152,12 @@ fn rows(look: &Look<'_>, column: &Column, cache: &mut Cache, width: u16, wanted:
             None => plain("…", Ink::Dim),
         };
     }
-    let Some(branch) = column.branch else { return plain("No answer of it was kept.", Ink::Dim) };
+    let Some(branch) = column.branch else { return plain("No answer was kept.", Ink::Dim) };
     if let Some(live) = look.model.live.get(&branch).filter(|live| !live.text.is_empty()) {
         return shown(&live.text[..state::shown_while_streaming(&live.text)]);
     }
     match look.model.conversation.failed.get(&branch) {
         Some(failure) => plain(&failure.to_string(), Ink::Danger),
-        None => plain("Nothing has come yet.", Ink::Dim),
+        None => plain("Nothing has arrived yet.", Ink::Dim),
     }
 }

@@ -6,14 +6,14 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Raw;
+use model::RawRequestScreen;
 
-impl Screen for Raw {
+impl Screen for RawRequestScreen {
     fn places(&self) -> &'static [When] {
         if self.searching { TYPING } else { &[When::Request, When::Panel, When::Always] }
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         view::settle(self, area);
         view::draw(look, self, area, buf);
         Vec::new()

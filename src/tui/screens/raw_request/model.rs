@@ -28,7 +28,7 @@ pub struct Part {
 
 /// What can be folded: bytes with a heading.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fold {
+pub struct FoldableBlock {
     /// The heading, unsanitised.
     pub title: String,
     /// Which bytes.
@@ -48,7 +48,7 @@ pub enum Row {
 
 /// A request that was edited by hand.
 #[derive(Clone, Debug)]
-pub struct ByHand {
+pub struct EditedRequest {
     /// The body that was edited.
     pub base: Arc<str>,
     /// Tokens, room, and messages that differ, once they are counted.
@@ -59,7 +59,7 @@ pub struct ByHand {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Raw {
+pub struct RawRequestScreen {
     /// On which branch.
     pub branch: BranchId,
     /// What it answers.
@@ -73,9 +73,9 @@ pub struct Raw {
     /// What its messages are made of.
     pub parts: Vec<Part>,
     /// It was edited by hand.
-    pub by_hand: Option<ByHand>,
+    pub by_hand: Option<EditedRequest>,
     /// What can be folded.
-    pub folds: Vec<Fold>,
+    pub folds: Vec<FoldableBlock>,
     /// Messages are parted by section.
     pub by_section: bool,
     /// Places of folds that are closed.
@@ -102,7 +102,7 @@ pub struct Raw {
     pub follow: Option<usize>,
 }
 
-impl Raw {
+impl RawRequestScreen {
     /// A body on the screen.
     #[must_use]
     pub fn new(branch: BranchId, draft: Draft, body: Arc<str>, digest: Hash, tokens: (u32, u32)) -> Self {
@@ -156,13 +156,13 @@ impl Raw {
         self.state += 1;
     }
 
-    fn folds_of(&self, block: &Block) -> Vec<Fold> {
-        let fold = |title: &str, tokens| Fold { title: title.to_owned(), range: block.range.clone(), tokens };
+    fn folds_of(&self, block: &Block) -> Vec<FoldableBlock> {
+        let fold = |title: &str, tokens| FoldableBlock { title: title.to_owned(), range: block.range.clone(), tokens };
         match &block.kind {
             BlockKind::Head => vec![fold("before the messages", None)],
             BlockKind::Tools => vec![fold("tools", None)],
             BlockKind::Tail if block.range.is_empty() => Vec::new(),
-            BlockKind::Tail => vec![fold("behind the messages", None)],
+            BlockKind::Tail => vec![fold("after the messages", None)],
             BlockKind::Message { index, role } => {
                 let parts: Vec<&Part> = self.parts.iter().filter(|part| part.message == *index).collect();
                 let tokens = (!parts.is_empty()).then(|| parts.iter().map(|part| part.tokens).sum());
@@ -172,7 +172,7 @@ impl Raw {
                     [one] => format!("{} {role}: {one}", index + 1),
                     [one, ..] => format!("{} {role}: {one} and {} more", index + 1, of.len() - 1),
                 };
-                let whole = Fold { title, range: block.range.clone(), tokens };
+                let whole = FoldableBlock { title, range: block.range.clone(), tokens };
                 if self.by_section && parts.len() > 1 {
                     self.split(block, &parts).unwrap_or(vec![whole])
                 } else {
@@ -183,7 +183,7 @@ impl Raw {
     }
 
     /// A message parted by what it is made of; nothing where the bytes do not say so.
-    fn split(&self, block: &Block, parts: &[&Part]) -> Option<Vec<Fold>> {
+    fn split(&self, block: &Block, parts: &[&Part]) -> Option<Vec<FoldableBlock>> {
         let mut at = request::content_at(&self.body, block)?;
         let mut from = block.range.start;
         let mut folds = Vec::with_capacity(parts.len());
@@ -194,7 +194,7 @@ impl Raw {
                 return None;
             }
             let title = format!("{} {}", part.message + 1, part.title);
-            folds.push(Fold { title, range: from..end, tokens: Some(part.tokens) });
+            folds.push(FoldableBlock { title, range: from..end, tokens: Some(part.tokens) });
             from = end;
         }
         Some(folds)
@@ -308,17 +308,18 @@ mod tests {
 
     const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"Be kind.\nPinned."},{"role":"user","content":"hi KIND"}],"stream":true}"#;
 
-    fn raw() -> Raw {
+    fn raw() -> RawRequestScreen {
         let part = |message: usize, bytes: usize, title: &str| Part { message, bytes, title: title.into(), tokens: 3 };
         let parts = vec![part(0, 10, "system"), part(0, 7, "sticky pins"), part(1, 7, "your message")];
         let digest = Hash::of(BODY.as_bytes());
-        Raw::new(BranchId(Uuid::nil()), Draft::default(), BODY.into(), digest, (9, 99)).with_parts(parts)
+        RawRequestScreen::new(BranchId(Uuid::nil()), Draft::default(), BODY.into(), digest, (9, 99)).with_parts(parts)
     }
 
     #[test]
     fn folds_are_the_body_by_message_and_by_section() {
         let mut raw = raw();
-        let whole = |raw: &Raw| raw.folds.iter().map(|fold| &raw.body[fold.range.clone()]).collect::<String>();
+        let whole =
+            |raw: &RawRequestScreen| raw.folds.iter().map(|fold| &raw.body[fold.range.clone()]).collect::<String>();
         assert_eq!((whole(&raw).as_str(), raw.folds.len()), (BODY, 4));
         raw.regroup();
         assert_eq!((whole(&raw).as_str(), raw.folds.len()), (BODY, 5));

@@ -1,16 +1,16 @@
 //! The exact request: opening it, searching and folding in it, editing it once and sending what was edited.
 //! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
 
-use super::model::{ByHand, Part, Raw};
+use super::model::{EditedRequest, Part, RawRequestScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
-use crate::domain::call::request::{self, Fault};
-use crate::engine::api::{Answer, Exact, PlanRequest, RawRequest, Request, Weighed};
+use crate::domain::call::request::{self, BodyFault};
+use crate::engine::api::{Answer, BodyCount, Exact, PlanRequest, RawRequest, Request};
 use crate::tui::chat::model::composer::{self, Draft};
 use crate::tui::chat::update::ask;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
@@ -20,7 +20,7 @@ use tui_textarea::CursorMove;
 
 /// Opens the exact request; the same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.on::<Raw>() {
+    if model.layers.on::<RawRequestScreen>() {
         return leave(model);
     }
     show(model, None, out);
@@ -39,18 +39,18 @@ fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
 
 /// Leaves the exact request. One that was edited is kept, so that nothing written is lost.
 pub(crate) fn leave(model: &mut Model) {
-    let Some(raw) = model.layers.top_mut::<Raw>() else { return };
+    let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     if raw.searching || !raw.search.is_empty() {
         raw.searching = false;
         raw.search.clear();
         return raw.look();
     }
-    if let Some(raw) = model.layers.take_top::<Raw>()
+    if let Some(raw) = model.layers.take_top::<RawRequestScreen>()
         && raw.by_hand.is_some()
     {
         let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
         let text = format!("Your edited request was not sent; {key} opens it again.");
-        model.status.say(Weight::Notice, text, model.now);
+        model.status.say(Severity::Notice, text, model.now);
         model.unsent = Some(Box::new(raw));
     }
 }
@@ -69,22 +69,22 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Opti
         if let Some(unsent) = model.unsent.take_if(|unsent| unsent.branch == branch) {
             let same = unsent.by_hand.as_ref().is_some_and(|hand| hand.base == body);
             let text = if same {
-                "This is your edited request, as you left it."
+                "Your edited request, as you left it."
             } else {
-                "This is your edited request, as you left it; the plan has changed since."
+                "Your edited request, as you left it; the plan has changed since."
             };
-            model.status.say(Weight::Notice, text, model.now);
+            model.status.say(Severity::Notice, text, model.now);
             return model.layers.push(*unsent);
         }
         return editor(model, branch, draft, &body, &body, json);
     }
-    let raw = Raw::new(branch, draft, body, digest, (tokens, room)).with_parts(parts);
+    let raw = RawRequestScreen::new(branch, draft, body, digest, (tokens, room)).with_parts(parts);
     model.layers.push(raw);
 }
 
 /// Puts the request into an editor: its messages as texts, or its JSON.
 pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
-    let Some(raw) = model.layers.top::<Raw>() else { return show(model, Some(json), out) };
+    let Some(raw) = model.layers.top::<RawRequestScreen>() else { return show(model, Some(json), out) };
     let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
     let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
     editor(model, branch, draft, &base, &body, json);
@@ -94,14 +94,14 @@ pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
 fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: &Arc<str>, json: bool) {
     let text = if json { body.to_string() } else { request::texts(body) };
     let title = if json {
-        "The exact request, edited once as JSON".to_owned()
+        "The exact request as JSON, edited for one call".to_owned()
     } else {
-        "Edited once: === N ROLE heads a message, === ROLE a new one".to_owned()
+        "Edited for one call: === N ROLE starts a message, === ROLE a new one".to_owned()
     };
     if let Some(kept) = model.unwritten.take_if(|kept| {
         matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
     }) {
-        model.status.say(Weight::Notice, "This is what you wrote, as you left it.", model.now);
+        model.status.say(Severity::Notice, "Your text, as you left it.", model.now);
         return model.layers.push(*kept);
     }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
@@ -122,8 +122,8 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
             Action::EditRequest
         };
         let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
-        let text = format!("What you wrote is kept; {key} opens it again. Nothing was sent.");
-        model.status.say(Weight::Notice, text, model.now);
+        let text = format!("Your text is kept; {key} opens it again. Nothing was sent.");
+        model.status.say(Severity::Notice, text, model.now);
         model.unwritten = Some(Box::new(editor));
     }
     true
@@ -145,14 +145,14 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
     match made {
         Ok(body) => {
             model.layers.pop();
-            model.layers.close::<Raw>(|_| true);
+            model.layers.close::<RawRequestScreen>(|_| true);
             review(model, branch, draft, &base, body.into(), out);
         }
-        Err(Fault { line, column, what }) => {
+        Err(BodyFault { line, column, what }) => {
             let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
             editor.area.move_cursor(CursorMove::Jump(place(line), place(column)));
             let text = format!("Line {line}, column {column}: {what}. Nothing was sent; your text is kept.");
-            model.status.say(Weight::Trouble, text, model.now);
+            model.status.say(Severity::Trouble, text, model.now);
         }
     }
 }
@@ -160,20 +160,20 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
 fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
     let digest = Hash::of(body.as_bytes());
     let act = Exact::Weigh { draft: wire(&draft), body: body.clone() };
-    let mut raw = Raw::new(branch, draft, body, digest, (0, 0));
-    raw.by_hand = Some(ByHand { base: base.clone(), weighed: None, sending: false });
+    let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
+    raw.by_hand = Some(EditedRequest { base: base.clone(), weighed: None, sending: false });
     model.layers.push(raw);
     send(model, Request::Plan(PlanRequest::Exact { branch, act }), Pending::Weigh(digest), out);
 }
 
 /// Sends the edited request, exactly as it stands on the screen.
 pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(raw) = model.layers.top_mut::<Raw>() else { return };
+    let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
     match &mut raw.by_hand {
         None => {
-            let text = "This is the request as planned; Enter in the composer sends it.";
-            model.status.say(Weight::Notice, text, model.now);
+            let text = "This is the planned request; Enter in the composer sends it.";
+            model.status.say(Severity::Notice, text, model.now);
         }
         Some(hand) if hand.sending => {}
         Some(hand) => {
@@ -190,13 +190,13 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut ByHand> {
-    let mut edited = model.layers.all_mut::<Raw>().filter(|raw| raw.digest == digest);
+fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedRequest> {
+    let mut edited = model.layers.all_mut::<RawRequestScreen>().filter(|raw| raw.digest == digest);
     edited.find_map(|raw| raw.by_hand.as_mut())
 }
 
 /// What an edited request counts.
-pub(crate) fn weighed(model: &mut Model, digest: Hash, found: &Weighed) {
+pub(crate) fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
         hand.weighed = Some((found.tokens, found.room, found.changed));
     }

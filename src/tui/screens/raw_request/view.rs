@@ -1,13 +1,13 @@
 //! The exact bytes of a request, part by part: broken into rows behind each `\n`, with marks for what nobody would see.
 //! Not for: changing a byte of it.
 
-use super::model::{ByHand, Raw, Row};
+use super::model::{EditedRequest, RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
 use crate::tui::chat::view::composer;
 use crate::tui::model::{Action, When};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::ops::Range;
@@ -110,7 +110,7 @@ fn quoted_after(text: &str, quoted: bool) -> bool {
 }
 
 /// Makes the rows where the width or the folds changed.
-pub(crate) fn settle(raw: &mut Raw, area: Rect) {
+pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
     let inside = crate::tui::view::layout::inside(area);
     let width = inside.width.saturating_sub(INDENT + 1).max(8);
     raw.page = usize::from(inside.height.saturating_sub(1)).max(1);
@@ -137,7 +137,7 @@ pub(crate) fn settle(raw: &mut Raw, area: Rect) {
     raw.settle();
 }
 
-pub(crate) fn draw(look: &Look<'_>, raw: &Raw, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let inside = look.frame(title(raw), true, area, buf);
     if area.height >= 2 {
@@ -178,7 +178,7 @@ pub(crate) fn draw(look: &Look<'_>, raw: &Raw, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn title(raw: &Raw) -> Line {
+fn title(raw: &RawRequestScreen) -> Line {
     let words = if raw.by_hand.is_some() { "Edited by hand, not sent yet" } else { "The exact request" };
     let mut line = Line::of(Ink::Heading, words);
     if raw.searching || !raw.search.is_empty() {
@@ -193,11 +193,11 @@ fn title(raw: &Raw) -> Line {
     line
 }
 
-fn hints(look: &Look<'_>, raw: &Raw, width: usize) -> Line {
+fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     let hand = raw.by_hand.is_some();
     let words = [
         (hand, Action::SendEdited, "send exactly these bytes"),
-        (true, Action::EditRequest, if hand { "edit on" } else { "edit once and send" }),
+        (true, Action::EditRequest, if hand { "continue editing" } else { "edit once and send" }),
         (true, Action::EditJson, "edit as JSON"),
         (true, Action::Open, "fold"),
         (true, Action::FoldAll, "fold all"),
@@ -220,39 +220,43 @@ fn hints(look: &Look<'_>, raw: &Raw, width: usize) -> Line {
 }
 
 /// `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
-fn facts(look: &Look<'_>, raw: &Raw, room: usize) -> Line {
+fn facts(look: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     let (tokens, of) = (text::number(raw.tokens.0.into()), text::number(raw.tokens.1.into()));
     let bytes = text::number(raw.body.len() as u64);
     let words =
-        [format!("{tokens} / {of} tok est"), format!("{bytes} bytes"), format!("request {}", raw.digest.short())];
+        [format!("{tokens} of {of} est. tokens"), format!("{bytes} bytes"), format!("request {}", raw.digest.short())];
     paint::cut(look.theme, Ink::Dim, &words.join(&format!(" {} ", look.theme.glyphs.dot)), room)
 }
 
 /// What an edited request counts, and whether it may go.
-fn edited(look: &Look<'_>, raw: &Raw, hand: &ByHand, room: usize) -> Line {
+fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, room: usize) -> Line {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
     let Some((tokens, of, changed)) = hand.weighed else {
-        return paint::cut(look.theme, Ink::Dim, &format!("its tokens are being counted{tail}"), room);
+        return paint::cut(look.theme, Ink::Dim, &format!("counting its tokens{tail}"), room);
     };
-    let figures = format!("{} / {} tok est", text::number(tokens.into()), text::number(of.into()));
+    let figures = format!("{} of {} est. tokens", text::number(tokens.into()), text::number(of.into()));
     if tokens > of {
-        let words = format!("{figures}: {} too many, it will be refused{tail}", text::number((tokens - of).into()));
+        let words = format!(
+            "{figures}: {} over the limit, the server would refuse it{tail}",
+            text::number((tokens - of).into())
+        );
         return paint::cut(look.theme, Ink::Danger, &words, room);
     }
     let changed = match changed {
-        0 => "no message differs from the plan".to_owned(),
+        0 => "every message is as planned".to_owned(),
         n => format!("{} not as planned", text::counted(n.into(), "message")),
     };
-    let words = if hand.sending { "it is being sent".to_owned() } else { format!("{figures}{dot}{changed}{tail}") };
+    let words = if hand.sending { "sending".to_owned() } else { format!("{figures}{dot}{changed}{tail}") };
     paint::cut(look.theme, Ink::Text, &words, room)
 }
 
-fn head(look: &Look<'_>, raw: &Raw, fold: usize, area: Rect, buf: &mut Buffer) {
+fn head(look: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let Some(of) = raw.folds.get(fold) else { return };
     let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
-    let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{} tok est  ", text::number(tokens.into())));
+    let mut value =
+        of.tokens.map_or_else(String::new, |tokens| format!("{} est. tokens  ", text::number(tokens.into())));
     value.push_str(&text::number(of.range.len() as u64));
     value.push_str(" bytes");
     let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);
@@ -262,7 +266,7 @@ fn head(look: &Look<'_>, raw: &Raw, fold: usize, area: Rect, buf: &mut Buffer) {
 }
 
 /// A row of bytes: hits stand out, and so do marks and spaces at the end of a line or a text.
-fn bytes(raw: &Raw, range: Range<usize>, mut quoted: bool) -> Line {
+fn bytes(raw: &RawRequestScreen, range: Range<usize>, mut quoted: bool) -> Line {
     let row = &raw.body[range.clone()];
     let all: Vec<Unit<'_>> = units(row).collect();
     let after = raw.body[range.end..].chars().next();
@@ -302,8 +306,14 @@ mod tests {
     use crate::tui::chat::model::composer::Draft;
     use proptest::prelude::*;
 
-    fn raw(body: &str) -> Raw {
-        Raw::new(BranchId(uuid::Uuid::nil()), Draft::default(), body.into(), Hash::of(body.as_bytes()), (1, 2))
+    fn raw(body: &str) -> RawRequestScreen {
+        RawRequestScreen::new(
+            BranchId(uuid::Uuid::nil()),
+            Draft::default(),
+            body.into(),
+            Hash::of(body.as_bytes()),
+            (1, 2),
+        )
     }
 
     #[test]

@@ -12,7 +12,7 @@ impl Screen for Reader {
         PANEL
     }
 
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.seen = view::draw(look, self, cache, area, buf);
         Vec::new()
     }

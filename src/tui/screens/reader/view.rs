@@ -6,13 +6,13 @@ use crate::tui::model::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, Of};
-use crate::tui::view::{Look, paint};
+use crate::tui::view::cache::{Cache, CacheKey};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 pub(crate) fn draw(
-    look: &Look<'_>,
+    look: &ViewContext<'_>,
     reader: &Reader,
     cache: &mut Cache,
     area: Rect,
@@ -27,7 +27,7 @@ pub(crate) fn draw(
         paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     let width = inside.width.saturating_sub(1).max(1);
-    let rows = cache.rows(Of::Text(reader.key, reader.exact), width, || {
+    let rows = cache.rows(CacheKey::Text(reader.key, reader.exact), width, || {
         let room = usize::from(width);
         if reader.exact { Flow::exact(&reader.text, room, Ink::Text) } else { Flow::all(&reader.text, room, Ink::Text) }
     });

@@ -10,14 +10,14 @@ pub(crate) mod view_detail;
 pub(crate) mod view_figures;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Overlay;
+use model::RequestScreen;
 
-impl Screen for Overlay {
+impl Screen for RequestScreen {
     fn places(&self) -> &'static [When] {
         if self.filtering { TYPING } else { &[When::Overlay, When::Panel, When::Always] }
     }
 
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view::list_rows(area);
         view::draw(look, self, cache, area, buf);
         Vec::new()

@@ -1,8 +1,8 @@
 //! The context overlay: the rows of the plan by section, what is suggested, what is out; which is selected and open.
 //! Not for: solving, or what an act does to the plan.
 
-use super::model_filter::{Arranged, Group, Heading, Sieve};
-use super::model_preview::Ahead;
+use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
+use super::model_preview::ActOutcome;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::{Atom, MarkKind};
@@ -41,7 +41,7 @@ pub enum Entry {
 
 /// A turn that shares a range's row.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Past {
+pub struct RangeTurn {
     /// The turn.
     pub atom: Atom,
     /// Its number on the path.
@@ -76,7 +76,7 @@ impl Content {
 
 /// The overlay.
 #[derive(Clone, Debug, Default)]
-pub struct Overlay {
+pub struct RequestScreen {
     /// What is shown.
     pub content: Option<Content>,
     /// The lines.
@@ -100,15 +100,15 @@ pub struct Overlay {
     /// Items whose newest calls were asked about and answered for.
     pub told: HashSet<Hash>,
     /// The turns of ranges that were opened, by atom.
-    pub past: HashMap<Hash, Vec<Past>>,
+    pub past: HashMap<Hash, Vec<RangeTurn>>,
     /// Lines that were taken, to be acted on together.
     pub taken: HashSet<Atom>,
     /// Counts the changes of `taken`.
     pub takes: u64,
     /// How the list is arranged.
-    pub arranged: Arranged,
+    pub arranged: ListArrangement,
     /// What the act at hand would do.
-    pub ahead: Ahead,
+    pub ahead: ActOutcome,
     /// History, scores, hashes and the figures of the budget are shown.
     pub details: bool,
     /// Rows of the detail pane that are scrolled past.
@@ -117,7 +117,7 @@ pub struct Overlay {
     pub page: u16,
 }
 
-impl Overlay {
+impl RequestScreen {
     /// Takes a plan in. The selection stays on its item; texts of the old plan are dropped.
     pub fn show(&mut self, content: Content) {
         let selected = self.selected_atom();
@@ -147,7 +147,7 @@ impl Overlay {
     pub fn list(&mut self) {
         let Some(content) = &self.content else { return };
         let rows = content.rows();
-        let sieve = Sieve::read(&self.filter);
+        let sieve = RowFilter::read(&self.filter);
         let mut places: Vec<usize> = (0..rows.len()).filter(|at| sieve.lets(&rows[*at])).collect();
         let mut entries = Vec::with_capacity(rows.len() + 16);
         match self.arranged.group {
@@ -236,7 +236,7 @@ impl Overlay {
     }
 
     /// Arranges the list in another way; the selection stays on its line.
-    pub fn arrange(&mut self, arranged: Arranged) {
+    pub fn arrange(&mut self, arranged: ListArrangement) {
         let selected = self.selected_atom();
         self.arranged = arranged;
         self.list();
@@ -305,7 +305,7 @@ impl Overlay {
         let open = row.section() == Some(Section::UserMessage);
         match row.kind {
             _ if row.pin.is_some() => None,
-            RowKind::Range => Some("Many turns in one row: open the row and select turns one by one."),
+            RowKind::Range => Some("This row stands for many turns: open it and select turns one by one."),
             RowKind::Turn | RowKind::Card | RowKind::Preamble | RowKind::Message if !open => None,
             RowKind::Note | RowKind::Memory | RowKind::Rules | RowKind::Skills | RowKind::Module | RowKind::Code => {
                 None
@@ -440,13 +440,13 @@ impl Overlay {
 
     /// The turns of a range that was opened.
     #[must_use]
-    pub fn past_of(&self, row: &Row) -> &[Past] {
+    pub fn past_of(&self, row: &Row) -> &[RangeTurn] {
         self.past.get(&row.atom.key()).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The selected turn of a range.
     #[must_use]
-    pub fn selected_past(&self) -> Option<&Past> {
+    pub fn selected_past(&self) -> Option<&RangeTurn> {
         match (self.content.as_ref()?.rows(), *self.entries.get(self.cursor)?) {
             (rows, Entry::Past(at, turn)) => self.past_of(rows.get(at)?).get(turn),
             _ => None,
@@ -467,18 +467,18 @@ fn under_turns(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
 
 /// The turns of a session that a range covers, newest first: between its first and its last node's key.
 #[must_use]
-pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<Past> {
+pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<RangeTurn> {
     let Atom::Range { first, last } = range.atom else { return Vec::new() };
     let (Some(from), Some(to)) = (tree.by_key(first), tree.by_key(last)) else { return Vec::new() };
     let path = tree.path(to);
     let start = tree.depth(from) as usize;
     let numbers = tree::turns(tree, &path).into_iter().filter(|turn| turn.asked).zip(1_u32..);
     let covered = numbers.filter(|(turn, _)| turn.nodes.start >= start);
-    let mut found: Vec<Past> = covered
+    let mut found: Vec<RangeTurn> = covered
         .map(|(turn, number)| {
             let heads = || turn.nodes.clone().map(|at| tree.head(path[at]));
             let user = tree.head(path[turn.nodes.start]);
-            Past {
+            RangeTurn {
                 atom: Atom::Turn { user: user.key, tip: tree.head(path[turn.nodes.end - 1]).key },
                 number,
                 node: user.id,

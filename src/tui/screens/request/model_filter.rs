@@ -95,14 +95,14 @@ impl Group {
 
 /// How the list is arranged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Arranged {
+pub struct ListArrangement {
     /// The order.
     pub order: Order,
     /// The headings.
     pub group: Group,
 }
 
-impl Arranged {
+impl ListArrangement {
     /// Its words; none for the usual way.
     #[must_use]
     pub fn words(self) -> Option<String> {
@@ -147,14 +147,14 @@ impl Heading {
 
 /// A filter that was read: words that the titles must hold, and `kind:`, `section:`, `reason:` with the beginning of a name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Sieve {
+pub struct RowFilter {
     words: Vec<String>,
     kinds: Vec<String>,
     sections: Vec<String>,
     reasons: Vec<String>,
 }
 
-impl Sieve {
+impl RowFilter {
     /// Reads a line. Several of one sort widen the choice; different sorts and words narrow it.
     #[must_use]
     pub fn read(line: &str) -> Self {

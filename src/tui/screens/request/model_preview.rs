@@ -1,16 +1,16 @@
 //! A look ahead in the overlay: for which act it is made, and what came of it.
 //! Not for: asking for it (`update`) or working it out (the engine).
 
-use super::model::{Content, Overlay};
+use super::model::{Content, RequestScreen};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::plan::Verdict;
-use crate::domain::planning::what_if::Foreseen;
+use crate::domain::planning::what_if::ActPreview;
 use crate::tui::model::Action;
 
 /// An act whose outcome is worked out before it is done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wish {
+pub struct PreviewedAct {
     /// On what.
     pub atoms: Vec<Atom>,
     /// The mark that it would put there.
@@ -22,27 +22,27 @@ pub struct Wish {
 }
 
 /// For what a look ahead was made: the plan, the selected line, the taken ones.
-pub type Stamp = (Hash, Option<Atom>, u64);
+pub type PreviewKey = (Hash, Option<Atom>, u64);
 
 /// A look ahead: what the selected act would do to the call.
 #[derive(Clone, Debug, Default)]
-pub struct Ahead {
+pub struct ActOutcome {
     /// For what.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<PreviewKey>,
     /// When it is to be asked for.
     pub due: Option<u64>,
     /// Its ticket while it is worked out.
     pub ticket: Option<u64>,
     /// The act.
-    pub wish: Option<Wish>,
+    pub wish: Option<PreviewedAct>,
     /// What came of it; a sentence where nothing could be told.
-    pub found: Option<Result<Box<Foreseen>, String>>,
+    pub found: Option<Result<Box<ActPreview>, String>>,
 }
 
-impl Overlay {
+impl RequestScreen {
     /// For what a look ahead would be made now; none where there is no plan.
     #[must_use]
-    pub fn stamp(&self) -> Option<Stamp> {
+    pub fn stamp(&self) -> Option<PreviewKey> {
         match self.content.as_ref()? {
             Content::Plan(plan) => Some((plan.id, self.selected_atom(), self.takes)),
             Content::Blocked(_) => None,
@@ -51,10 +51,14 @@ impl Overlay {
 
     /// The act whose outcome a person may want to know: what brings in what was taken and is out, else the selected line.
     #[must_use]
-    pub fn wish(&self) -> Option<Wish> {
+    pub fn wish(&self) -> Option<PreviewedAct> {
         let rows = self.content.as_ref()?.rows();
-        let include =
-            |atoms: Vec<Atom>| Wish { atoms, kind: MarkKind::IncludeOnce, toggle: false, action: Action::IncludeOnce };
+        let include = |atoms: Vec<Atom>| PreviewedAct {
+            atoms,
+            kind: MarkKind::IncludeOnce,
+            toggle: false,
+            action: Action::IncludeOnce,
+        };
         if !self.taken.is_empty() {
             let goes = |atom: &Atom| rows.iter().any(|row| row.atom == *atom && row.included());
             let out: Vec<Atom> = self.taken().into_iter().filter(|atom| !goes(atom)).collect();
@@ -72,11 +76,11 @@ impl Overlay {
             Verdict::Out { remedy, .. } => remedy.as_ref()?.action.as_str(),
             _ => "pin",
         };
-        let undone = |kind, action| Wish { atoms: vec![row.atom], kind, toggle: true, action };
+        let undone = |kind, action| PreviewedAct { atoms: vec![row.atom], kind, toggle: true, action };
         Some(match remedy {
             "exclude" => undone(MarkKind::Exclude, Action::Exclude),
             "exclude-once" => undone(MarkKind::ExcludeOnce, Action::ExcludeOnce),
-            "pin" => Wish { kind: MarkKind::Sticky, action: Action::Pin, ..include(vec![row.atom]) },
+            "pin" => PreviewedAct { kind: MarkKind::Sticky, action: Action::Pin, ..include(vec![row.atom]) },
             _ => include(vec![row.atom]),
         })
     }

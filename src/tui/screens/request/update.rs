@@ -2,40 +2,40 @@
 //! what the act at hand would do, asked for once the selection rests.
 //! Not for: the acts themselves (`acts`), or opening the overlay (`open`).
 
-use super::model::{Content, Overlay, turns_of_range};
-use super::model_preview::Ahead;
+use super::model::{Content, RequestScreen, turns_of_range};
+use super::model_preview::ActOutcome;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::RowKind;
-use crate::engine::api::{Act, Answer, BranchRequest, Item, PlanRequest, Request};
+use crate::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request};
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::screens::request::model_filter::Arranged;
+use crate::tui::screens::request::model_filter::ListArrangement;
 use crate::tui::update::{send, wire};
 
 /// How long the selection must rest before it is asked what its act would do, in milliseconds.
 const REST: u64 = 150;
 
-fn on_top(model: &mut Model) -> Option<&mut Overlay> {
+fn on_top(model: &mut Model) -> Option<&mut RequestScreen> {
     model.layers.top_mut()
 }
 
 /// The list of the next request, or a sentence where it is not open.
-fn listed(model: &mut Model) -> Option<&mut Overlay> {
+fn listed(model: &mut Model) -> Option<&mut RequestScreen> {
     if on_top(model).is_none() {
         let key = model.keys.key_of(Action::Context).unwrap_or_default();
-        model.status.say(Weight::Notice, format!("This works in the list that {key} opens."), model.now);
+        model.status.say(Severity::Notice, format!("This works in the list; {key} opens it."), model.now);
     }
     on_top(model)
 }
 
 /// Takes the selected line to act on several at once, or lets it go.
 pub(crate) fn take_row(model: &mut Model) {
-    if let Some(Err(why)) = listed(model).map(Overlay::take) {
-        model.status.say(Weight::Notice, why, model.now);
+    if let Some(Err(why)) = listed(model).map(RequestScreen::take) {
+        model.status.say(Severity::Notice, why, model.now);
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn group(model: &mut Model) {
     arrange(model, |arranged| arranged.group = arranged.group.next());
 }
 
-fn arrange(model: &mut Model, change: impl FnOnce(&mut Arranged)) {
+fn arrange(model: &mut Model, change: impl FnOnce(&mut ListArrangement)) {
     let Some(overlay) = listed(model) else { return };
     let mut arranged = overlay.arranged;
     change(&mut arranged);
@@ -75,13 +75,13 @@ fn arrange(model: &mut Model, change: impl FnOnce(&mut Arranged)) {
 }
 
 /// What was taken to be acted on together; none where nothing was.
-pub(crate) fn taken(model: &Model) -> Option<Vec<Item>> {
-    let overlay = model.layers.top::<Overlay>().filter(|overlay| !overlay.taken.is_empty())?;
-    Some(overlay.taken().into_iter().map(Item::Atom).collect())
+pub(crate) fn taken(model: &Model) -> Option<Vec<ItemName>> {
+    let overlay = model.layers.top::<RequestScreen>().filter(|overlay| !overlay.taken.is_empty())?;
+    Some(overlay.taken().into_iter().map(ItemName::Atom).collect())
 }
 
 /// Esc: first what was taken is let go, then the filter; says whether there was either.
-pub(crate) fn leave(overlay: &mut Overlay) -> bool {
+pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
     if !overlay.filtering && overlay.let_go() {
         return true;
     }
@@ -97,10 +97,10 @@ pub(crate) fn leave(overlay: &mut Overlay) -> bool {
 
 /// The context overlay; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
-    if model.layers.close::<Overlay>(|_| true) {
+    if model.layers.close::<RequestScreen>(|_| true) {
         return;
     }
-    let mut overlay = Overlay { arranged: model.arranged, ..Overlay::default() };
+    let mut overlay = RequestScreen { arranged: model.arranged, ..RequestScreen::default() };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
@@ -135,7 +135,7 @@ fn read(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Asks for the full text of the selected row, once a plan.
 pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let Some(overlay) = model.layers.top::<Overlay>() else { return };
+    let Some(overlay) = model.layers.top::<RequestScreen>() else { return };
     let Some(atom) = overlay.selected_atom() else { return };
     if matches!(atom, Atom::Range { .. }) {
         return;
@@ -148,7 +148,7 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     // Given up when the next row is asked about, and then asked again once this one is selected again.
     if untold {
-        let item = Item::Atom(atom);
+        let item = ItemName::Atom(atom);
         send(
             model,
             Request::Plan(PlanRequest::Why { branch, item, most: Some(crate::tui::screens::calls::update::FEW) }),
@@ -161,14 +161,14 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Enter on a line: it is opened or folded, or read whole.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let session = model.session.as_ref();
-    if model.layers.top_mut::<Overlay>().is_some_and(|overlay| !unfold(overlay, session)) {
+    if model.layers.top_mut::<RequestScreen>().is_some_and(|overlay| !unfold(overlay, session)) {
         read(model, out);
     }
 }
 
 /// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns. False where the line
 /// holds no others.
-fn unfold(overlay: &mut Overlay, session: Option<&Session>) -> bool {
+fn unfold(overlay: &mut RequestScreen, session: Option<&Session>) -> bool {
     if overlay.on_tools() {
         overlay.unfold_tools();
         return true;
@@ -199,13 +199,13 @@ pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
     if stamp != overlay.ahead.stamp {
         let wish = overlay.wish();
         let due = wish.is_some().then_some(now + REST);
-        overlay.ahead = Ahead { stamp, due, ticket: None, wish, found: None };
+        overlay.ahead = ActOutcome { stamp, due, ticket: None, wish, found: None };
     }
     let due = overlay.ahead.due.is_some_and(|due| due <= now);
     let (Some(draft), true) = (draft, due && true_yet) else { return };
     overlay.ahead.due = None;
     let Some(wish) = overlay.ahead.wish.clone() else { return };
-    let items = wish.atoms.into_iter().map(Item::Atom).collect();
+    let items = wish.atoms.into_iter().map(ItemName::Atom).collect();
     let act = Act::Set { kind: wish.kind, toggle: wish.toggle };
     let request = Request::Plan(PlanRequest::Preview { branch, draft: wire(&draft), items, act });
     let ticket = send(model, request, Pending::Ahead, out);
@@ -216,7 +216,7 @@ pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// It was worked out, or could not be.
 pub(crate) fn ahead(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
-    for overlay in model.layers.all_mut::<Overlay>() {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
         let ahead = &mut overlay.ahead;
         if ahead.ticket != Some(ticket) {
             continue;

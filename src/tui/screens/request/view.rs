@@ -1,14 +1,14 @@
 //! The context overlay: every row of the plan in its section with its reason, and the selected one in full beside it.
 //! Not for: the list's order (the model works it out).
 
-use super::model::{Content, Entry, Overlay, Past};
+use super::model::{Content, Entry, RangeTurn, RequestScreen};
 use super::model_filter::Group;
 use super::view_detail;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind, Verdict};
 use crate::domain::planning::reason::DecidedBy;
 use crate::domain::tool::cards::ToolCost;
-use crate::tui::chat::model::plan::Solved;
+use crate::tui::chat::model::plan::PlanResult;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
 use crate::tui::model::{Action, When};
@@ -16,7 +16,7 @@ use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::Cache;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
     }
 }
 
-pub(crate) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let inside = inside(area);
     if inside.is_empty() {
@@ -73,13 +73,13 @@ pub(crate) fn draw(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, area: 
     }
 }
 
-fn rule(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+fn rule(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let line = look.theme.glyphs.rule.repeat(usize::from(area.width));
     paint::line(look.theme, &Line::of(Ink::Border, &line), area, buf);
 }
 
 /// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`
-fn title(look: &Look<'_>, overlay: &Overlay) -> Line {
+fn title(look: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
     let mut line = Line::of(Ink::Heading, "Next request");
     let dot = format!(" {} ", look.theme.glyphs.dot);
     if let Some(content) = &overlay.content {
@@ -90,7 +90,7 @@ fn title(look: &Look<'_>, overlay: &Overlay) -> Line {
         line.push(Ink::Text, &dot);
         line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
     }
-    if let Some(Solved::Plan { cost: Some(cost), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
+    if let Some(PlanResult::Plan { cost: Some(cost), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
         line.push(Ink::Text, &format!("{dot}{} {}", look.theme.glyphs.about, text::money(cost.micro)));
     }
     if overlay.filtering || !overlay.filter.is_empty() {
@@ -123,7 +123,7 @@ fn cards_of(rows: &[Row], row: &Row) -> usize {
     row.source.turn.map_or(0, |_| rows.iter().filter(card).count())
 }
 
-fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
+fn hints(look: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
         (Action::Pin, "pin"),
@@ -147,7 +147,7 @@ fn hints(look: &Look<'_>, overlay: &Overlay, width: usize) -> Line {
     line
 }
 
-fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
+fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
     let mut rows = area.rows().take(usize::from(HEAD));
     let Some(top) = rows.next() else { return };
     paint::line(look.theme, &title(look, overlay), top, buf);
@@ -192,7 +192,7 @@ fn head(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
 }
 
 /// The plan's warnings; without any, why the budget is smaller than the model's window.
-fn remark(look: &Look<'_>, plan: &ContextPlan, room: usize) -> Line {
+fn remark(look: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let warnings: Vec<String> = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
     if !warnings.is_empty() {
         return paint::cut(look.theme, Ink::Warn, &warnings.join(" "), room);
@@ -207,7 +207,7 @@ fn remark(look: &Look<'_>, plan: &ContextPlan, room: usize) -> Line {
     paint::cut(look.theme, Ink::Dim, &words, room)
 }
 
-fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
+fn entries(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
     let Some(content) = &overlay.content else { return };
     let rows = content.rows();
     let page = usize::from(area.height);
@@ -270,7 +270,7 @@ fn entries(look: &Look<'_>, overlay: &Overlay, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn border(look: &Look<'_>, words: &str, area: Rect, buf: &mut Buffer) {
+fn border(look: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
     let rule = look.theme.glyphs.rule;
     let left = usize::from(area.width).saturating_sub(text::width(words) + 2);
     let line = format!("{} {words} {}", rule.repeat(left / 2), rule.repeat(left - left / 2));
@@ -279,7 +279,7 @@ fn border(look: &Look<'_>, words: &str, area: Rect, buf: &mut Buffer) {
 
 /// The sign before a row, and its ink: a person's decisions by their marks, what a limit forced out by `!`, everything else
 /// by a dot or a cross.
-fn state_sign(look: &Look<'_>, row: &Row) -> (Ink, String) {
+fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
     let glyphs = &look.theme.glyphs;
     match row.pin {
         Some(MarkKind::Sticky) => return (Ink::Pinned, format!("{} ", glyphs.pin)),
@@ -299,14 +299,22 @@ fn state_sign(look: &Look<'_>, row: &Row) -> (Ink, String) {
 }
 
 /// The request of the last call on this branch and the one that would be sent part at this row.
-pub(crate) fn breaks_at(look: &Look<'_>, row: &Row) -> bool {
-    let Some(Solved::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
+pub(crate) fn breaks_at(look: &ViewContext<'_>, row: &Row) -> bool {
+    let Some(PlanResult::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved)
+    else {
         return false;
     };
     row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))
 }
 
-fn one(look: &Look<'_>, overlay: &Overlay, (rows, row): (&[Row], &Row), wide: usize, area: Rect, buf: &mut Buffer) {
+fn one(
+    look: &ViewContext<'_>,
+    overlay: &RequestScreen,
+    (rows, row): (&[Row], &Row),
+    wide: usize,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let glyphs = &look.theme.glyphs;
     let ink = match row.verdict {
         Verdict::In { .. } => Ink::Text,
@@ -370,7 +378,7 @@ fn plan_of(content: &Content) -> Option<&ContextPlan> {
     }
 }
 
-fn tools(look: &Look<'_>, overlay: &Overlay, tokens: u32, area: Rect, buf: &mut Buffer) {
+fn tools(look: &ViewContext<'_>, overlay: &RequestScreen, tokens: u32, area: Rect, buf: &mut Buffer) {
     let costs = overlay.content.as_ref().and_then(plan_of).map(|plan| plan.tool_costs.as_slice()).unwrap_or_default();
     let off = costs.iter().filter(|tool| !tool.on).count();
     let off_words = if off > 0 { format!(", {} switched off", text::number(off as u64)) } else { String::new() };
@@ -384,7 +392,7 @@ fn tools(look: &Look<'_>, overlay: &Overlay, tokens: u32, area: Rect, buf: &mut 
     paint::pair(look.theme, &label, &value, area, buf);
 }
 
-fn one_tool(look: &Look<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
+fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
     let (ink, sign) = if tool.on { (Ink::Text, " ") } else { (Ink::Excluded, look.theme.glyphs.out) };
     let value = Line::of(ink, &text::short(u64::from(tool.tokens)));
     let mut right = Line::new();
@@ -398,7 +406,7 @@ fn one_tool(look: &Look<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
     paint::pair(look.theme, &label, &right, area, buf);
 }
 
-fn message(look: &Look<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
+fn message(look: &ViewContext<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
     let ink = if matches!(item.form, Form::Out | Form::Gone | Form::Placeholder) { Ink::Excluded } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("        {} ", item.role.name()));
     let value = Line::of(ink, &text::short(u64::from(item.tokens)));
@@ -409,7 +417,7 @@ fn message(look: &Look<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
     paint::pair(look.theme, &label, &value, area, buf);
 }
 
-fn past(look: &Look<'_>, turn: &Past, area: Rect, buf: &mut Buffer) {
+fn past(look: &ViewContext<'_>, turn: &RangeTurn, area: Rect, buf: &mut Buffer) {
     let value = Line::of(Ink::Excluded, &format!("~{}", text::short(turn.tokens)));
     let mut label = Line::of(Ink::Dim, &format!("     {:>3} ", turn.number));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);

@@ -2,20 +2,20 @@
 //! it comes from, what happened to it, its text.
 //! Not for: the list (`view`).
 
-use super::model::Overlay;
+use super::model::RequestScreen;
 use super::view::breaks_at;
 use super::view_figures;
 use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
-use crate::domain::planning::what_if::{Figures, Foreseen, Moved};
+use crate::domain::planning::what_if::{ActPreview, Figures, MovedItem};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::model::{Action, When};
 use crate::tui::screens::calls::view_diff;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::Look;
-use crate::tui::view::cache::{Cache, Of};
+use crate::tui::view::ViewContext;
+use crate::tui::view::cache::{Cache, CacheKey};
 
 /// Bytes of a row's text that are shown in the detail pane; the rest is in the raw request.
 const DETAIL_BYTES: usize = 200_000;
@@ -26,7 +26,7 @@ const STEPS: usize = 4;
 /// Items on either side that are named.
 const NAMED: usize = 5;
 
-pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width: u16) -> Vec<Line> {
+pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
     let room = usize::from(width).max(1);
     if let Some(tool) = overlay.selected_tool() {
         return one_tool(look, tool, room);
@@ -68,7 +68,7 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width:
     match found {
         Some(text) => {
             let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
-            let of = Of::Held(text.as_ptr().addr(), text.len());
+            let of = CacheKey::Held(text.as_ptr().addr(), text.len());
             let wrapped = cache.rows(of, width, || Flow::exact(&text[..end], room, Ink::Text));
             rows.extend(wrapped.iter().take(4_000).cloned());
         }
@@ -77,10 +77,10 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, cache: &mut Cache, width:
     rows
 }
 
-fn one_tool(look: &Look<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
+fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
     let words = if tool.on {
-        format!("Name, description and arguments are sent with every request: {tokens} tokens.")
+        format!("Every request contains its name, description and arguments: {tokens} tokens.")
     } else {
         format!("You switched this tool off on this branch. Adds {tokens} tokens to every request.")
     };
@@ -92,14 +92,14 @@ fn one_tool(look: &Look<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
 }
 
 /// What was taken, and what the act that brings it in would do.
-fn taken(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
+fn taken(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     if overlay.taken.is_empty() {
         return Vec::new();
     }
     let count = text::counted(overlay.taken.len() as u64, "item");
     let key = |action| look.key_in(action, When::Overlay);
     let words = format!(
-        "{count} selected: {} {} {} {} {} act on all of them; Esc clears the selection.",
+        "{count} selected: {} {} {} {} {} apply to all of them; Esc clears the selection.",
         key(Action::Pin),
         key(Action::Lease),
         key(Action::Exclude),
@@ -113,7 +113,7 @@ fn taken(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
 }
 
 /// The key that brings an excluded row in. Its price is an estimate of the plan, until the look ahead has the true one.
-fn remedy(look: &Look<'_>, overlay: &Overlay, row: &Row, room: usize) -> Vec<Line> {
+fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
     let mut rows = Vec::new();
     let known = overlay.taken.is_empty() && matches!(overlay.ahead.found, Some(Ok(_)));
@@ -133,7 +133,7 @@ fn remedy(look: &Look<'_>, overlay: &Overlay, row: &Row, room: usize) -> Vec<Lin
 }
 
 /// What the act at hand would do, worked out beside the plan.
-fn ahead(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
+fn ahead(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let ahead = &overlay.ahead;
     let Some(wish) = &ahead.wish else { return Vec::new() };
     let key = look.key_in(wish.action, When::Overlay);
@@ -154,7 +154,7 @@ fn ahead(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
     }
 }
 
-fn outcome(look: &Look<'_>, key: &str, found: &Foreseen, figures: &Figures, room: usize) -> Vec<Line> {
+fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Figures, room: usize) -> Vec<Line> {
     let number = |n: u32| text::short(u64::from(n));
     let start = if key.is_empty() { String::new() } else { format!("{key}: ") };
     let [(more, more_tokens), (less, less_tokens)] = figures.sums;
@@ -183,8 +183,8 @@ fn outcome(look: &Look<'_>, key: &str, found: &Foreseen, figures: &Figures, room
 }
 
 /// The first of some items, a line each.
-fn named(look: &Look<'_>, sign: &str, items: &[Moved], count: u32, room: usize) -> Vec<Line> {
-    let one = |item: &Moved| {
+fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, room: usize) -> Vec<Line> {
+    let one = |item: &MovedItem| {
         let tokens = text::short(u64::from(item.tokens));
         let turn = item.turn.map_or_else(String::new, |turn| format!("{turn:>3} "));
         let left = room.saturating_sub(text::width(&tokens) + turn.len() + text::width(sign) + 5);
@@ -204,7 +204,7 @@ fn named(look: &Look<'_>, sign: &str, items: &[Moved], count: u32, room: usize) 
 }
 
 /// Where a text came from that was picked or brought back from another branch, and whether that went on since.
-fn origin(look: &Look<'_>, row: &Row, room: usize) -> Vec<Line> {
+fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
     let messages = text::counted(origin.sources.len() as u64, "message");
@@ -227,7 +227,7 @@ fn score(row: &Row) -> Option<String> {
     Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
 }
 
-fn source(look: &Look<'_>, row: &Row, details: bool) -> String {
+fn source(look: &ViewContext<'_>, row: &Row, details: bool) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut words = vec![format!("{}, {} tokens", row.kind.name(), text::short(u64::from(row.tokens)))];
     if row.turns > 1 {

@@ -1,16 +1,16 @@
 //! The overlay's details of the plan as a whole: how its tokens were counted, what the budget is made of, policy and hashes.
 //! Not for: the selected row (`view_detail`).
 
-use super::model::{Content, Overlay};
-use crate::tui::chat::model::plan::Solved;
+use super::model::{Content, RequestScreen};
+use crate::tui::chat::model::plan::PlanResult;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::Look;
+use crate::tui::view::ViewContext;
 use std::fmt::Write as _;
 
 /// The figures of the plan in words, set to `room` columns.
-pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line> {
+pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let Some(Content::Plan(plan)) = &overlay.content else { return Vec::new() };
     let number = |n: u32| text::number(u64::from(n));
     let budget = &plan.budget;
@@ -37,7 +37,9 @@ pub(crate) fn rows(look: &Look<'_>, overlay: &Overlay, room: usize) -> Vec<Line>
         plan.policy, plan.policy_version, plan.profile, plan.model
     ));
     let mut ids = format!("plan {}", plan.id.short());
-    if let Some(Solved::Plan { digest, bytes, cost, .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
+    if let Some(PlanResult::Plan { digest, bytes, cost, .. }) =
+        look.model.plan.shown.as_ref().map(|shown| &shown.solved)
+    {
         let _ = write!(ids, ", request {}, {} bytes", digest.short(), text::number(*bytes));
         if let Some(cost) = cost.filter(|cost| cost.cached > 0) {
             words.push(format!("{} without the cached prefix.", text::money(cost.uncached_micro)));

@@ -6,14 +6,14 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Finder;
+use model::SearchScreen;
 
-impl Screen for Finder {
+impl Screen for SearchScreen {
     fn places(&self) -> &'static [When] {
         TYPING
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view::draw(look, self, area, buf);
         Vec::new()
     }

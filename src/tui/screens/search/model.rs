@@ -3,14 +3,14 @@
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::search::{FoundMessage, FoundMessages};
-use crate::tui::chat::model::conversation::Place;
+use crate::tui::chat::model::conversation::ScrollAnchor;
 
 /// Places that are remembered.
 const PLACES: usize = 50;
 
 /// Where a person was before a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Spot {
+pub struct ReturnPoint {
     /// In which session.
     pub session: SessionId,
     /// On which branch.
@@ -18,11 +18,11 @@ pub struct Spot {
     /// At which message; none is the composer.
     pub node: Option<NodeId>,
     /// Where the view stood.
-    pub place: Place,
+    pub place: ScrollAnchor,
 }
 
 /// Remembers a place, unless it is the last one remembered.
-pub fn remember(places: &mut Vec<Spot>, spot: Spot) {
+pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
     if places.last() != Some(&spot) {
         places.push(spot);
         if places.len() > PLACES {
@@ -33,7 +33,7 @@ pub fn remember(places: &mut Vec<Spot>, spot: Spot) {
 
 /// The search.
 #[derive(Clone, Debug, Default)]
-pub struct Finder {
+pub struct SearchScreen {
     /// What was typed.
     pub line: String,
     /// What was found.
@@ -48,7 +48,7 @@ pub struct Finder {
     pub page: usize,
 }
 
-impl Finder {
+impl SearchScreen {
     /// Takes in what was found.
     pub fn fill(&mut self, found: FoundMessages) {
         self.loading = false;

@@ -1,13 +1,13 @@
 //! Finding messages of all sessions while typing, going to one, and going back.
 //! Not for: lists that are filtered by typing (`update::travel`), or scrolling.
 
-use super::model::{Finder, Spot, remember};
+use super::model::{ReturnPoint, SearchScreen, remember};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::search::FoundMessages;
 use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::send;
@@ -17,17 +17,17 @@ const LIMIT: usize = 200;
 
 /// Opens the search, perhaps with words.
 pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
-    if model.layers.on::<Finder>() {
+    if model.layers.on::<SearchScreen>() {
         model.layers.pop();
         return;
     }
-    model.layers.push(Finder { line, ..Finder::default() });
+    model.layers.push(SearchScreen { line, ..SearchScreen::default() });
     changed(model, out);
 }
 
 /// The line changed.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(finder) = model.layers.top_mut::<Finder>() else { return };
+    let Some(finder) = model.layers.top_mut::<SearchScreen>() else { return };
     finder.cursor = 0;
     if finder.line.trim().is_empty() {
         finder.found = FoundMessages::default();
@@ -36,14 +36,14 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let line = finder.line.clone();
     let ticket = send(model, Request::Session(SessionRequest::Find { line, limit: LIMIT }), Pending::Find, out);
-    if let Some(finder) = model.layers.top_mut::<Finder>() {
+    if let Some(finder) = model.layers.top_mut::<SearchScreen>() {
         (finder.loading, finder.ticket) = (true, ticket);
     }
 }
 
 /// Something was found, or not.
 pub(crate) fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
-    let Some(finder) = model.layers.all_mut::<Finder>().find(|finder| finder.ticket == ticket) else { return };
+    let Some(finder) = model.layers.all_mut::<SearchScreen>().find(|finder| finder.ticket == ticket) else { return };
     match result {
         Ok(found) => finder.fill(found),
         Err(failure) => {
@@ -57,7 +57,7 @@ pub(crate) fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages,
 
 /// Goes to the selected message.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(finder) = model.layers.top::<Finder>() else { return };
+    let Some(finder) = model.layers.top::<SearchScreen>() else { return };
     let Some((session, node)) = finder.selected().map(|message| (message.session, message.node)) else { return };
     leave_here(model);
     let here = model.session.as_ref().filter(|open| open.card.id == session).and_then(|open| open.tree.slot(node));
@@ -87,13 +87,13 @@ pub(crate) fn leave_here(model: &mut Model) {
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
     let node = slot.map(|slot| session.tree.head(slot).id);
     let place = model.conversation.place;
-    remember(&mut model.places_before, Spot { session: session.card.id, branch: session.current, node, place });
+    remember(&mut model.places_before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
 }
 
 /// Goes back to where the person was before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(spot) = model.places_before.pop() else {
-        model.status.say(Weight::Notice, "There is no jump to go back from.", model.now);
+        model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
         return;
     };
     let here = model.session.as_ref().map(|session| (session.card.id, session.current));
@@ -108,7 +108,7 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Stands as the person stood: the same message selected, the same rows in view.
-pub(crate) fn stand(model: &mut Model, spot: Spot) {
+pub(crate) fn stand(model: &mut Model, spot: ReturnPoint) {
     arrive(model, spot.node);
     if model.layers.is_empty() {
         model.conversation.place = spot.place;

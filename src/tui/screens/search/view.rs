@@ -10,14 +10,14 @@
 //! ```
 //! Not for: looking anything up.
 
-use super::model::Finder;
+use super::model::SearchScreen;
 use crate::domain::base::time;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::search::{FILTERS, FoundMessage};
 use crate::tui::model::Action;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -27,12 +27,12 @@ const ROWS: u16 = 2;
 const LEAD: usize = 3;
 
 /// Draws it. Returns how many messages there is room for.
-pub(crate) fn draw(look: &Look<'_>, finder: &Finder, area: Rect, buf: &mut Buffer) -> usize {
+pub(crate) fn draw(look: &ViewContext<'_>, finder: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Find anything"), true, area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
     if area.height >= 2 {
         let back = look.key(Action::Back);
-        let hint = format!("Enter goes there, {back} comes back   up/down chooses   Esc leaves");
+        let hint = format!("Enter goes there, {back} goes back   up/down selects   Esc leaves");
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let room = usize::from(area.width.saturating_sub(6));
         paint::caption(look.theme, paint::cut(look.theme, Ink::Dim, &hint, room), edge, buf);
@@ -66,14 +66,14 @@ pub(crate) fn draw(look: &Look<'_>, finder: &Finder, area: Rect, buf: &mut Buffe
     page
 }
 
-fn typed(finder: &Finder, width: usize) -> Line {
+fn typed(finder: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(20).max(10);
     let chars: Vec<char> = finder.line.chars().collect();
     let tail: String = chars[chars.len().saturating_sub(room)..].iter().collect();
     Line::of(Ink::Accent, " / ").with(Ink::Text, &tail).with(Ink::Accent, "_")
 }
 
-fn count(look: &Look<'_>, finder: &Finder) -> Line {
+fn count(look: &ViewContext<'_>, finder: &SearchScreen) -> Line {
     let found = finder.found.messages.len();
     if finder.loading {
         return Line::of(Ink::Dim, &format!("{} looking ", look.theme.glyphs.running));
@@ -86,7 +86,7 @@ fn count(look: &Look<'_>, finder: &Finder) -> Line {
 }
 
 /// What could not be read; else the filters.
-fn below(look: &Look<'_>, finder: &Finder, width: usize) -> Line {
+fn below(look: &ViewContext<'_>, finder: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(4);
     if let Some(problem) = finder.found.problems.first() {
         return paint::cut(look.theme, Ink::Warn, &format!("   {problem}"), room);
@@ -95,16 +95,16 @@ fn below(look: &Look<'_>, finder: &Finder, width: usize) -> Line {
     paint::cut(look.theme, Ink::Dim, &format!("   filters: {}", names.join(" ")), room)
 }
 
-fn nothing(finder: &Finder, width: usize) -> Vec<Line> {
+fn nothing(finder: &SearchScreen, width: usize) -> Vec<Line> {
     if finder.loading {
         return Vec::new();
     }
     if !finder.line.trim().is_empty() {
-        return vec![Line::of(Ink::Dim, "No message has all of that.")];
+        return vec![Line::of(Ink::Dim, "No message matches all of it.")];
     }
     let mut rows = text::markdown::Flow::plain(
-        "Type words that a message of any session has; the newest come first. Words in \"quotes\" stand beside one \
-         another. Filters go into the same line:",
+        "Type words from a message of any session; the newest messages come first. Words in \"quotes\" must be \
+            next to each other. Filters go on the same line:",
         width,
         Ink::Dim,
     );
@@ -117,7 +117,7 @@ fn nothing(finder: &Finder, width: usize) -> Vec<Line> {
     rows
 }
 
-fn one(look: &Look<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
+fn one(look: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
     let offset = look.model.facts.offset;
     let (ink, who) = match message.role {
         Role::User => (Ink::You, "You"),
@@ -142,7 +142,7 @@ fn one(look: &Look<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
 }
 
 /// The words around the match, so that it is in view.
-fn snippet(look: &Look<'_>, message: &FoundMessage, room: usize) -> Line {
+fn snippet(look: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line {
     let mut line = Line::new();
     let mut lead = String::new();
     for (hit, words) in &message.pieces {

@@ -8,14 +8,14 @@ pub(crate) mod view;
 pub(crate) mod view_accepted;
 
 use crate::tui::screens::screen::prelude::*;
-use model::{Desk, Shelf};
+use model::{DraftScreen, SummaryList};
 
-impl Screen for Desk {
+impl Screen for DraftScreen {
     fn places(&self) -> &'static [When] {
         &[When::Drafts, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         let landed = view::draw(look, self, cache, area, buf);
         (self.seen, self.source_scroll) = (landed.seen, landed.source_scroll);
         Vec::new()
@@ -52,12 +52,12 @@ impl Screen for Desk {
     }
 }
 
-impl Screen for Shelf {
+impl Screen for SummaryList {
     fn places(&self) -> &'static [When] {
         &[When::Drafts, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         view_accepted::draw(look, self, area, buf);
         Vec::new()
     }

@@ -3,17 +3,17 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
-use crate::domain::summary::draft::{By, CapsuleCard, CapsuleDraft, Dropped, SALIENT};
+use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A summary that is being made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Making {
+pub struct PendingSummary {
     /// Its first and last turn.
     pub turns: (u32, u32),
     /// Who writes it.
-    pub by: By,
+    pub by: SummaryAuthor,
     /// Parts that are written, and of how many.
     pub parts: (u32, u32),
     /// Tokens of the present part so far.
@@ -22,13 +22,13 @@ pub struct Making {
 
 /// A summary of a part of the program that is being made.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Summing {
+pub struct PendingModuleSummary {
     /// On which branch.
     pub branch: BranchId,
     /// The folder or file.
     pub path: String,
     /// Who writes it.
-    pub by: By,
+    pub by: SummaryAuthor,
     /// Files that are read, and of how many.
     pub files: (usize, usize),
     /// Tokens of the model's text so far.
@@ -37,19 +37,19 @@ pub struct Summing {
     pub stopping: bool,
 }
 
-impl Summing {
-    /// `summing up src/engine: 61 files read, 120 tok est so far`
+impl PendingModuleSummary {
+    /// `summing up src/engine: 61 files read, 120 est. tokens so far`
     #[must_use]
     pub fn words(&self) -> String {
         let path = &self.path;
         match (self.files, self.tokens) {
             _ if self.stopping => format!("stopping the summary of {path}"),
-            (_, 1..) => format!("summing up {path}: {} tok est so far", grouped(u64::from(self.tokens))),
-            ((done, of), 0) if done < of => format!("summing up {path}: read {done} of {of} files"),
-            ((_, of), 0) if of > 0 && self.by == By::Model => {
-                format!("summing up {path}: the model was given {of} {}", if of == 1 { "file" } else { "files" })
+            (_, 1..) => format!("summarizing {path}: {} est. tokens so far", grouped(u64::from(self.tokens))),
+            ((done, of), 0) if done < of => format!("summarizing {path}: read {done} of {of} files"),
+            ((_, of), 0) if of > 0 && self.by == SummaryAuthor::Model => {
+                format!("summarizing {path}: {of} {} sent to the model", if of == 1 { "file" } else { "files" })
             }
-            _ => format!("summing up {path}"),
+            _ => format!("summarizing {path}"),
         }
     }
 }
@@ -58,11 +58,11 @@ impl Summing {
 #[derive(Clone, Debug, Default)]
 pub struct Drafts {
     /// Those that wait.
-    pub waiting: HashMap<BranchId, Arc<CapsuleDraft>>,
+    pub waiting: HashMap<BranchId, Arc<SummaryDraft>>,
     /// Those that are being made.
-    pub making: HashMap<BranchId, Making>,
+    pub making: HashMap<BranchId, PendingSummary>,
     /// Summaries of parts of the program that are being made, by the tickets of what asked for them.
-    pub parts: BTreeMap<u64, Summing>,
+    pub parts: BTreeMap<u64, PendingModuleSummary>,
     /// What was said last about a draft that nobody asked for.
     pub said: Option<String>,
 }
@@ -90,11 +90,11 @@ pub enum Item {
 
 /// A draft beside its sources.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct DraftScreen {
     /// On which branch.
     pub branch: BranchId,
     /// The draft; none while the first is made.
-    pub draft: Option<Arc<CapsuleDraft>>,
+    pub draft: Option<Arc<SummaryDraft>>,
     /// The part that keys move in.
     pub part: Part,
     /// Of the two texts the one that is shown where there is room for one.
@@ -111,10 +111,10 @@ pub struct Desk {
     pub seen: (usize, usize, usize),
 }
 
-impl Desk {
+impl DraftScreen {
     /// A screen for a branch, with its draft where there is one.
     #[must_use]
-    pub fn new(branch: BranchId, draft: Option<Arc<CapsuleDraft>>) -> Self {
+    pub fn new(branch: BranchId, draft: Option<Arc<SummaryDraft>>) -> Self {
         let mut desk = Self {
             branch,
             draft: None,
@@ -133,7 +133,7 @@ impl Desk {
     }
 
     /// Takes a draft in. The selection stays on what was kept, or goes to the next item that was dropped.
-    pub fn show(&mut self, draft: Arc<CapsuleDraft>) {
+    pub fn show(&mut self, draft: Arc<SummaryDraft>) {
         let selected = self.selected();
         let first = self.draft.as_ref().is_none_or(|old| old.number != draft.number);
         let (kept, dropped) = (draft.capsule.kept.len(), draft.dropped.len());
@@ -176,7 +176,7 @@ impl Desk {
 
     /// The selected item where it was dropped.
     #[must_use]
-    pub fn dropped(&self) -> Option<&Dropped> {
+    pub fn dropped(&self) -> Option<&MissingFact> {
         match self.selected()? {
             Item::Dropped(at) => self.draft.as_ref()?.dropped.get(at),
             Item::Kept(_) => None,
@@ -234,11 +234,11 @@ fn moved(at: usize, by: i64, last: usize) -> usize {
 
 /// The list of a branch's capsules.
 #[derive(Clone, Debug)]
-pub struct Shelf {
+pub struct SummaryList {
     /// On which branch.
     pub branch: BranchId,
     /// They, each followed by the levels below it.
-    pub cards: Vec<CapsuleCard>,
+    pub cards: Vec<SummaryCard>,
     /// They are being read.
     pub loading: bool,
     /// The selected one.
@@ -247,7 +247,7 @@ pub struct Shelf {
     pub scroll: usize,
 }
 
-impl Shelf {
+impl SummaryList {
     /// An empty list of a branch.
     #[must_use]
     pub fn new(branch: BranchId) -> Self {
@@ -255,7 +255,7 @@ impl Shelf {
     }
 
     /// Takes capsules in; the selection stays on its capsule.
-    pub fn fill(&mut self, cards: Vec<CapsuleCard>) {
+    pub fn fill(&mut self, cards: Vec<SummaryCard>) {
         let selected = self.selected().map(|card| card.capsule.id);
         let found = cards.iter().position(|card| Some(card.capsule.id) == selected);
         self.cursor = found.unwrap_or(self.cursor).min(cards.len().saturating_sub(1));
@@ -264,7 +264,7 @@ impl Shelf {
 
     /// The selected capsule.
     #[must_use]
-    pub fn selected(&self) -> Option<&CapsuleCard> {
+    pub fn selected(&self) -> Option<&SummaryCard> {
         self.cards.get(self.cursor)
     }
 

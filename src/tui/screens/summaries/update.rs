@@ -1,14 +1,14 @@
 //! Summaries: having one drafted, what a person does with a draft, the list of capsules.
 //! Not for: moving about in either (`update::travel`).
 
-use super::model::{Desk, Item, Making, Part, Shelf};
+use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::summary::accepted::{CapsuleKind, CapsuleSource, CapsuleState};
-use crate::domain::summary::draft::{By, CapsuleCard, CapsuleDraft};
-use crate::engine::api::{Answer, Condense, Request};
+use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
+use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
+use crate::engine::api::{Answer, Request, SummaryAct};
 use crate::tui::chat::model::composer;
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
@@ -19,61 +19,67 @@ use std::sync::Arc;
 
 /// Opens the draft that waits or is being made; without one, has one made. The same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.close::<Desk>(|_| true) {
+    if model.layers.close::<DraftScreen>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(draft) = model.drafts.waiting.get(&branch) {
-        let desk = Desk::new(branch, Some(draft.clone()));
+        let desk = DraftScreen::new(branch, Some(draft.clone()));
         model.layers.push(desk);
     } else if model.drafts.making.contains_key(&branch) {
-        model.layers.push(Desk::new(branch, None));
+        model.layers.push(DraftScreen::new(branch, None));
     } else {
-        compress(model, CapsuleKind::Lane, None, By::Extractive, out);
+        compress(model, SummaryKind::Lane, None, SummaryAuthor::Extractive, out);
     }
 }
 
 /// Has a summary of the older turns drafted, up to a turn or up to the newest ten messages.
-pub(crate) fn compress(model: &mut Model, kind: CapsuleKind, up_to: Option<u32>, by: By, out: &mut Vec<Cmd>) {
+pub(crate) fn compress(
+    model: &mut Model,
+    kind: SummaryKind,
+    up_to: Option<u32>,
+    by: SummaryAuthor,
+    out: &mut Vec<Cmd>,
+) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    make(model, branch, Condense::Draft { kind, up_to, by }, out);
+    make(model, branch, SummaryAct::Draft { kind, up_to, by }, out);
 }
 
 /// Has a draft made, on the screen.
-fn make(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) {
+fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
     send(model, Request::Condense { branch, act }, Pending::Draft(branch), out);
-    if model.layers.all::<Desk>().next().is_none() {
+    if model.layers.all::<DraftScreen>().next().is_none() {
         let waiting = model.drafts.waiting.get(&branch).cloned();
-        model.layers.push(Desk::new(branch, waiting));
+        model.layers.push(DraftScreen::new(branch, waiting));
     }
 }
 
 pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let Some(desk) = model.layers.top::<Desk>() else {
-        return model.status.say(Weight::Notice, "There is no draft on the screen.", model.now);
+    let Some(desk) = model.layers.top::<DraftScreen>() else {
+        return model.status.say(Severity::Notice, "There is no draft here.", model.now);
     };
     let branch = desk.branch;
     let Some(draft) = desk.draft.clone() else {
         if run == Action::RejectDraft {
-            ask(model, branch, Condense::Reject, out);
+            ask(model, branch, SummaryAct::Reject, out);
         }
         return;
     };
     let number = draft.number;
     match run {
         Action::AcceptDraft => {
-            ask(model, branch, Condense::Accept { draft: number }, out);
+            ask(model, branch, SummaryAct::Accept { draft: number }, out);
             model.plan.hurry(model.now);
         }
         Action::RejectDraft if work(&draft).is_some() => {
-            doubt(model, &draft, "Throw this draft away?", "yes, throw it away", Act::RejectDraft(branch));
+            doubt(model, &draft, "Discard this draft?", "yes, throw it away", Act::RejectDraft(branch));
         }
         Action::RejectDraft => reject(model, branch, out),
-        Action::KeepAll => ask(model, branch, Condense::KeepAll { draft: number }, out),
+        Action::KeepAll => ask(model, branch, SummaryAct::KeepAll { draft: number }, out),
         Action::KeepItem => {
             let act = match desk.selected() {
-                Some(Item::Dropped(at)) => Condense::Keep { draft: number, items: vec![at] },
-                Some(Item::Kept(item)) => Condense::Unkeep { draft: number, item },
+                Some(Item::Dropped(at)) => SummaryAct::Keep { draft: number, items: vec![at] },
+                Some(Item::Kept(item)) => SummaryAct::Unkeep { draft: number, item },
                 None => return,
             };
             ask(model, branch, act, out);
@@ -83,17 +89,17 @@ pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
 }
 
 /// What would be lost with a draft that cannot simply be made again.
-fn work(draft: &CapsuleDraft) -> Option<&'static str> {
+fn work(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.capsule.source {
-        CapsuleSource::User => Some("You edited it; what you wrote cannot be brought back."),
-        CapsuleSource::Llm => Some("A model wrote it; to have it again is another call."),
-        CapsuleSource::Extractive if draft.capsule.kept.is_empty() => None,
-        CapsuleSource::Extractive => Some("You chose what it keeps; you would have to choose again."),
+        SummarySource::User => Some("You edited it; your text can't be restored."),
+        SummarySource::Llm => Some("A model wrote it; writing it again costs another call."),
+        SummarySource::Extractive if draft.capsule.kept.is_empty() => None,
+        SummarySource::Extractive => Some("You selected what it keeps; you would have to select that again."),
     }
 }
 
 /// Asks before such a draft goes.
-fn doubt(model: &mut Model, draft: &CapsuleDraft, title: &str, yes: &str, act: Act) {
+fn doubt(model: &mut Model, draft: &SummaryDraft, title: &str, yes: &str, act: Act) {
     let words = work(draft).map(str::to_owned).into_iter().collect();
     let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
     model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
@@ -101,21 +107,21 @@ fn doubt(model: &mut Model, draft: &CapsuleDraft, title: &str, yes: &str, act: A
 
 /// Throws the draft away.
 pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
-    ask(model, branch, Condense::Reject, out);
+    ask(model, branch, SummaryAct::Reject, out);
 }
 
 /// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
 pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
-    let draft = model.layers.top::<Desk>().and_then(|desk| desk.draft.clone());
-    match draft.filter(|draft| draft.capsule.source == CapsuleSource::User) {
+    let draft = model.layers.top::<DraftScreen>().and_then(|desk| desk.draft.clone());
+    match draft.filter(|draft| draft.capsule.source == SummarySource::User) {
         Some(draft) => {
-            doubt(model, &draft, "Have it written anew?", "yes, another draft takes its place", Act::Redraft);
+            doubt(model, &draft, "Write it again?", "yes, another draft takes its place", Act::Redraft);
         }
         None => redraft(model, out),
     }
 }
 
-fn ask(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) {
+fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
     send(model, Request::Condense { branch, act }, Pending::Act, out);
 }
 
@@ -123,7 +129,7 @@ fn ask(model: &mut Model, branch: BranchId, act: Condense, out: &mut Vec<Cmd>) {
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
-    let title = "The draft's text (what is kept word for word is added by itself)".to_owned();
+    let title = "Text of the draft (sentences kept word for word are added automatically)".to_owned();
     let what = Edited::Draft { branch, number };
     let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
     model.layers.push(editor);
@@ -131,7 +137,7 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
 
 /// The edited text goes to the engine.
 pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: String, out: &mut Vec<Cmd>) {
-    let act = Condense::Edit { draft: number, text: text.clone() };
+    let act = SummaryAct::Edit { draft: number, text: text.clone() };
     send(model, Request::Condense { branch, act }, Pending::EditDraft { branch, number, text }, out);
 }
 
@@ -144,22 +150,22 @@ pub(crate) fn refused(model: &mut Model, branch: BranchId, number: u64, text: &s
 /// No draft came of it. Where a person stopped it, that was said already.
 pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     let making = model.drafts.making.remove(&branch).is_some();
-    let here = |desk: &Desk| desk.branch == branch;
+    let here = |desk: &DraftScreen| desk.branch == branch;
     let open = model.layers.all().any(here);
-    model.layers.close::<Desk>(|desk| desk.branch == branch && desk.draft.is_none());
+    model.layers.close::<DraftScreen>(|desk| desk.branch == branch && desk.draft.is_none());
     if making || open {
         trouble(model, failure);
     }
 }
 
 /// A draft came, changed, or went.
-pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<CapsuleDraft>>) {
+pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
     model.drafts.making.remove(&branch);
     let known = match &draft {
         Some(draft) => model.drafts.waiting.insert(branch, draft.clone()),
         None => model.drafts.waiting.remove(&branch),
     };
-    let here = |desk: &Desk| desk.branch == branch;
+    let here = |desk: &DraftScreen| desk.branch == branch;
     let Some(draft) = draft else {
         model.layers.close(here);
         if let Some(said) = model.drafts.said.take() {
@@ -170,7 +176,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<Capsul
     if known.is_none() && !model.layers.all().any(here) {
         announce(model, &draft);
     }
-    for desk in model.layers.all_mut::<Desk>() {
+    for desk in model.layers.all_mut::<DraftScreen>() {
         if desk.branch == branch {
             desk.show(draft.clone());
         }
@@ -178,50 +184,53 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<Capsul
 }
 
 /// Says that a draft waits, and what opens it.
-fn announce(model: &mut Model, draft: &CapsuleDraft) {
+fn announce(model: &mut Model, draft: &SummaryDraft) {
     let (from, to) = draft.capsule.turns;
     let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
     let why = draft.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
-    let text = format!("{key} opens the draft of a summary of turns {from}–{to}; nothing goes by it yet{why}.");
-    model.status.say(Weight::Notice, text.clone(), model.now);
+    let text = format!(
+        "A draft of a summary of turns {from}–{to} is ready; {key} opens it. It is not used until \
+        you accept it{why}."
+    );
+    model.status.say(Severity::Notice, text.clone(), model.now);
     model.drafts.said = Some(text);
 }
 
 /// A draft is being made.
-pub(crate) fn making(model: &mut Model, branch: BranchId, making: Making) {
+pub(crate) fn making(model: &mut Model, branch: BranchId, making: PendingSummary) {
     model.drafts.making.insert(branch, making);
 }
 
 /// Esc on a draft: stops one that is being made; one that waits goes on waiting.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(desk) = model.layers.take_top::<Desk>() else { return };
+    let Some(desk) = model.layers.take_top::<DraftScreen>() else { return };
     if model.drafts.making.remove(&desk.branch).is_some() {
-        ask(model, desk.branch, Condense::Stop, out);
+        ask(model, desk.branch, SummaryAct::Stop, out);
     } else if desk.draft.is_some() {
         let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
-        model.status.say(Weight::Notice, format!("The draft waits; {key} opens it again."), model.now);
+        model.status.say(Severity::Notice, format!("The draft is kept; {key} opens it again."), model.now);
     }
 }
 
 /// The list of capsules.
 pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    model.layers.close::<Shelf>(|_| true);
-    model.layers.push(Shelf::new(branch));
+    model.layers.close::<SummaryList>(|_| true);
+    model.layers.push(SummaryList::new(branch));
     list(model, out);
 }
 
 /// Reads the list again where it is open.
 pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
-    let branch = model.layers.all::<Shelf>().next().map(|shelf| shelf.branch);
+    let branch = model.layers.all::<SummaryList>().next().map(|shelf| shelf.branch);
     if let Some(branch) = branch {
-        send(model, Request::Condense { branch, act: Condense::List }, Pending::Capsules, out);
+        send(model, Request::Condense { branch, act: SummaryAct::List }, Pending::Capsules, out);
     }
 }
 
 /// The list is here.
-pub(crate) fn listed(model: &mut Model, cards: Vec<CapsuleCard>) {
-    if let Some(shelf) = model.layers.all_mut::<Shelf>().next() {
+pub(crate) fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
+    if let Some(shelf) = model.layers.all_mut::<SummaryList>().next() {
         shelf.fill(cards);
     }
 }
@@ -235,7 +244,7 @@ pub(crate) fn unlisted(model: &mut Model, failure: &Failure) {
 /// Something was done; the list may have changed.
 pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
     if let Answer::Done(said) = answer {
-        model.status.say(Weight::Notice, said.clone(), model.now);
+        model.status.say(Severity::Notice, said.clone(), model.now);
     }
     list(model, out);
 }
@@ -243,14 +252,14 @@ pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
 /// Takes a level back: of the selected capsule, or the newest of the kind of the draft on the screen.
 pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
-    let (branch, act) = if let Some(shelf) = model.layers.top::<Shelf>() {
+    let (branch, act) = if let Some(shelf) = model.layers.top::<SummaryList>() {
         let Some(card) = shelf.selected() else { return };
-        (shelf.branch, Condense::TakeBack { capsule: card.capsule.id })
-    } else if let Some(desk) = model.layers.top::<Desk>() {
-        let kind = desk.draft.as_ref().map_or(CapsuleKind::Lane, |draft| draft.capsule.kind);
-        (desk.branch, Condense::UndoLevel { kind })
+        (shelf.branch, SummaryAct::TakeBack { capsule: card.capsule.id })
+    } else if let Some(desk) = model.layers.top::<DraftScreen>() {
+        let kind = desk.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.capsule.kind);
+        (desk.branch, SummaryAct::UndoLevel { kind })
     } else {
-        (current, Condense::UndoLevel { kind: CapsuleKind::Lane })
+        (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
     };
     send(model, Request::Condense { branch, act }, Pending::CapsuleAct, out);
     model.plan.hurry(model.now);
@@ -258,18 +267,26 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Has it written anew: a draft by the other writer, a capsule of the list by its own.
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
-    let found = if let Some(desk) = model.layers.top::<Desk>() {
+    let found = if let Some(desk) = model.layers.top::<DraftScreen>() {
         desk.draft.as_ref().map(|draft| {
-            let by = if draft.capsule.source == CapsuleSource::Llm { By::Extractive } else { By::Model };
-            let act = Condense::Draft { kind: draft.capsule.kind, up_to: Some(draft.capsule.turns.1), by };
+            let by = if draft.capsule.source == SummarySource::Llm {
+                SummaryAuthor::Extractive
+            } else {
+                SummaryAuthor::Model
+            };
+            let act = SummaryAct::Draft { kind: draft.capsule.kind, up_to: Some(draft.capsule.turns.1), by };
             (desk.branch, act)
         })
     } else {
-        let shelf = model.layers.top::<Shelf>();
+        let shelf = model.layers.top::<SummaryList>();
         shelf.and_then(|shelf| Some((shelf.branch, shelf.selected()?))).map(|(branch, card)| {
-            let by = if card.capsule.source == CapsuleSource::Llm { By::Model } else { By::Extractive };
-            let up_to = Some(card.capsule.turns.1).filter(|_| card.state != CapsuleState::StaleLag);
-            (branch, Condense::Draft { kind: card.capsule.kind, up_to, by })
+            let by = if card.capsule.source == SummarySource::Llm {
+                SummaryAuthor::Model
+            } else {
+                SummaryAuthor::Extractive
+            };
+            let up_to = Some(card.capsule.turns.1).filter(|_| card.state != SummaryState::StaleLag);
+            (branch, SummaryAct::Draft { kind: card.capsule.kind, up_to, by })
         })
     };
     if let Some((branch, act)) = found {
@@ -278,16 +295,16 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Enter on a draft: a selected item in its sources, or back.
-pub(crate) fn look(desk: &mut Desk) {
+pub(crate) fn look(desk: &mut DraftScreen) {
     desk.look_at(if desk.part == Part::Sources { Part::Items } else { Part::Sources });
     desk.follow |= desk.part == Part::Sources && desk.dropped().is_some();
 }
 
 /// Enter in the list: the selected summary as a text.
 pub(crate) fn read(model: &mut Model, _out: &mut Vec<Cmd>) {
-    let Some(card) = model.layers.top::<Shelf>().and_then(Shelf::selected) else { return };
+    let Some(card) = model.layers.top::<SummaryList>().and_then(SummaryList::selected) else { return };
     let (from, to) = card.capsule.turns;
-    let gone = "Its text went with a message that was removed.";
+    let gone = "The text was deleted with a message.";
     let text = card.capsule.text.clone().unwrap_or_else(|| gone.to_owned());
     model.layers.push(Reader::new(format!("Summary of turns {from}–{to}"), text, false));
 }

@@ -1,30 +1,30 @@
 //! Summaries of parts of the program: having one made, how far it is, stopping it.
 //! Not for: those that there are (`screens::editor::update`), summaries of turns (`update`).
 
-use super::model::Summing;
+use super::model::PendingModuleSummary;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::summary::draft::By;
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::send;
 
 /// Has a summary of a folder or file made.
-pub(crate) fn make(model: &mut Model, path: &str, by: By, out: &mut Vec<Cmd>) {
+pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut Vec<Cmd>) {
     let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let act = ModuleAct::Make { branch, path: path.clone(), by };
-    let ticket = send(model, Request::Tool(ToolRequest::Project(ProjectAct::Module(act))), Pending::ThingAct, out);
+    let ticket = send(model, Request::Tool(ToolRequest::Project(ProjectAct::Module(act))), Pending::EditableAct, out);
     let shown = path.trim_start_matches("./").trim_end_matches('/').to_owned();
-    let one = Summing { branch, path: shown, by, files: (0, 0), tokens: 0, stopping: false };
+    let one = PendingModuleSummary { branch, path: shown, by, files: (0, 0), tokens: 0, stopping: false };
     model.drafts.parts.insert(ticket, one);
 }
 
 /// It goes on.
 pub(crate) fn goes_on(model: &mut Model, branch: BranchId, path: &str, files: (usize, usize), tokens: u32) {
-    let mine = |one: &&mut Summing| one.branch == branch && one.path == path;
+    let mine = |one: &&mut PendingModuleSummary| one.branch == branch && one.path == path;
     if let Some(one) = model.drafts.parts.values_mut().find(mine) {
         (one.files, one.tokens) = (files, tokens);
     }
@@ -33,7 +33,7 @@ pub(crate) fn goes_on(model: &mut Model, branch: BranchId, path: &str, files: (u
 /// Esc: those of this branch are stopped. Whether there was one.
 pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
-    let going = |one: &&mut Summing| one.branch == branch && !one.stopping;
+    let going = |one: &&mut PendingModuleSummary| one.branch == branch && !one.stopping;
     let mut any = false;
     for one in model.drafts.parts.values_mut().filter(going) {
         (one.stopping, any) = (true, true);
@@ -52,8 +52,8 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
 /// One is over; what came of it is given back, but where a person stopped it: that is no trouble, and is said here.
 pub(crate) fn over(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) -> Option<Result<Answer, Failure>> {
     match (model.drafts.parts.remove(&ticket), result) {
-        (Some(Summing { stopping: true, .. }), Err(failure)) => {
-            model.status.say(Weight::Notice, failure.to_string(), model.now);
+        (Some(PendingModuleSummary { stopping: true, .. }), Err(failure)) => {
+            model.status.say(Severity::Notice, failure.to_string(), model.now);
             None
         }
         (_, result) => Some(result),

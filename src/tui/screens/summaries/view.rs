@@ -9,17 +9,17 @@
 //! ```
 //! Not for: the list of summaries in use (`view_accepted`).
 
-use super::model::{Desk, Item, Part};
+use super::model::{DraftScreen, Item, Part};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
-use crate::domain::summary::accepted::{Capsule, CapsuleSource};
-use crate::domain::summary::draft::{By, CapsuleDraft, SourceTurn, Stays};
+use crate::domain::summary::accepted::{Summary, SummarySource};
+use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::tui::model::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, Of};
-use crate::tui::view::{Look, paint};
+use crate::tui::view::cache::{Cache, CacheKey};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -31,7 +31,7 @@ const MESSAGE: usize = 20_000;
 const SOURCES: usize = 600_000;
 
 /// What moving about needs to know of a frame: rows of the draft, of the sources, of a page; where the sources stand.
-pub(crate) struct Landed {
+pub(crate) struct FrameRows {
     pub(crate) seen: (usize, usize, usize),
     pub(crate) source_scroll: usize,
 }
@@ -45,14 +45,20 @@ struct Areas {
     items: Rect,
 }
 
-pub(crate) fn draw(look: &Look<'_>, desk: &Desk, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
+pub(crate) fn draw(
+    look: &ViewContext<'_>,
+    desk: &DraftScreen,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) -> FrameRows {
     paint::wipe(area, buf);
     let inside = look.frame(title(desk), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hints(look, desk, usize::from(area.width)), edge, buf);
     }
-    let mut landed = Landed { seen: desk.seen, source_scroll: desk.source_scroll };
+    let mut landed = FrameRows { seen: desk.seen, source_scroll: desk.source_scroll };
     let Some(draft) = &desk.draft else {
         paint::lines(look.theme, &progress(look, desk, usize::from(inside.width)), inside, buf);
         return landed;
@@ -82,7 +88,7 @@ pub(crate) fn draw(look: &Look<'_>, desk: &Desk, cache: &mut Cache, area: Rect, 
     landed
 }
 
-fn areas(desk: &Desk, inside: Rect, facts: u16) -> Areas {
+fn areas(desk: &DraftScreen, inside: Rect, facts: u16) -> Areas {
     let head = facts.min(inside.height / 3);
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
     let mut areas = Areas { head: Rect { height: head, ..inside }, ..Areas::default() };
@@ -111,21 +117,21 @@ fn areas(desk: &Desk, inside: Rect, facts: u16) -> Areas {
     areas
 }
 
-fn title(desk: &Desk) -> Line {
-    let Some(draft) = &desk.draft else { return Line::of(Ink::Heading, "A summary is being made") };
+fn title(desk: &DraftScreen) -> Line {
+    let Some(draft) = &desk.draft else { return Line::of(Ink::Heading, "Writing a summary") };
     let (from, to) = draft.capsule.turns;
     Line::of(Ink::Heading, &format!("Summary of turns {from}–{to}: a draft"))
 }
 
-fn hints(look: &Look<'_>, desk: &Desk, width: usize) -> Line {
+fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
     let making = look.model.drafts.making.contains_key(&desk.branch);
-    let keep = if matches!(desk.selected(), Some(Item::Kept(_))) { "keep no longer" } else { "keep it" };
+    let keep = if matches!(desk.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
     let other = match desk.draft.as_ref().map(|draft| draft.capsule.source) {
-        Some(CapsuleSource::Llm) => "by sentences",
+        Some(SummarySource::Llm) => "extract sentences",
         _ => "by the model",
     };
     let words: &[(Action, &str)] = if desk.draft.is_none() {
-        &[(Action::Leave, "stops it"), (Action::Draft, "leaves it to be made")]
+        &[(Action::Leave, "stop"), (Action::Draft, "leave; it continues")]
     } else {
         &[
             (Action::AcceptDraft, "accept"),
@@ -136,7 +142,7 @@ fn hints(look: &Look<'_>, desk: &Desk, width: usize) -> Line {
             (Action::KeepAll, "keep what fits"),
             (Action::NextPane, "next part"),
             (Action::Redraft, other),
-            (Action::TakeBack, "take the last back"),
+            (Action::TakeBack, "undo the last"),
             (Action::Leave, if making { "stop" } else { "later" }),
         ]
     };
@@ -144,47 +150,47 @@ fn hints(look: &Look<'_>, desk: &Desk, width: usize) -> Line {
 }
 
 /// What is known while there is no draft yet.
-fn progress(look: &Look<'_>, desk: &Desk, width: usize) -> Vec<Line> {
+fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::new()];
     let making = look.model.drafts.making.get(&desk.branch);
-    let words = making.map_or_else(|| "The turns are being looked at.".to_owned(), |making| making_words(look, making));
+    let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(look, making));
     rows.extend(Flow::plain(&words, width.max(1), Ink::Text));
     rows.push(Line::new());
-    let calm = "Nothing waits for it: you can go on writing, and nothing goes by a summary that you have not accepted.";
+    let calm = "You can keep writing in the meantime. A summary is used only after you accept it.";
     rows.extend(Flow::plain(calm, width.max(1), Ink::Dim));
     rows
 }
 
-/// `Turns 1–7 are being summed up by gpt-4.1-mini: part 2 of 3, 120 tok est so far.`
-fn making_words(look: &Look<'_>, making: &super::model::Making) -> String {
+/// `Turns 1–7 are being summed up by gpt-4.1-mini: part 2 of 3, 120 est. tokens so far.`
+fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
     let (from, to) = making.turns;
     let by = match (making.by, look.model.session.as_ref().and_then(|session| session.settings())) {
-        (By::Model, Some(settings)) => settings.model.name.clone(),
-        (By::Model, None) => "the model".to_owned(),
-        (By::Extractive, _) => "the extractive summariser".to_owned(),
+        (SummaryAuthor::Model, Some(settings)) => settings.model.name.clone(),
+        (SummaryAuthor::Model, None) => "the model".to_owned(),
+        (SummaryAuthor::Extractive, _) => "extracted from the turns".to_owned(),
     };
     let (done, of) = making.parts;
     let part = if of > 1 { format!(": part {} of {of}", (done + 1).min(of)) } else { String::new() };
     let tokens = match making.tokens {
         0 => String::new(),
-        n => format!("{} {} tok est so far", if of > 1 { "," } else { ":" }, text::number(u64::from(n))),
+        n => format!("{} {} est. tokens so far", if of > 1 { "," } else { ":" }, text::number(u64::from(n))),
     };
-    format!("Turns {from}–{to} are being summed up by {by}{part}{tokens}.")
+    format!("Summarizing turns {from}–{to}: {by}{part}{tokens}.")
 }
 
 /// Tokens, what is said, by whom, why; what stays and what to know.
-fn facts(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, width: usize) -> Vec<Line> {
+fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let capsule = &draft.capsule;
     let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
     let mut sum = Line::of(Ink::Heading, &tokens_words(look, capsule, width >= usize::from(BESIDE)));
-    sum.push(Ink::Text, &format!("{dot}says {said} of {} checked items", text::number(u64::from(draft.looked_for))));
+    sum.push(Ink::Text, &format!("{dot}covers {said} of {} checked facts", text::number(u64::from(draft.looked_for))));
     let mut by = format!("by {}", writer(capsule));
     if let Some(cause) = &draft.cause {
-        by = format!("{by}{dot}made by itself: {cause}");
+        by = format!("{by}{dot}automatic: {cause}");
     }
     if capsule.parent.is_some() {
-        by = format!("{by}{dot}in place of the summary in use");
+        by = format!("{by}{dot}replaces the summary in use");
     }
     let two = |words: &str, ink: Ink| Flow::plain(words, width.max(1), ink).into_iter().take(2);
     let mut rows = vec![sum];
@@ -200,12 +206,12 @@ fn facts(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, width: usize) -> Ve
     rows
 }
 
-/// `4,310 → 512 tok est, 8.4 times shorter, 540 cal ±2 %`
-pub(crate) fn tokens_words(look: &Look<'_>, capsule: &Capsule, wide: bool) -> String {
+/// `4,310 → 512 est. tokens, 8.4 times shorter, 540 cal ±2 %`
+pub(crate) fn tokens_words(look: &ViewContext<'_>, capsule: &Summary, wide: bool) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let becomes = look.theme.glyphs.becomes;
     let ratio = capsule.ratio_milli();
-    let mut words = format!("{} {becomes} {} tok est", number(capsule.original_tokens), number(capsule.tokens));
+    let mut words = format!("{} {becomes} {} est. tokens", number(capsule.original_tokens), number(capsule.tokens));
     if let Some(known) = look.model.plan.calibration().filter(|_| wide) {
         let after = known.words(capsule.tokens).replace('±', look.theme.glyphs.within);
         words = format!("{words} ({} {becomes} {after})", number(known.apply(capsule.original_tokens)));
@@ -214,22 +220,22 @@ pub(crate) fn tokens_words(look: &Look<'_>, capsule: &Capsule, wide: bool) -> St
 }
 
 /// Who wrote it, by name.
-pub(crate) fn writer(capsule: &Capsule) -> String {
+pub(crate) fn writer(capsule: &Summary) -> String {
     match (capsule.source, &capsule.model) {
-        (CapsuleSource::Llm, Some(model)) => model.clone(),
-        (CapsuleSource::Llm, None) => "a model".to_owned(),
-        (CapsuleSource::Extractive, _) => "the extractive summariser (the turns' own sentences)".to_owned(),
-        (CapsuleSource::User, _) => "you".to_owned(),
+        (SummarySource::Llm, Some(model)) => model.clone(),
+        (SummarySource::Llm, None) => "a model".to_owned(),
+        (SummarySource::Extractive, _) => "extracted from the turns' own sentences".to_owned(),
+        (SummarySource::User, _) => "you".to_owned(),
     }
 }
 
 /// Which turns in between stay as they are.
-fn staying(draft: &CapsuleDraft) -> Option<String> {
-    let why = |why: Stays| match why {
-        Stays::Pinned => "pinned",
-        Stays::Excluded => "left out",
-        Stays::OtherLane => "of another lane",
-        Stays::Empty => "empty",
+fn staying(draft: &SummaryDraft) -> Option<String> {
+    let why = |why: KeepReason| match why {
+        KeepReason::Pinned => "pinned",
+        KeepReason::Excluded => "left out",
+        KeepReason::OtherLane => "of another lane",
+        KeepReason::Empty => "empty",
     };
     let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
     for (turn, stays) in &draft.stays {
@@ -244,11 +250,11 @@ fn staying(draft: &CapsuleDraft) -> Option<String> {
         format!("{}{more} ({name})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("Turns {} stay as they are.", told.join(", ")))
+    (!told.is_empty()).then(|| format!("Turns {} are kept word for word.", told.join(", ")))
 }
 
 /// A part's heading; the one with the focus stands out. Gives the room below.
-fn heading(look: &Look<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if focus { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Dim, " ") };
     let line = Line::of(ink, &format!("{sign} {words}")).with(Ink::Dim, other);
     paint::line(look.theme, &line, area, buf);
@@ -257,20 +263,21 @@ fn heading(look: &Look<'_>, words: &str, other: &str, focus: bool, area: Rect, b
 
 /// The draft's text. Gives how many rows it has.
 fn text_of(
-    look: &Look<'_>,
-    desk: &Desk,
-    draft: &CapsuleDraft,
+    look: &ViewContext<'_>,
+    desk: &DraftScreen,
+    draft: &SummaryDraft,
     cache: &mut Cache,
     (area, other): (Rect, &str),
     buf: &mut Buffer,
 ) -> usize {
     let capsule = &draft.capsule;
-    let words = format!("Draft {} tok est", text::number(u64::from(capsule.tokens)));
+    let words = format!("Draft, {} est. tokens", text::number(u64::from(capsule.tokens)));
     let room = heading(look, &words, other, desk.part == Part::Draft, area, buf);
     let body = capsule.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
-    let rows = cache
-        .rows(Of::Text(Hash::of(body.as_bytes()), false), width, || Flow::all(body, usize::from(width), Ink::Text));
+    let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
+        Flow::all(body, usize::from(width), Ink::Text)
+    });
     let page = usize::from(room.height);
     let from = desk.draft_scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), room, buf);
@@ -278,25 +285,25 @@ fn text_of(
     rows.len()
 }
 
-fn thumb(look: &Look<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
+fn thumb(look: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows), u64::from(area.height), area, buf);
 }
 
 /// The sources, at the selected item where they follow it. Gives how many rows they have and where they stand.
 fn sources(
-    look: &Look<'_>,
-    desk: &Desk,
-    draft: &CapsuleDraft,
+    look: &ViewContext<'_>,
+    desk: &DraftScreen,
+    draft: &SummaryDraft,
     cache: &mut Cache,
     (area, other): (Rect, &str),
     buf: &mut Buffer,
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
-    let words = format!("Sources {turns}, {} tok est", text::number(u64::from(draft.capsule.original_tokens)));
+    let words = format!("Sources: {turns}, {} est. tokens", text::number(u64::from(draft.capsule.original_tokens)));
     let room = heading(look, &words, other, desk.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
-    let of = Of::Text(draft.capsule.source_hash, true);
+    let of = CacheKey::Text(draft.capsule.source_hash, true);
     let rows = cache.rows(of, width, || source_rows(&draft.sources, usize::from(width)));
     let page = usize::from(room.height);
     let marked = desk.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
@@ -355,15 +362,15 @@ fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<
 }
 
 /// What is kept word for word, then what was dropped, the weightiest first.
-fn items(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, area: Rect, buf: &mut Buffer) {
+fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
     let (kept, salient) = (draft.capsule.kept.len(), desk.salient());
     let dropped = match (draft.dropped.len(), salient) {
-        (0, _) => "nothing was dropped that is looked for".to_owned(),
-        (all, 0) => format!("dropped {all}, none that may matter"),
-        (all, some) => format!("dropped {all}, {some} that may matter"),
+        (0, _) => "all checked facts are in the draft".to_owned(),
+        (all, 0) => format!("{all} facts missing, none that may matter"),
+        (all, some) => format!("{all} facts missing, {some} that may matter"),
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };
@@ -393,7 +400,7 @@ fn items(look: &Look<'_>, desk: &Desk, draft: &CapsuleDraft, area: Rect, buf: &m
     thumb(look, from, desk.items(), room, buf);
 }
 
-fn dropped_row(look: &Look<'_>, draft: &CapsuleDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {
+fn dropped_row(look: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {
     let item = &draft.dropped[at];
     let (ink, sign) = if matters { (Ink::Text, "! ") } else { (Ink::Dim, "  ") };
     let ellipsis = look.theme.glyphs.ellipsis;

@@ -1,21 +1,21 @@
 //! The summaries of a branch: what is in use, the levels below it, whether each still holds; the selected one in full.
 //! Not for: drafts (`view`).
 
-use super::model::Shelf;
+use super::model::SummaryList;
 use crate::domain::conversation::lane::Lane;
-use crate::domain::summary::accepted::CapsuleState;
-use crate::domain::summary::draft::CapsuleCard;
+use crate::domain::summary::accepted::SummaryState;
+use crate::domain::summary::draft::SummaryCard;
 use crate::tui::model::{Action, When};
 use crate::tui::screens;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Keys with words, as many as fit on a lower edge.
-pub(crate) fn hint_line(look: &Look<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
+pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
         let key = look.key_in(*action, when);
@@ -28,14 +28,14 @@ pub(crate) fn hint_line(look: &Look<'_>, when: When, words: &[(Action, &str)], w
     line
 }
 
-pub(crate) fn draw(look: &Look<'_>, shelf: &Shelf, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, shelf: &SummaryList, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Summaries of this branch"), true, area, buf);
     if area.height >= 2 {
         let words = [
             (Action::Open, "read"),
             (Action::TakeBack, "take back"),
-            (Action::Redraft, "make anew"),
+            (Action::Redraft, "write again"),
             (Action::Draft, "draft"),
             (Action::Copy, "copy"),
             (Action::Leave, "leave"),
@@ -45,9 +45,8 @@ pub(crate) fn draw(look: &Look<'_>, shelf: &Shelf, area: Rect, buf: &mut Buffer)
     }
     if shelf.cards.is_empty() {
         let key = look.key(Action::Draft);
-        let none =
-            format!("No turns go as a summary here. {key} has one drafted; nothing goes by it before you accept it.");
-        let words = if shelf.loading { "They are being read.".to_owned() } else { none };
+        let none = format!("No summaries are in use here. {key} drafts one; it is used only after you accept it.");
+        let words = if shelf.loading { "Loading the summaries.".to_owned() } else { none };
         let rows = Flow::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     }
@@ -72,20 +71,20 @@ pub(crate) fn draw(look: &Look<'_>, shelf: &Shelf, area: Rect, buf: &mut Buffer)
     }
 }
 
-fn one(look: &Look<'_>, card: &CapsuleCard, area: Rect, buf: &mut Buffer) {
+fn one(look: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer) {
     let (from, to) = card.capsule.turns;
     let sign = if card.goes { look.theme.glyphs.branch } else { look.theme.glyphs.other };
     let depth = if card.active { "" } else { look.theme.glyphs.corner };
     let ink = if card.goes { Ink::Text } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("{depth}{sign} turns {from}–{to}"));
     label.push(Ink::Dim, &format!("  level {}", card.depth + 1));
-    if !matches!(card.state, CapsuleState::Fresh) {
+    if !matches!(card.state, SummaryState::Fresh) {
         label.push(Ink::Warn, &format!("  {}", card.state.name().replace('_', " ")));
     }
     label.push(Ink::Dim, &format!("  by {}", card.capsule.source.name()));
     let ratio = card.capsule.ratio_milli();
     let value = format!(
-        "{} tok est, {}.{}x, {} % said",
+        "{} est. tokens, {}.{}x shorter, covers {} %",
         text::number(u64::from(card.capsule.tokens)),
         ratio / 1_000,
         ratio % 1_000 / 100,
@@ -94,7 +93,7 @@ fn one(look: &Look<'_>, card: &CapsuleCard, area: Rect, buf: &mut Buffer) {
     paint::pair(look.theme, &label, &Line::of(ink, &value), area, buf);
 }
 
-fn detail(look: &Look<'_>, card: &CapsuleCard, room: usize) -> Vec<Line> {
+fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> {
     let capsule = &card.capsule;
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut facts = vec![
@@ -102,7 +101,7 @@ fn detail(look: &Look<'_>, card: &CapsuleCard, room: usize) -> Vec<Line> {
         format!("by {}", screens::summaries::view::writer(capsule)),
         format!("lane {}", Lane::read(&capsule.lane).title()),
         format!("made from {}", text::counted(capsule.covers.len() as u64, "turn")),
-        format!("says {} % of what was checked", capsule.confidence / 10),
+        format!("covers {} % of the checked facts", capsule.confidence / 10),
     ];
     if !capsule.kept.is_empty() {
         facts.push(format!("{} kept word for word", text::counted(capsule.kept.len() as u64, "line")));
@@ -111,25 +110,28 @@ fn detail(look: &Look<'_>, card: &CapsuleCard, room: usize) -> Vec<Line> {
         facts.push(format!("{} below it", text::counted(u64::from(card.depth), "level")));
     }
     let mut rows = Flow::plain(&facts.join(&dot), room, Ink::Dim);
-    let stands = if card.goes { "It goes with the next call." } else { why_not(card) };
+    let stands = if card.goes { "Included in the next request." } else { why_not(card) };
     rows.extend(Flow::plain(stands, room, if card.goes { Ink::Good } else { Ink::Warn }));
     rows.push(Line::new());
     match &capsule.text {
         Some(text) => rows.extend(Flow::all(text, room, Ink::Text)),
-        None => rows.push(Line::of(Ink::Dim, "Its text went with a message that was removed.")),
+        None => rows.push(Line::of(Ink::Dim, "The text was deleted with a message.")),
     }
     rows
 }
 
 /// Why a summary does not go.
-fn why_not(card: &CapsuleCard) -> &'static str {
+fn why_not(card: &SummaryCard) -> &'static str {
     match card.state {
-        CapsuleState::StaleSource => "A turn in it was changed, left out or removed: make it anew, or take it back.",
-        CapsuleState::StaleFile => "A file in it has changed: make it anew, or take it back.",
-        CapsuleState::Orphan => "Its turns are not on this branch's path.",
-        CapsuleState::Fresh | CapsuleState::StaleLag if card.active => {
-            "It does not go in the present mode, policy or lane, or does not fit."
+        SummaryState::StaleSource => {
+            "One of its turns was edited, excluded or deleted: write the summary again, \
+            or take it back."
         }
-        CapsuleState::Fresh | CapsuleState::StaleLag => "A newer level goes in its place.",
+        SummaryState::StaleFile => "One of its files changed: write the summary again, or take it back.",
+        SummaryState::Orphan => "Its turns are not on this branch.",
+        SummaryState::Fresh | SummaryState::StaleLag if card.active => {
+            "Not used with the current mode, policy or lane, or too large for the budget."
+        }
+        SummaryState::Fresh | SummaryState::StaleLag => "A newer summary replaces it.",
     }
 }

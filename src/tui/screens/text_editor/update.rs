@@ -8,7 +8,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::{editor, raw_request, summaries};
 use crate::tui::update::send;
-use editor::model::Workshop;
+use editor::model::EditorScreen;
 
 /// Leaves the editor, or asks first.
 pub(crate) fn leave(model: &mut Model) {
@@ -25,11 +25,11 @@ fn asks_to_save(model: &mut Model) -> bool {
     }
     model.layers.push(Question {
         title: "Leave without saving?".to_owned(),
-        words: vec!["The text was changed.".to_owned()],
+        words: vec!["The text has unsaved changes.".to_owned()],
         choices: vec![
-            ('n', "no, go on editing".to_owned(), Act::Close),
+            ('n', "no, keep editing".to_owned(), Act::Close),
             ('s', "save it".to_owned(), Act::Run(Action::Save)),
-            ('y', "yes, leave it as it was".to_owned(), Act::Forget),
+            ('y', "yes, discard the changes".to_owned(), Act::Forget),
         ],
         cursor: 0,
     });
@@ -42,7 +42,7 @@ pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
         return raw_request::update::saved(model, out);
     }
     let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
-    let versions = model.layers.below::<Workshop>().is_some();
+    let versions = model.layers.below::<EditorScreen>().is_some();
     match what {
         Edited::State(branch) if !versions => {
             model.layers.pop();

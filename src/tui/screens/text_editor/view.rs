@@ -7,21 +7,21 @@ use crate::tui::model::{Action, When};
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-pub(crate) fn draw(look: &Look<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
     if area.height >= 2 {
         let (save, own) = (look.key(Action::Save), look.key_in(Action::Compose, When::Editor));
         let saves = match editor.what {
-            Edited::Request { .. } => "shows it before it goes",
+            Edited::Request { .. } => "previews it",
             _ => "saves",
         };
-        let hint = format!("{save} {saves}  {own} your editor  Esc leaves it as it was");
+        let hint = format!("{save} {saves}  {own} your editor  Esc leaves");
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     let fault = editor.fault.as_ref().map(|words| Flow::plain(words, usize::from(inside.width).max(1), Ink::Danger));

@@ -6,14 +6,14 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Rack;
+use model::ToolsScreen;
 
-impl Screen for Rack {
+impl Screen for ToolsScreen {
     fn places(&self) -> &'static [When] {
         &[When::Toolbox, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.seen = view::draw(look, self, area, buf);
         Vec::new()
     }

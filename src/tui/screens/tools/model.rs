@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Spot {
+pub enum ListEntry {
     /// The folder's own file of servers.
     File,
     /// A server, by its place.
@@ -18,7 +18,7 @@ pub enum Spot {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Rack {
+pub struct ToolsScreen {
     /// Of which branch.
     pub branch: BranchId,
     /// All tools, once they are there.
@@ -39,7 +39,7 @@ pub struct Rack {
     pub wanted: Option<String>,
 }
 
-impl Rack {
+impl ToolsScreen {
     /// An empty one, asked for with this ticket.
     #[must_use]
     pub fn new(branch: BranchId, ticket: u64) -> Self {
@@ -58,13 +58,13 @@ impl Rack {
 
     /// The lines of the list.
     #[must_use]
-    pub fn spots(&self) -> Vec<Spot> {
+    pub fn spots(&self) -> Vec<ListEntry> {
         let Some(all) = &self.toolbox else { return Vec::new() };
-        let mut spots: Vec<Spot> = all.file.iter().map(|_| Spot::File).collect();
+        let mut spots: Vec<ListEntry> = all.file.iter().map(|_| ListEntry::File).collect();
         for (at, server) in all.servers.iter().enumerate() {
-            spots.push(Spot::Server(at));
+            spots.push(ListEntry::Server(at));
             if !self.folded.contains(&server.key) {
-                spots.extend((0..server.tools.len()).map(|tool| Spot::Tool(at, tool)));
+                spots.extend((0..server.tools.len()).map(|tool| ListEntry::Tool(at, tool)));
             }
         }
         spots
@@ -72,24 +72,24 @@ impl Rack {
 
     /// The selected line.
     #[must_use]
-    pub fn spot(&self) -> Option<Spot> {
+    pub fn spot(&self) -> Option<ListEntry> {
         self.spots().get(self.cursor).copied()
     }
 
     /// The server of a line.
     #[must_use]
-    pub fn server(&self, spot: Spot) -> Option<&ServerCard> {
+    pub fn server(&self, spot: ListEntry) -> Option<&ServerCard> {
         match spot {
-            Spot::File => None,
-            Spot::Server(at) | Spot::Tool(at, _) => self.toolbox.as_ref()?.servers.get(at),
+            ListEntry::File => None,
+            ListEntry::Server(at) | ListEntry::Tool(at, _) => self.toolbox.as_ref()?.servers.get(at),
         }
     }
 
     /// The tool of a line.
     #[must_use]
-    pub fn tool(&self, spot: Spot) -> Option<&ToolCard> {
+    pub fn tool(&self, spot: ListEntry) -> Option<&ToolCard> {
         match spot {
-            Spot::Tool(_, tool) => self.server(spot)?.tools.get(tool),
+            ListEntry::Tool(_, tool) => self.server(spot)?.tools.get(tool),
             _ => None,
         }
     }
@@ -104,9 +104,9 @@ impl Rack {
     }
 
     /// What tells a line apart from others, over changes.
-    fn name(&self, spot: Spot) -> Option<String> {
+    fn name(&self, spot: ListEntry) -> Option<String> {
         match spot {
-            Spot::File => Some(String::new()),
+            ListEntry::File => Some(String::new()),
             _ => self.tool(spot).map(|tool| &tool.key).or(self.server(spot).map(|server| &server.key)).cloned(),
         }
     }
@@ -153,8 +153,8 @@ impl Rack {
         let Some((spot, key)) = self.spot().and_then(|spot| Some((spot, self.server(spot)?.key.clone()))) else {
             return;
         };
-        if let Spot::Tool(at, _) = spot {
-            self.cursor = self.spots().iter().position(|known| *known == Spot::Server(at)).unwrap_or(0);
+        if let ListEntry::Tool(at, _) = spot {
+            self.cursor = self.spots().iter().position(|known| *known == ListEntry::Server(at)).unwrap_or(0);
         }
         if !self.folded.remove(&key) {
             self.folded.insert(key);
@@ -171,7 +171,7 @@ fn moved(at: usize, by: i64, last: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::tool::mcp::{Hints, Origin, ServerState};
+    use crate::domain::tool::mcp::{Origin, ServerState, ToolHints};
 
     fn card(name: &str, tools: usize) -> ServerCard {
         let tool = |at: usize| ToolCard {
@@ -180,7 +180,7 @@ mod tests {
             tool: format!("t{at}"),
             description: String::new(),
             parameters: String::new(),
-            hints: Hints::default(),
+            hints: ToolHints::default(),
             tokens: 10,
             on: true,
             waits: false,
@@ -210,17 +210,20 @@ mod tests {
 
     #[test]
     fn the_selection_stays_on_its_tool() {
-        let mut rack = Rack::new(BranchId(uuid::Uuid::nil()), 1);
+        let mut rack = ToolsScreen::new(BranchId(uuid::Uuid::nil()), 1);
         assert_eq!(rack.spot(), None);
         rack.show(toolbox(vec![card("own", 3), card("a", 2)]));
-        assert_eq!(rack.spots(), [Spot::Server(0), Spot::Server(1), Spot::Tool(1, 0), Spot::Tool(1, 1)]);
+        assert_eq!(
+            rack.spots(),
+            [ListEntry::Server(0), ListEntry::Server(1), ListEntry::Tool(1, 0), ListEntry::Tool(1, 1)]
+        );
         rack.step(9);
-        assert_eq!(rack.tool(Spot::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
+        assert_eq!(rack.tool(ListEntry::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
         rack.show(toolbox(vec![card("own", 3), card("b", 1), card("a", 2)]));
-        assert_eq!(rack.spot(), Some(Spot::Tool(2, 1)), "also where a server came before it");
+        assert_eq!(rack.spot(), Some(ListEntry::Tool(2, 1)), "also where a server came before it");
         rack.fold();
-        assert_eq!(rack.spot(), Some(Spot::Server(2)));
+        assert_eq!(rack.spot(), Some(ListEntry::Server(2)));
         rack.show(toolbox(vec![card("own", 3)]));
-        assert_eq!(rack.spot(), Some(Spot::Server(0)), "what is gone is not selected");
+        assert_eq!(rack.spot(), Some(ListEntry::Server(0)), "a deleted item is not selected");
     }
 }

@@ -1,61 +1,61 @@
 //! The screen of tools and their servers: asking how they stand, switching, restarting, approving.
 //! Not for: moving about in it (`update::travel`).
 
-use super::model::{Rack, Spot};
+use super::model::{ListEntry, ToolsScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::cards::{FileCard, Toolbox};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::{send, trouble};
 
-fn top(model: &Model) -> Option<&Rack> {
-    model.layers.top::<Rack>()
+fn top(model: &Model) -> Option<&ToolsScreen> {
+    model.layers.top::<ToolsScreen>()
 }
 
 /// Opens the screen; the same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.close::<Rack>(|_| true) {
+    if model.layers.close::<ToolsScreen>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
-    model.layers.push(Rack::new(branch, ticket));
+    model.layers.push(ToolsScreen::new(branch, ticket));
 }
 
 /// Opens the screen at a tool, named as the model sees it.
 pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
-    model.layers.close::<Rack>(|_| true);
+    model.layers.close::<ToolsScreen>(|_| true);
     open(model, out);
-    if let Some(rack) = model.layers.top_mut::<Rack>() {
+    if let Some(rack) = model.layers.top_mut::<ToolsScreen>() {
         rack.wanted = Some(tool);
     }
 }
 
 /// Something changed: what is shown is asked for again.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.all::<Rack>().next().map(|rack| rack.branch);
+    let open = model.layers.all::<ToolsScreen>().next().map(|rack| rack.branch);
     let Some(branch) = open else { return };
     let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
-    for rack in model.layers.all_mut::<Rack>() {
+    for rack in model.layers.all_mut::<ToolsScreen>() {
         rack.ticket = ticket;
     }
 }
 
 /// How they stand could not be told.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<Rack>(|rack| rack.ticket == ticket);
+    model.layers.close::<ToolsScreen>(|rack| rack.ticket == ticket);
     trouble(model, failure);
 }
 
 /// An act is done, or could not be.
 pub(crate) fn acted(model: &mut Model, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
-        Ok(Answer::Done(said)) if !said.is_empty() => model.status.say(Weight::Notice, said, model.now),
+        Ok(Answer::Done(said)) if !said.is_empty() => model.status.say(Severity::Notice, said, model.now),
         Ok(_) => {}
         Err(failure) => trouble(model, &failure),
     }
@@ -65,9 +65,9 @@ pub(crate) fn acted(model: &mut Model, result: Result<Answer, Failure>, out: &mu
 
 pub(crate) fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
-    let is_it = |rack: &Rack| rack.ticket == ticket;
+    let is_it = |rack: &ToolsScreen| rack.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);
-    let Some(rack) = model.layers.all_mut::<Rack>().find(|rack| is_it(rack)) else { return };
+    let Some(rack) = model.layers.all_mut::<ToolsScreen>().find(|rack| is_it(rack)) else { return };
     rack.show(all);
     if on_top && !rack.asked {
         rack.asked = true;
@@ -79,26 +79,32 @@ pub(crate) fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
 /// The question whether the folder's servers are used: every command stands in it whole, or, where there is no room, in the
 /// details behind it.
 fn ask_file(file: &FileCard, rows: usize) -> Question {
-    let about = "Programs run with your rights, outside the cage that holds commands; addresses are called.";
+    let about = "Programs run with your rights, outside the sandbox that confines commands; addresses are \
+        contacted over the network.";
     let mut words = vec![about.to_owned()];
-    words.extend(file.passed_over().map(|names| format!("Passed over, because your settings name such: {names}.")));
+    words.extend(file.passed_over().map(|names| {
+        format!(
+            "Skipped, because your settings have servers with these \
+        names: {names}."
+        )
+    }));
     let each = file.servers.iter().filter(|server| !server.taken).map(|server| {
         let given =
-            if server.given.is_empty() { String::new() } else { format!("  (gets {})", server.given.join(", ")) };
+            if server.given.is_empty() { String::new() } else { format!("  (receives {})", server.given.join(", ")) };
         format!("{}: {}{given}", server.name, server.command)
     });
     let each: Vec<String> = each.collect();
     let needed: usize = each.iter().map(|line| line.chars().count() / 60 + 1).sum();
     if needed + 12 > rows {
         words.push(format!(
-            "There are {} of them, too long for this box: each stands whole in the details behind it. Read them there first.",
+            "{} servers don't fit in this box. The details behind it show each in full; read them there first.",
             file.servers.len()
         ));
     } else {
         words.extend(each);
     }
     Question {
-        title: format!("Use the servers that {} of this folder names?", file.path),
+        title: format!("Use the servers in {} of this folder?", file.path),
         words,
         choices: vec![
             ('n', "not now".to_owned(), Act::Close),
@@ -135,7 +141,7 @@ pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     let server = top(model).and_then(|rack| rack.server(rack.spot()?)).filter(|server| !server.command.is_empty());
     let Some(server) = server.map(|server| server.name.clone()) else {
-        return model.status.say(Weight::Notice, "Only a server is started again.", model.now);
+        return model.status.say(Severity::Notice, "Only servers can be restarted.", model.now);
     };
     send(model, Request::Tool(ToolRequest::Servers(None, ServerAct::Restart { server })), Pending::ToolAct, out);
 }
@@ -143,7 +149,7 @@ pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Approves what is selected: a tool that is not what it was, all such tools of a server, or asks about the folder's file.
 pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
-    if spot == Spot::File {
+    if spot == ListEntry::File {
         let rows = usize::from(model.size.1);
         let file = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
         let question = file.map(|file| ask_file(file, rows));
@@ -154,7 +160,7 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let (name, tool) = (server.name.clone(), rack.tool(spot));
     let waits = tool.map_or_else(|| server.tools.iter().any(|tool| tool.waits), |tool| tool.waits);
     if !waits {
-        return model.status.say(Weight::Notice, "Nothing waits for approval there.", model.now);
+        return model.status.say(Severity::Notice, "Nothing needs approval there.", model.now);
     }
     let tool = tool.map(|tool| tool.tool.clone());
     send(
@@ -169,14 +175,14 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     match (spot, rack.tool(spot)) {
-        (Spot::File, _) => approve(model, out),
+        (ListEntry::File, _) => approve(model, out),
         (_, Some(tool)) => {
             let text = format!("{}\n\n{}\n\n{}", tool.name, tool.description, tool.parameters);
             let reader = Reader::new(tool.name.clone(), text, true);
             model.layers.push(reader);
         }
         (_, None) => {
-            if let Some(rack) = model.layers.top_mut::<Rack>() {
+            if let Some(rack) = model.layers.top_mut::<ToolsScreen>() {
                 rack.fold();
             }
         }

@@ -1,25 +1,25 @@
 //! Tools and their servers: each with its state and its cost, the selected one in full beside them.
 //!
 //! ```text
-//! ┌ Tools and servers ───────── 20 tools, 2,310 tok est a call ┐
+//! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
 //! │ ▸ pleach       6 tools 912 │ everything/get-sum             │
-//! │ ▾ everything  13 tools 1,398│ 88 tok est · only looks        │
+//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · only looks    │
 //! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns one under the other
 //! │   ✗ get-env            64  │ { "type": "object", …          │
 //! └ keys ───────────────────────────────────────────────────────┘
 //! ```
 //! Not for: how they stand (`domain::tool::cards`).
 
-use super::model::{Rack, Spot};
+use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -27,14 +27,14 @@ use ratatui::layout::Rect;
 const MANY: usize = 128;
 
 /// Draws it; returns the rows of the details and how many there is room for.
-pub(crate) fn draw(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+pub(crate) fn draw(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
     keys(look, rack, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let width = usize::from(room.width).max(1);
     let Some(all) = &rack.toolbox else {
-        paint::lines(look.theme, &Flow::plain("They are being looked at.", width, Ink::Dim), room, buf);
+        paint::lines(look.theme, &Flow::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
     if let Some(said) = said(look, width) {
@@ -64,7 +64,7 @@ pub(crate) fn draw(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -
     }
 }
 
-fn split(rack: &Rack, body: Rect) -> (Rect, Rect) {
+fn split(rack: &ToolsScreen, body: Rect) -> (Rect, Rect) {
     if body.width >= 90 {
         let left = (body.width / 2).min(64);
         return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
@@ -74,12 +74,12 @@ fn split(rack: &Rack, body: Rect) -> (Rect, Rect) {
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-fn keys(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) {
+fn keys(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
     let waits = rack.spot().is_some_and(|spot| {
-        spot == Spot::File || rack.tool(spot).map_or_else(|| any_waits(rack.server(spot)), |tool| tool.waits)
+        spot == ListEntry::File || rack.tool(spot).map_or_else(|| any_waits(rack.server(spot)), |tool| tool.waits)
     });
     let mut words = vec![(Action::ToggleTool, "on or off")];
     if waits {
@@ -102,12 +102,12 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
 }
 
 /// A sentence for the person would not be seen under a full screen.
-fn said(look: &Look<'_>, width: usize) -> Option<Line> {
+fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     let said = look.model.status.shown()?;
     let ink = match said.weight {
-        Weight::Notice => Ink::Accent,
-        Weight::Trouble => Ink::Warn,
-        Weight::Alarm => Ink::Danger,
+        Severity::Notice => Ink::Accent,
+        Severity::Trouble => Ink::Warn,
+        Severity::Alarm => Ink::Danger,
     };
     Some(paint::cut(look.theme, ink, &said.text, width))
 }
@@ -115,15 +115,19 @@ fn said(look: &Look<'_>, width: usize) -> Option<Line> {
 /// What goes with every call, or why nothing does.
 fn head(all: &Toolbox) -> (String, Ink) {
     if !all.trusted {
-        return ("Not trusted: no tools are offered, no server is started. /trust-folder".into(), Ink::Warn);
+        return ("Not trusted: no tools are offered and no server is started. /trust-folder".into(), Ink::Warn);
     }
     if !all.enabled {
-        return ("No tools are offered: the settings or the model's server have none.".into(), Ink::Warn);
+        return (
+            "No tools are offered: the settings turn them off, or the model's server does not support them.".into(),
+            Ink::Warn,
+        );
     }
     let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
     if goes > MANY {
         let words = format!(
-            "{goes} tools go with every call; some model servers take no more than {MANY}. Space switches some off."
+            "Every request contains {goes} tools; some model servers accept at most {MANY}. Space switches some \
+                off."
         );
         return (words, Ink::Warn);
     }
@@ -131,20 +135,20 @@ fn head(all: &Toolbox) -> (String, Ink) {
     let more = match servers {
         0 if all.file.is_some() => String::new(),
         0 if all.built => " · no servers: [mcpServers.NAME] in your settings, or .mcp.json in the folder".to_owned(),
-        0 => " · MCP is not built into this program".to_owned(),
+        0 => " · this build has no MCP support".to_owned(),
         _ => String::new(),
     };
     let tokens = text::number(u64::from(all.tokens));
-    (format!("{} go with every call: {tokens} tok est{more}", text::counted(goes as u64, "tool")), Ink::Text)
+    (format!("{} in every request: {tokens} est. tokens{more}", text::counted(goes as u64, "tool")), Ink::Text)
 }
 
-fn list(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) {
+fn list(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) {
     let spots = rack.spots();
     let page = usize::from(area.height);
     let from = rack.cursor.saturating_sub(page / 2).min(spots.len().saturating_sub(page));
     for ((at, spot), row) in spots.iter().enumerate().skip(from).zip(area.rows()) {
         let (label, value) = match (*spot, rack.server(*spot), rack.tool(*spot)) {
-            (Spot::File, ..) => file_line(look, rack),
+            (ListEntry::File, ..) => file_line(look, rack),
             (_, Some(server), Some(tool)) => tool_line(look, server, tool),
             (_, Some(server), None) => server_line(look, rack, server),
             _ => continue,
@@ -159,7 +163,7 @@ fn list(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) {
     paint::thumb(look.theme, count(from), count(spots.len()), count(page), area, buf);
 }
 
-fn file_line(look: &Look<'_>, rack: &Rack) -> (Line, Line) {
+fn file_line(look: &ViewContext<'_>, rack: &ToolsScreen) -> (Line, Line) {
     let Some(file) = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
     let (sign, ink, words) = match (&file.fault, file.word) {
         (Some(_), _) => (look.theme.glyphs.fail, Ink::Danger, "cannot be read"),
@@ -170,12 +174,12 @@ fn file_line(look: &Look<'_>, rack: &Rack) -> (Line, Line) {
     let mut value = Line::new();
     let over = file.servers.iter().filter(|server| server.taken).count();
     if over > 0 {
-        value.push(Ink::Warn, &format!("{over} passed over  "));
+        value.push(Ink::Warn, &format!("{over} skipped  "));
     }
     (Line::of(ink, &format!("{sign} ")).with(Ink::Text, &file.path), value.with(ink, words))
 }
 
-fn server_line(look: &Look<'_>, rack: &Rack, server: &ServerCard) -> (Line, Line) {
+fn server_line(look: &ViewContext<'_>, rack: &ToolsScreen, server: &ServerCard) -> (Line, Line) {
     let glyphs = &look.theme.glyphs;
     let fold = match (server.tools.is_empty(), rack.folded.contains(&server.key)) {
         (true, _) => glyphs.dot,
@@ -208,7 +212,7 @@ fn server_line(look: &Look<'_>, rack: &Rack, server: &ServerCard) -> (Line, Line
     (label, value)
 }
 
-fn tool_line(look: &Look<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Line) {
+fn tool_line(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Line) {
     let glyphs = &look.theme.glyphs;
     let goes = server.on && tool.goes();
     let (sign, ink) = match goes {
@@ -227,10 +231,12 @@ fn tool_line(look: &Look<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Li
     (label, value)
 }
 
-fn details(look: &Look<'_>, rack: &Rack, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+fn details(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let width = usize::from(area.width).saturating_sub(1).max(1);
     let rows = match rack.spot() {
-        Some(Spot::File) => rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width)),
+        Some(ListEntry::File) => {
+            rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width))
+        }
         Some(spot) => match (rack.server(spot), rack.tool(spot)) {
             (Some(server), Some(tool)) => Some(tool_rows(look, server, tool, width)),
             (Some(server), None) => Some(server_rows(look, server, width)),
@@ -260,30 +266,30 @@ fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
     let words = match (&file.fault, file.word) {
         (Some(why), _) => format!("{} of this folder is not used: {why}.", file.path),
         (None, FileWord::Waits) => {
-            format!("{} of this folder names servers. None is started before you said so.", file.path)
+            format!("{} of this folder names servers. None is started until you approve.", file.path)
         }
         (None, FileWord::Yes) => {
-            format!("You said yes to {} as it is now; a changed file is asked about again.", file.path)
+            format!("You approved {} as it is now; if the file changes, you are asked again.", file.path)
         }
-        (None, FileWord::No) => format!("You said no to {} as it is now.", file.path),
+        (None, FileWord::No) => format!("You denied {} as it is now.", file.path),
     };
     let mut rows = Flow::plain(&words, width, Ink::Text);
     for server in &file.servers {
         let mut more = Vec::new();
         if server.taken {
-            let why = "Passed over: your settings name a server so too.";
+            let why = "Skipped: your settings have a server with this name.";
             more.extend(Flow::plain(why, width, Ink::Warn));
         }
         more.extend(Flow::exact(&server.command, width, Ink::Code));
         if !server.given.is_empty() {
-            more.extend(Flow::plain(&format!("gets {}", server.given.join(", ")), width, Ink::Dim));
+            more.extend(Flow::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
         }
         part(&mut rows, &server.name, more);
     }
     rows
 }
 
-fn server_rows(look: &Look<'_>, server: &ServerCard, width: usize) -> Vec<Line> {
+fn server_rows(look: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     match &server.state {
         ServerState::Failed { why, todo } => {
@@ -292,7 +298,7 @@ fn server_rows(look: &Look<'_>, server: &ServerCard, width: usize) -> Vec<Line> 
             rows.extend(Flow::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
         }
         ServerState::Off { why } => rows.extend(Flow::plain(&format!("It is off: {why}."), width, Ink::Warn)),
-        ServerState::Starting => rows.extend(Flow::plain("It is starting; nothing waits for it.", width, Ink::Warn)),
+        ServerState::Starting => rows.extend(Flow::plain("Starting; nothing waits for it.", width, Ink::Warn)),
         ServerState::Ready if !server.on => {
             rows.extend(Flow::plain("All its tools are switched off on this branch.", width, Ink::Warn));
         }
@@ -306,47 +312,47 @@ fn server_rows(look: &Look<'_>, server: &ServerCard, width: usize) -> Vec<Line> 
             if server.origin == Origin::Folder { "Named by the folder's .mcp.json" } else { "Named by your settings" };
         let mut more = Flow::exact(&server.command, width, Ink::Code);
         if !server.given.is_empty() {
-            more.extend(Flow::plain(&format!("gets {}", server.given.join(", ")), width, Ink::Dim));
+            more.extend(Flow::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
         }
         more.extend(Flow::plain(OUTSIDE, width, Ink::Text));
         part(&mut rows, from, more);
     }
-    part(&mut rows, "Of its tools", Flow::plain(&server.notes.join(" "), width, Ink::Warn));
+    part(&mut rows, "Its tools", Flow::plain(&server.notes.join(" "), width, Ink::Warn));
     if any_waits(Some(server)) {
-        let words = "Tools that are new or described otherwise are not offered until you approve them.";
+        let words = "New or changed tools are offered only after you approve them.";
         part(&mut rows, "Changed", Flow::plain(words, width, Ink::Warn));
     }
-    part(&mut rows, "What it wants models to be told (not sent)", Flow::plain(&server.instructions, width, Ink::Dim));
+    part(&mut rows, "Its instructions for models (not sent)", Flow::plain(&server.instructions, width, Ink::Dim));
     if server.strays > 0 {
-        let words = format!("{} were no messages of the protocol.", text::counted(server.strays, "line"));
+        let words = format!("{} were not protocol messages.", text::counted(server.strays, "line"));
         part(&mut rows, "Stray output", Flow::plain(&words, width, Ink::Warn));
     }
-    part(&mut rows, "What it wrote last beside the protocol", Flow::exact(server.tail.trim_end(), width, Ink::Dim));
+    part(&mut rows, "Its last output outside the protocol", Flow::exact(server.tail.trim_end(), width, Ink::Dim));
     rows
 }
 
-fn tool_rows(look: &Look<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
+fn tool_rows(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut rows = Flow::plain(&tool.name, width, Ink::Heading);
-    let mut facts = vec![format!("{} tok est in every call", text::number(u64::from(tool.tokens)))];
+    let mut facts = vec![format!("{} est. tokens in every request", text::number(u64::from(tool.tokens)))];
     let hints = tool.hints.words();
     if !hints.is_empty() {
-        facts.push(format!("it says of itself: {hints}"));
+        facts.push(format!("the server describes it as: {hints}"));
     }
     rows.extend(Flow::plain(&facts.join(&dot), width, Ink::Dim));
     if tool.waits {
         let words = match &tool.before {
-            Some(_) => "It is described otherwise than when you approved it; it is not offered until you approve it.",
-            None => "It is new since you approved this server's tools; it is not offered until you approve it.",
+            Some(_) => "Its description changed after you approved it; it is offered again once you approve it.",
+            None => "Added after you approved this server's tools; it is offered once you approve it.",
         };
         rows.extend(Flow::plain(words, width, Ink::Warn));
     } else if !server.on || !tool.on {
         rows.extend(Flow::plain("Switched off on this branch.", width, Ink::Warn));
     }
     if let Some(before) = tool.before.as_ref().filter(|before| **before != tool.description) {
-        part(&mut rows, "It said before", Flow::exact(before, width, Ink::Dim));
+        part(&mut rows, "Previous description", Flow::exact(before, width, Ink::Dim));
     }
-    part(&mut rows, "What it says it does", Flow::exact(&tool.description, width, Ink::Text));
+    part(&mut rows, "Description", Flow::exact(&tool.description, width, Ink::Text));
     part(&mut rows, "Arguments", Flow::exact(&tool.parameters, width, Ink::Code));
     rows
 }

@@ -16,7 +16,7 @@ impl Screen for Traces {
         if self.filtering { TYPING } else { &[When::Tools, When::Panel, When::Always] }
     }
 
-    fn view(&mut self, look: &Look<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         view::draw(look, self, cache, area, buf).put(self)
     }
 

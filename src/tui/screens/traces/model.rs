@@ -4,7 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
 use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::resolution::{self, How, Link, Sieve};
+use crate::domain::tool::resolution::{self, Link, LinkKind, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::session::Session;
@@ -125,7 +125,7 @@ impl Traces {
         };
         self.links = links.into_iter().map(|l| Link { failed: place(l.failed), fixed: place(l.fixed), ..l }).collect();
         self.counts = (traces.len(), traces.iter().filter(|trace| resolution::failed(trace)).count());
-        let sieve = Sieve::read(&self.filter);
+        let sieve = TraceFilter::read(&self.filter);
         let lets = |at: &usize| sieve.lets(traces[*at], self.fix(place(*at)).is_some());
         self.rows = if self.grouped {
             let mut rows = Vec::new();
@@ -279,7 +279,7 @@ pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (
             [one] => format!(" after {} changed", one.rsplit('/').next().unwrap_or(one)),
             more => format!(" after {} files changed", more.len()),
         };
-        let same = resolution::resolves(failed, fixed) == Some(How::Same);
+        let same = resolution::resolves(failed, fixed) == Some(LinkKind::Same);
         if let Some(node) = failed.node {
             let by = if same { "worked later".to_owned() } else { format!("fixed by {}", name(fixed)) };
             told.insert(node, (false, format!("{by}{since}")));

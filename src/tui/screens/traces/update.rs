@@ -8,11 +8,11 @@ use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Request, ToolRequest, TraceAct, TraceWhole};
-use crate::tui::model::status::Weight;
+use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::approval::model::Ask;
+use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::update::send;
 use std::sync::Arc;
 
@@ -72,13 +72,13 @@ pub(crate) fn copy_arguments(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(|trace| trace.node) {
         Some(Some(node)) => screens::search::update::go(model, node, out),
-        Some(None) => model.status.say(Weight::Notice, "No message holds this result.", model.now),
+        Some(None) => model.status.say(Severity::Notice, "No message contains this result.", model.now),
         None => nothing(model),
     }
 }
 
 fn nothing(model: &mut Model) {
-    model.status.say(Weight::Notice, "No tool call is selected.", model.now);
+    model.status.say(Severity::Notice, "Select a tool call first.", model.now);
 }
 
 /// Goes from a failure to what fixed it; from there to the failure, the next one where it resolved several.
@@ -90,11 +90,11 @@ pub(crate) fn follow(model: &mut Model) {
     let Some(place) = screen.place() else { return };
     let to = screen.fix(place).map(|link| link.fixed).or_else(|| screen.fixes(place).next().map(|link| link.failed));
     let text = match to {
-        None => "Nothing is linked to it: only a failed call and the later one that worked on the same are.",
+        None => "No linked call: a link joins a failed call to the later one that fixed it.",
         Some(to) if screen.select(to) => return,
-        Some(_) => "The other call is not listed: the filter or the grouping leaves it out.",
+        Some(_) => "The linked call is hidden by the filter or the grouping.",
     };
-    model.status.say(Weight::Notice, text, model.now);
+    model.status.say(Severity::Notice, text, model.now);
 }
 
 /// Runs the selected call again.
@@ -107,32 +107,35 @@ pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
             }
             send(model, Request::Tool(ToolRequest::Traces(TraceAct::Again { branch, id })), Pending::Act, out);
         }
-        Some(_) => model.status.say(Weight::Notice, "It is still running.", model.now),
+        Some(_) => model.status.say(Severity::Notice, "It is still running.", model.now),
         None => nothing(model),
     }
 }
 
 /// A call that is run again went on.
 pub(crate) fn again_came(model: &mut Model, view: AgainView) {
-    model.layers.close::<Ask>(|ask| ask.asking.index == BESIDE);
+    model.layers.close::<ApprovalScreen>(|ask| ask.asking.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
         // Only where it was asked for: over anything else, typing on would be taken for a word.
         AgainState::Asks(asking) if model.layers.on::<Traces>() => {
-            let ask = Ask { came: Some(model.now), ..Ask::new(view.branch, asking.clone()) };
+            let ask = ApprovalScreen { came: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
             model.layers.push(ask);
         }
         AgainState::Asks(_) => {
             let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
             let text = format!("{name} needs approval before it runs again: {key} shows it.");
-            model.status.say(Weight::Notice, text, model.now);
+            model.status.say(Severity::Notice, text, model.now);
         }
         AgainState::Runs => {}
         AgainState::Ended => {
             let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
             let how = resolution::state(&view.trace);
-            let text = format!("{name} ran again: {how}. No message holds it; {key} puts it into the one you write.");
-            model.status.say(Weight::Notice, text, model.now);
+            let text = format!(
+                "{name} ran again: {how}. The result is in no message; {key} inserts it into \
+                yours."
+            );
+            model.status.say(Severity::Notice, text, model.now);
         }
     }
     model.again = Some(Box::new(view));
@@ -143,8 +146,8 @@ pub(crate) fn add(model: &mut Model) {
     let ended = model.again.as_ref().filter(|again| again.state == AgainState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
-        let text = "No call was run again yet that has ended.";
-        return model.status.say(Weight::Notice, text, model.now);
+        let text = "No repeated call has finished yet.";
+        return model.status.say(Severity::Notice, text, model.now);
     };
     let fence = super::model::fence(&text);
     let what = format!("{} {}", trace.title(), resolution::argument(&trace.args));
@@ -153,7 +156,7 @@ pub(crate) fn add(model: &mut Model) {
     model.focus = Focus::Composer;
     model.composer.paste(&words);
     model.plan.touch(model.now);
-    model.status.say(Weight::Notice, "The result stands in your message, and goes with it.", model.now);
+    model.status.say(Severity::Notice, "The result is in your message and is sent with it.", model.now);
 }
 
 /// Asks for what only the store has of the selected call, once.

@@ -19,8 +19,8 @@ use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, Of};
-use crate::tui::view::{Look, paint};
+use crate::tui::view::cache::{Cache, CacheKey};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
@@ -35,7 +35,7 @@ const NEWEST: usize = 500;
 const AROUND: usize = 3;
 
 /// What is noted of a frame.
-pub(crate) struct Landed {
+pub(crate) struct FrameRows {
     /// Contents that it lacks.
     pub(crate) wanted: Vec<NodeId>,
     /// Rows of the call that is shown, and rows there were room for.
@@ -44,7 +44,7 @@ pub(crate) struct Landed {
     pub(crate) page: usize,
 }
 
-impl Landed {
+impl FrameRows {
     /// Notes it with the screen; gives the contents that the frame lacks.
     pub(crate) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
         (screen.seen, screen.page) = (self.seen, self.page);
@@ -53,9 +53,15 @@ impl Landed {
     }
 }
 
-pub(crate) fn draw(look: &Look<'_>, screen: &Traces, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Landed {
+pub(crate) fn draw(
+    look: &ViewContext<'_>,
+    screen: &Traces,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) -> FrameRows {
     paint::wipe(area, buf);
-    let mut landed = Landed { wanted: Vec::new(), seen: (0, 0), page: 0 };
+    let mut landed = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
     let inside = look.frame(title(look, screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -87,7 +93,8 @@ pub(crate) fn draw(look: &Look<'_>, screen: &Traces, cache: &mut Cache, area: Re
             None => {}
         }
         landed.wanted = trace.node.into_iter().collect();
-        let parts = Whole { look, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
+        let parts =
+            CallDetail { look, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
         let count: usize = parts.iter().map(|part| part.len()).sum();
         let page = usize::from(detail.height);
         let from = screen.scroll.min(count.saturating_sub(page));
@@ -117,7 +124,7 @@ fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     (Some(Rect { height: top, ..inside }), Some(below))
 }
 
-fn title(look: &Look<'_>, screen: &Traces) -> Line {
+fn title(look: &ViewContext<'_>, screen: &Traces) -> Line {
     let branch = look.model.branch().map_or_else(String::new, |branch| format!(" of {}", branch.name));
     let of = if screen.whole { " of the whole session".to_owned() } else { branch };
     let mut line = Line::of(Ink::Heading, &format!("Tool calls{of}"));
@@ -140,12 +147,12 @@ fn title(look: &Look<'_>, screen: &Traces) -> Line {
             line.push(Ink::Accent, "_");
         }
     }
-    line.with(Ink::Dim, &format!(" {dot} tok est"))
+    line.with(Ink::Dim, &format!(" {dot} est. tokens"))
 }
 
-fn hints(look: &Look<'_>, screen: &Traces, width: usize) -> Line {
+fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     if screen.filtering {
-        let words = "words, tool:run, state:failed, state:unfixed, file:src; Enter keeps it, Esc takes it off";
+        let words = "words, tool:run, state:failed, state:unfixed, file:src; Enter applies it, Esc removes it";
         return Line::of(Ink::Dim, &text::fit(words, width.saturating_sub(4), look.theme.glyphs.ellipsis));
     }
     let whole = if screen.whole { "this branch" } else { "whole session" };
@@ -155,7 +162,7 @@ fn hints(look: &Look<'_>, screen: &Traces, width: usize) -> Line {
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
     words.extend([
-        (Action::FollowLink, "what fixed it"),
+        (Action::FollowLink, "go to the fix"),
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
         (Action::WholeSession, whole),
@@ -167,13 +174,13 @@ fn hints(look: &Look<'_>, screen: &Traces, width: usize) -> Line {
 }
 
 /// The list; gives the rows there are room for.
-fn rows(look: &Look<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
+fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
         let words = match (screen.counts, screen.grouped, screen.filter.is_empty()) {
-            ((0, _), ..) => "No tool was called on this branch; a shows those of the whole session.",
-            (_, true, true) => "Nothing failed; t lists all calls.",
-            _ => "No call fits the filter; Esc takes it off.",
+            ((0, _), ..) => "No tool calls on this branch; a shows the whole session.",
+            (_, true, true) => "No failed calls; t lists all calls.",
+            _ => "No call matches the filter; Esc removes it.",
         };
         paint::lines(look.theme, &Flow::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
         return page;
@@ -208,7 +215,7 @@ fn rows(look: &Look<'_>, screen: &Traces, session: &Session, area: Rect, buf: &m
     page
 }
 
-fn one(look: &Look<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area: Rect, buf: &mut Buffer) {
+fn one(look: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let (ink, sign) = tools::sign(look.theme, trace.status);
     let mut label = Line::of(ink, &format!("{}{sign} ", if screen.grouped { "  " } else { "" }));
@@ -245,15 +252,15 @@ fn one(look: &Look<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area:
 }
 
 /// The mark on a call's result.
-fn marked(look: &Look<'_>, trace: &ToolTrace) -> Option<MarkKind> {
+fn marked(look: &ViewContext<'_>, trace: &ToolTrace) -> Option<MarkKind> {
     let key = look.model.session.as_ref()?.tree.get(trace.node?)?.key;
     let marks = &look.model.branch()?.marks;
     marks.iter().find(|mark| mark.target == Atom::Message { node: key }).map(|mark| mark.kind)
 }
 
 /// A call with all that is known of it, as rows.
-struct Whole<'a> {
-    look: &'a Look<'a>,
+struct CallDetail<'a> {
+    look: &'a ViewContext<'a>,
     screen: &'a Traces,
     session: &'a Session,
     trace: &'a ToolTrace,
@@ -262,7 +269,7 @@ struct Whole<'a> {
 
 type Part = Rc<Vec<Line>>;
 
-impl Whole<'_> {
+impl CallDetail<'_> {
     fn rows(&self, width: u16, cache: &mut Cache) -> Vec<Part> {
         let room = usize::from(width);
         let texts = self.screen.texts.get(&self.trace.id());
@@ -273,7 +280,7 @@ impl Whole<'_> {
         parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));
         for change in texts.into_iter().flat_map(|texts| &texts.files) {
             let key = Fields::new("trace file").text(&self.trace.id()).text(&change.path).finish();
-            parts.push(cache.rows(Of::Text(key, true), width, || {
+            parts.push(cache.rows(CacheKey::Text(key, true), width, || {
                 let mut rows = heading(&format!("changed {}", change.path));
                 rows.extend(difference(change, room));
                 rows
@@ -282,15 +289,15 @@ impl Whole<'_> {
         let body = self.trace.node.and_then(|node| self.look.model.bodies.get(node)).map(|node| node.content.words());
         let kept = texts.and_then(|texts| texts.result.as_ref());
         parts.push(match (&body, kept) {
-            (Some(body), _) => self.text("result, as the model got it", body, width, cache),
+            (Some(body), _) => self.text("result, as sent to the model", body, width, cache),
             (None, Some((hash, text))) => self.held("result", *hash, text, width, cache),
             (None, None) => self.text("result, first line", &self.trace.preview, width, cache),
         });
         if let Some((hash, text)) = texts.and_then(|texts| texts.full.as_ref()).filter(|_| self.trace.node.is_some()) {
-            parts.push(self.held("the full result, as it is kept", *hash, text, width, cache));
+            parts.push(self.held("full result, as stored", *hash, text, width, cache));
         }
         if !self.trace.more.protection.is_empty() {
-            let mut rows = heading("protection that was on");
+            let mut rows = heading("protection");
             rows.extend(self.trace.more.protection.iter().flat_map(|line| Flow::plain(line, room, Ink::Dim)));
             parts.push(Rc::new(rows));
         }
@@ -311,29 +318,27 @@ impl Whole<'_> {
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
         facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
         facts.push(format!("{} bytes", text::number(trace.bytes)));
-        facts.push(format!("{} tok est", text::number(u64::from(trace.est_tokens))));
+        facts.push(format!("{} est. tokens", text::number(u64::from(trace.est_tokens))));
         facts.push(time::clock(trace.at, self.look.model.facts.offset));
         facts.push(trace.id());
         rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
         let allowed = match trace.word.as_deref() {
             None if trace.status.is_none() => None,
-            None => Some("Nobody had to be asked.".to_owned()),
-            Some("you") if trace.more.again.is_some() => {
-                Some("You ran it again; no message of the conversation holds it.".to_owned())
-            }
+            None => Some("No approval was needed.".to_owned()),
+            Some("you") if trace.more.again.is_some() => Some("You ran it again; no message contains it.".to_owned()),
             Some("you") => Some("Decided by you.".to_owned()),
-            Some("nobody") => Some("Nobody could be asked, so it was refused.".to_owned()),
+            Some("nobody") => Some("No terminal to ask on, so it was denied.".to_owned()),
             Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
         };
         rows.extend(allowed.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
         if let Some(kind) = marked(self.look, trace) {
-            rows.extend(Flow::plain(&format!("Marked on this branch: {}.", sort(kind)), room, Ink::Accent));
+            rows.extend(Flow::plain(&format!("Mark on this branch: {}.", sort(kind)), room, Ink::Accent));
         }
         if let Some(full) = trace.truncated_from {
             let back = trace.more.back.as_ref();
-            let back = back.map_or_else(String::new, |back| format!(" How the model gets at the rest: {back}."));
-            let kept = trace.more.kept.map_or_else(String::new, |_| " All of it stands below.".to_owned());
-            let words = format!("Cut from {} bytes.{back}{kept}", text::number(full));
+            let back = back.map_or_else(String::new, |back| format!(" The model can read the rest: {back}."));
+            let kept = trace.more.kept.map_or_else(String::new, |_| " The full result is below.".to_owned());
+            let words = format!("Shortened from {} bytes.{back}{kept}", text::number(full));
             rows.extend(Flow::plain(&words, room, Ink::Warn));
         }
         rows.extend(trace.more.error.iter().flat_map(|line| Flow::exact(line, room, Ink::Danger)));
@@ -374,13 +379,11 @@ impl Whole<'_> {
             (AgainState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
-                let differs = if same { "The result is the same as then." } else { "Then (-) and now (+):" };
+                let differs = if same { "Same result as before." } else { "Before (-) and now (+):" };
                 let time = text::duration(again.trace.duration_ms);
                 let exit = again.trace.exit.map_or_else(String::new, |exit| format!(", exit {exit}"));
                 let state = resolution::state(&again.trace);
-                format!(
-                    "{state}{exit}, {time}. No message holds it; {key} puts it into the message you write. {differs}"
-                )
+                format!("{state}{exit}, {time}. No message contains it; {key} inserts it into yours. {differs}")
             }
         };
         rows.extend(Flow::plain(&words, room, Ink::Text));
@@ -394,14 +397,14 @@ impl Whole<'_> {
 
     fn held(&self, title: &str, hash: Hash, text: &str, width: u16, cache: &mut Cache) -> Part {
         let key = Fields::new("trace text").text(title).hash(hash).finish();
-        cache.rows(Of::Text(key, true), width, || {
+        cache.rows(CacheKey::Text(key, true), width, || {
             let mut rows = heading(title);
             let end = (0..=text.len().min(SHOWN)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             rows.extend(Flow::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.look.key(Action::Copy);
                 let words = format!(
-                    "Only the first {} of {} bytes are shown; {key} copies all of it.",
+                    "The first {} of {} bytes; {key} copies all of it.",
                     text::number(end as u64),
                     text::number(text.len() as u64)
                 );
@@ -442,7 +445,7 @@ fn sort(kind: MarkKind) -> String {
         MarkKind::Sticky => "pinned".into(),
         MarkKind::Leased { turns } => format!("leased for {turns} turns"),
         MarkKind::Exclude => "left out".into(),
-        MarkKind::ExcludeOnce => "left out of the next call".into(),
-        MarkKind::IncludeOnce | MarkKind::Ephemeral => "in the next call".into(),
+        MarkKind::ExcludeOnce => "left out of the next request".into(),
+        MarkKind::IncludeOnce | MarkKind::Ephemeral => "included in the next request".into(),
     }
 }

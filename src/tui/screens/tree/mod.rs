@@ -10,14 +10,14 @@ use crate::domain::base::ids::RunId;
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::session::Session;
 use crate::tui::screens::screen::prelude::*;
-use model::Grove;
+use model::TreeScreen;
 
-impl Screen for Grove {
+impl Screen for TreeScreen {
     fn places(&self) -> &'static [When] {
         if self.filtering { TYPING } else { &[When::Tree, When::Panel, When::Always] }
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view::draw(look, self, area, buf);
         Vec::new()
     }

@@ -5,7 +5,7 @@ pub use super::model_rows::Row;
 use crate::domain::base::ids::NodeId;
 use crate::domain::base::plain_text;
 use crate::domain::conversation::message::Role;
-use crate::domain::conversation::tag::Wanted;
+use crate::domain::conversation::tag::TagFilter;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::tui::model::session::Session;
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ const SLICE: usize = 12_000;
 
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shown {
+pub struct ListLine {
     /// The place of its stretch.
     pub row: usize,
     /// The message that fits the filter, where there is one; none where a branch's name does.
@@ -25,10 +25,10 @@ pub struct Shown {
 
 /// A filter at work: where it is in the stretches that may fit.
 #[derive(Clone, Debug, Default)]
-struct Sift {
-    wanted: Wanted,
+struct FilterScan {
+    wanted: TagFilter,
     /// Stretches that may fit, with the message from which on they may; all when none.
-    among: Option<Vec<Shown>>,
+    among: Option<Vec<ListLine>>,
     next: usize,
     /// The message at which a long stretch was left.
     inside: Option<Slot>,
@@ -37,9 +37,9 @@ struct Sift {
 
 /// The screen.
 #[derive(Clone, Debug, Default)]
-pub struct Grove {
+pub struct TreeScreen {
     /// The lines.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ListLine>,
     /// The selected one.
     pub cursor: usize,
     /// First messages of stretches below which nothing is shown.
@@ -52,11 +52,11 @@ pub struct Grove {
     pub page: usize,
     /// A message that no branch holds, for which this was opened, and its stretch.
     pub wanted: Option<(NodeId, Slot)>,
-    sift: Sift,
+    sift: FilterScan,
     version: u64,
 }
 
-impl Grove {
+impl TreeScreen {
     /// The tree of a session, with the stretch selected that holds a message; else the end of the branch stood on.
     #[must_use]
     pub fn new(session: &Session, node: Option<NodeId>) -> Self {
@@ -83,20 +83,20 @@ impl Grove {
 
     /// Works out what is shown: of a filter, as much as one slice gives.
     pub fn list(&mut self, session: &Session) {
-        self.sift = Sift { wanted: Wanted::read(&self.filter), ..Sift::default() };
+        self.sift = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
         self.begin(session);
     }
 
     /// The filter's words changed: where they only ask for more, what does not fit already is not looked at again.
     pub fn refilter(&mut self, session: &Session) {
-        let wanted = Wanted::read(&self.filter);
+        let wanted = TagFilter::read(&self.filter);
         if wanted == self.sift.wanted {
             return;
         }
         let before = &self.sift.wanted;
         let narrower = self.sift.done && !before.is_empty() && wanted.narrows(before);
         let among = narrower.then(|| std::mem::take(&mut self.shown));
-        self.sift = Sift { wanted, among, ..Sift::default() };
+        self.sift = FilterScan { wanted, among, ..FilterScan::default() };
         self.cursor = 0;
         self.begin(session);
     }
@@ -145,9 +145,9 @@ impl Grove {
             };
             let from = self.sift.inside.take().or(from).unwrap_or(row.first);
             match find(session, row, from, &self.sift.wanted, &mut left) {
-                Look::Hit(hit) => self.shown.push(Shown { row: place, hit }),
-                Look::Miss => {}
-                Look::Later(slot) => {
+                RowMatch::Hit(hit) => self.shown.push(ListLine { row: place, hit }),
+                RowMatch::Miss => {}
+                RowMatch::Later(slot) => {
                     self.sift.inside = Some(slot);
                     return;
                 }
@@ -158,7 +158,7 @@ impl Grove {
 
     /// The selected line.
     #[must_use]
-    pub fn line(&self) -> Option<Shown> {
+    pub fn line(&self) -> Option<ListLine> {
         self.shown.get(self.cursor).copied()
     }
 
@@ -235,9 +235,9 @@ impl Grove {
         }
     }
 
-    fn visible(&self, session: &Session) -> Vec<Shown> {
+    fn visible(&self, session: &Session) -> Vec<ListLine> {
         let rows = &session.forest.rows;
-        let line = |row: usize| Shown { row, hit: None };
+        let line = |row: usize| ListLine { row, hit: None };
         if self.folded.is_empty() {
             return (0..rows.len()).map(line).collect();
         }
@@ -253,7 +253,7 @@ impl Grove {
 }
 
 /// What a look at a stretch came to.
-enum Look {
+enum RowMatch {
     Hit(Option<Slot>),
     Miss,
     /// Not all of it was looked at: it goes on from this message.
@@ -261,33 +261,33 @@ enum Look {
 }
 
 /// Looks through a stretch, as far as there is anything `left` to do.
-fn find(session: &Session, row: &Row, from: Slot, wanted: &Wanted, left: &mut usize) -> Look {
+fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut usize) -> RowMatch {
     let words = wanted.words.as_str();
     let named = |id| session.find(id).is_some_and(|branch| has(&branch.name, words));
     if from == row.first && session.forest.branches(row).iter().any(|id| named(*id)) {
-        return Look::Hit(None);
+        return RowMatch::Hit(None);
     }
     for slot in slots(&session.tree, from, row.last) {
         if *left == 0 {
-            return Look::Later(slot);
+            return RowMatch::Later(slot);
         }
         *left -= 1;
         let head = session.tree.head(slot);
         if has(&head.preview, words) || session.tag(head).is_some_and(|tag| has(&tag.label, words)) {
-            return Look::Hit(Some(slot));
+            return RowMatch::Hit(Some(slot));
         }
     }
-    Look::Miss
+    RowMatch::Miss
 }
 
 /// The stretches that hold a message whose name or star fits: looked up from the names, which are few.
-fn tagged(session: &Session, wanted: &Wanted) -> Vec<Shown> {
-    let mut found: Vec<Shown> = Vec::new();
+fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
+    let mut found: Vec<ListLine> = Vec::new();
     for tag in session.tags.values().filter(|tag| wanted.fits(Some(tag))) {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
         let said = has(&session.tree.head(slot).preview, &wanted.words) || has(&tag.label, &wanted.words);
         if let Some(row) = session.forest.place(slot).filter(|_| said) {
-            found.push(Shown { row, hit: Some(slot) });
+            found.push(ListLine { row, hit: Some(slot) });
         }
     }
     found.sort_by_key(|line| (line.row, line.hit.map(|slot| session.tree.depth(slot))));

@@ -58,7 +58,7 @@ impl Basis {
 
 /// All stretches, in the order in which they are read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Forest {
+pub struct TreeRows {
     /// They.
     pub rows: Vec<Row>,
     /// The place of the stretch that holds a message, by slot.
@@ -68,7 +68,7 @@ pub struct Forest {
     pub version: u64,
 }
 
-impl Forest {
+impl TreeRows {
     /// Takes in what changed in the tree and where branches stand.
     pub fn sync(&mut self, tree: &Tree, branches: &[Branch], current: BranchId) {
         let basis = Basis::of(tree, branches, current);
@@ -275,7 +275,7 @@ mod tests {
             let mut tree = Tree::default();
             let mut branches = vec![branch(1, None), branch(2, None), branch(3, None)];
             let mut current = branches[0].id;
-            let mut forest = Forest::default();
+            let mut forest = TreeRows::default();
             for (n, (what, which, whose)) in (10_u128..).zip(steps) {
                 let at = whose.index(branches.len());
                 match what {
@@ -297,7 +297,7 @@ mod tests {
                     _ => {}
                 }
                 forest.sync(&tree, &branches, current);
-                let mut fresh = Forest::default();
+                let mut fresh = TreeRows::default();
                 fresh.sync(&tree, &branches, current);
                 prop_assert_eq!(&forest.rows, &fresh.rows);
                 prop_assert_eq!(&forest.places, &fresh.places);

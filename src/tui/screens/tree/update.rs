@@ -1,7 +1,7 @@
 //! The whole tree of the session: opening it, folding, filtering, going to a place of it.
 //! Not for: the rows (`model::tree`), or the branches panel.
 
-use super::model::{Grove, Row};
+use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
@@ -13,7 +13,7 @@ use crate::tui::update::send;
 
 /// Opens the tree at the selected message; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
-    if model.layers.on::<Grove>() {
+    if model.layers.on::<TreeScreen>() {
         model.layers.pop();
         return;
     }
@@ -27,27 +27,27 @@ pub(crate) fn open(model: &mut Model) {
 pub(crate) fn open_at(model: &mut Model, node: Option<NodeId>) {
     let Some(session) = &mut model.session else { return };
     session.sync_forest();
-    let grove = Grove::new(session, node);
+    let grove = TreeScreen::new(session, node);
     model.layers.push(grove);
 }
 
 /// Opens the tree at a message that no branch holds.
 pub(crate) fn open_for(model: &mut Model, node: NodeId) {
     open_at(model, Some(node));
-    if let Some(grove) = model.layers.top_mut::<Grove>() {
+    if let Some(grove) = model.layers.top_mut::<TreeScreen>() {
         grove.wanted = model.session.as_ref().and_then(|s| grove.selected(s)).map(|row| (node, row.first));
     }
 }
 
 /// The filter changed.
 pub(crate) fn filtered(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<Grove>()) else { return };
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
     grove.refilter(session);
 }
 
 /// A filter that has not looked at everything goes on.
 pub(crate) fn sift(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<Grove>()) else { return };
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
     if grove.looking() {
         grove.step_filter(session);
     }
@@ -55,7 +55,7 @@ pub(crate) fn sift(model: &mut Model) {
 
 /// Leaves the filter.
 pub(crate) fn leave_filter(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<Grove>()) else { return };
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
     let slot = grove.message(session);
     grove.filtering = false;
     grove.filter.clear();
@@ -67,7 +67,7 @@ pub(crate) fn leave_filter(model: &mut Model) {
 
 /// Renames the branch of the selected stretch.
 pub(crate) fn rename(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top::<Grove>()) else { return };
+    let (Some(session), Some(grove)) = (&model.session, model.layers.top::<TreeScreen>()) else { return };
     let branch = grove.selected(session).and_then(|row| session.forest.branches(row).first().copied());
     if let Some(id) = branch {
         branches::rename_prompt(model, id);
@@ -84,7 +84,7 @@ fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::Bra
 
 /// Goes to the selected stretch. Where no branch leads there, one is made.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(grove) = model.layers.top_mut::<Grove>() else { return };
+    let Some(grove) = model.layers.top_mut::<TreeScreen>() else { return };
     if grove.filtering {
         grove.filtering = false;
         return;
@@ -107,14 +107,14 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Folds what is below the selected row, or goes up.
 pub(crate) fn fold(model: &mut Model) {
-    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<Grove>()) {
+    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
         tree.fold(session);
     }
 }
 
 /// Unfolds what is below the selected row, or goes into it.
 pub(crate) fn unfold(model: &mut Model) {
-    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<Grove>()) {
+    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
         tree.unfold(session);
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //! Not for: what is a row (`model::tree`).
 
-use super::model::{Grove, Row, title};
+use super::model::{Row, TreeScreen, title};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::plain_text;
 use crate::domain::base::time;
@@ -19,7 +19,7 @@ use crate::tui::model::session::Session;
 use crate::tui::model::{Action, When};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -27,7 +27,7 @@ use ratatui::layout::Rect;
 const DATED: u16 = 100;
 
 /// Draws it. Returns how many rows there is room for.
-pub(crate) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer) -> usize {
+pub(crate) fn draw(look: &ViewContext<'_>, grove: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
     let Some(session) = &look.model.session else { return 1 };
     let room = usize::from(area.width.saturating_sub(6));
@@ -45,9 +45,9 @@ pub(crate) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     let page = usize::from(list.height).max(1);
     if grove.shown.is_empty() {
         let words = match (grove.filter.is_empty(), grove.looking()) {
-            (true, _) => " Nothing is here yet.",
+            (true, _) => " Nothing here yet.",
             (false, true) => " Looking.",
-            (false, false) => " Nothing here fits: words, label:NAME, fav.",
+            (false, false) => " Nothing matches. Filter with words, label:NAME, fav.",
         };
         paint::line(look.theme, &Line::of(Ink::Dim, words), list, buf);
     }
@@ -67,9 +67,9 @@ pub(crate) fn draw(look: &Look<'_>, grove: &Grove, area: Rect, buf: &mut Buffer)
     page
 }
 
-fn hints(look: &Look<'_>, grove: &Grove, width: usize) -> Line {
+fn hints(look: &ViewContext<'_>, grove: &TreeScreen, width: usize) -> Line {
     if grove.filtering {
-        let words = "words, label:NAME, fav   Enter keeps the filter   Esc takes it off";
+        let words = "words, label:NAME, fav   Enter keeps the filter   Esc removes it";
         return paint::cut(look.theme, Ink::Dim, words, width.saturating_sub(4));
     }
     let key = |action, when| look.key_in(action, when);
@@ -95,34 +95,34 @@ fn hints(look: &Look<'_>, grove: &Grove, width: usize) -> Line {
     line
 }
 
-fn filter(session: &Session, grove: &Grove) -> Line {
+fn filter(session: &Session, grove: &TreeScreen) -> Line {
     let here = grove.selected(session).map(|row| row.first);
     if grove.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !grove.filtering {
-        return Line::of(Ink::Warn, " No branch holds that message; Enter makes one here.");
+        return Line::of(Ink::Warn, " No branch contains that message; Enter creates a branch here.");
     }
     if !grove.filtering && grove.filter.is_empty() {
-        return Line::of(Ink::Dim, " A line is a stretch of messages; ways that turn off stand in.");
+        return Line::of(Ink::Dim, " A line is a run of messages; forks are indented.");
     }
     let line = Line::of(Ink::Accent, " / ").with(Ink::Text, &grove.filter);
     if grove.filtering { line.with(Ink::Accent, "_") } else { line }
 }
 
-fn facts(session: &Session, grove: &Grove) -> Line {
+fn facts(session: &Session, grove: &TreeScreen) -> Line {
     let messages = text::counted(session.tree.len() as u64, "message");
     let words = if grove.filter.is_empty() {
         format!("{messages} ")
     } else {
         let all = session.forest.rows.len() as u64;
         let words = format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(all));
-        if grove.looking() { format!("{} % looked through, {words}", grove.looked(session)) } else { words }
+        if grove.looking() { format!("{} % searched, {words}", grove.looked(session)) } else { words }
     };
     Line::of(Ink::Dim, &words)
 }
 
 fn one(
-    look: &Look<'_>,
+    look: &ViewContext<'_>,
     session: &Session,
-    grove: &Grove,
+    grove: &TreeScreen,
     (row, hit, pinned): (&Row, Option<Slot>, bool),
     area: Rect,
     buf: &mut Buffer,
@@ -173,7 +173,7 @@ fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> 
 }
 
 /// The lines before a row; of many only the last ones.
-fn guides(look: &Look<'_>, row: &Row, room: usize) -> String {
+fn guides(look: &ViewContext<'_>, row: &Row, room: usize) -> String {
     let glyphs = &look.theme.glyphs;
     let depth = usize::try_from(row.depth).unwrap_or(usize::MAX);
     let past = depth - usize::from(row.side && depth > 0);
@@ -190,7 +190,7 @@ fn guides(look: &Look<'_>, row: &Row, room: usize) -> String {
 }
 
 /// What stands at the right: branches, what came unseen, how much there is, when.
-fn value(look: &Look<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
+fn value(look: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
     let glyphs = &look.theme.glyphs;
     let mut line = Line::new();
     let branches = session.forest.branches(row);

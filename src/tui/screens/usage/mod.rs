@@ -6,14 +6,14 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Sheet;
+use model::UsageScreen;
 
-impl Screen for Sheet {
+impl Screen for UsageScreen {
     fn places(&self) -> &'static [When] {
         &[When::Stats, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.settle(view::page(self, area));
         view::draw(look, self, area, buf);
         Vec::new()

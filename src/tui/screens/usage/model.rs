@@ -2,11 +2,11 @@
 //! Not for: the figures (`domain::call::ledger`) or their look (`view`).
 
 use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::call::ledger::{Ledger, Spent};
+use crate::domain::call::ledger::{CallCost, Ledger};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct UsageScreen {
     /// Of which branch.
     pub branch: BranchId,
     /// All branches of the session.
@@ -25,7 +25,7 @@ pub struct Sheet {
     pub chart: usize,
 }
 
-impl Sheet {
+impl UsageScreen {
     /// An empty one, whose figures were asked for with this ticket.
     #[must_use]
     pub fn new(branch: BranchId, whole: bool, ticket: u64) -> Self {
@@ -44,13 +44,13 @@ impl Sheet {
 
     /// The calls.
     #[must_use]
-    pub fn calls(&self) -> &[Spent] {
+    pub fn calls(&self) -> &[CallCost] {
         self.ledger.as_ref().map(|ledger| ledger.calls.as_slice()).unwrap_or_default()
     }
 
     /// The selected call.
     #[must_use]
-    pub fn selected(&self) -> Option<&Spent> {
+    pub fn selected(&self) -> Option<&CallCost> {
         self.calls().get(self.cursor)
     }
 
@@ -91,7 +91,7 @@ mod tests {
 
     fn ledger(count: u128) -> Box<Ledger> {
         let branch = BranchId(Uuid::nil());
-        let call = |n: u128| Spent {
+        let call = |n: u128| CallCost {
             run: RunId(Uuid::from_u128(n)),
             branch,
             turn: None,
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn columns_move_only_as_far_as_they_must() {
-        let mut sheet = Sheet::new(BranchId(Uuid::nil()), false, 1);
+        let mut sheet = UsageScreen::new(BranchId(Uuid::nil()), false, 1);
         sheet.show(ledger(0));
         assert_eq!((sheet.cursor, sheet.run()), (0, None));
         sheet.step(-1);

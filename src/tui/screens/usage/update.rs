@@ -1,7 +1,7 @@
 //! The charts of what calls came to: asking for the figures, going from one to its call.
 //! Not for: moving about in them (`update::travel`).
 
-use super::model::Sheet;
+use super::model::UsageScreen;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::ledger::Ledger;
@@ -13,12 +13,12 @@ use crate::tui::update::{send, trouble};
 
 /// Opens the charts; the same key closes them.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.close::<Sheet>(|_| true) {
+    if model.layers.close::<UsageScreen>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let ticket = ask(model, branch, false, out);
-    model.layers.push(Sheet::new(branch, false, ticket));
+    model.layers.push(UsageScreen::new(branch, false, ticket));
 }
 
 fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> u64 {
@@ -27,17 +27,17 @@ fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> 
 
 /// The calls of the whole session, or of the branch again.
 pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(sheet) = model.layers.top::<Sheet>() else { return };
+    let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     let (branch, whole) = (sheet.branch, !sheet.whole);
     let ticket = ask(model, branch, whole, out);
-    if let Some(sheet) = model.layers.top_mut::<Sheet>() {
+    if let Some(sheet) = model.layers.top_mut::<UsageScreen>() {
         (sheet.whole, sheet.ticket) = (whole, ticket);
     }
 }
 
 /// The figures came.
 pub(crate) fn came(model: &mut Model, ticket: u64, ledger: Box<Ledger>) {
-    for sheet in model.layers.all_mut::<Sheet>() {
+    for sheet in model.layers.all_mut::<UsageScreen>() {
         if sheet.ticket == ticket {
             return sheet.show(ledger);
         }
@@ -46,23 +46,23 @@ pub(crate) fn came(model: &mut Model, ticket: u64, ledger: Box<Ledger>) {
 
 /// They could not be had.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<Sheet>(|sheet| sheet.ticket == ticket);
+    model.layers.close::<UsageScreen>(|sheet| sheet.ticket == ticket);
     trouble(model, failure);
 }
 
 /// A call began or ended: the figures are asked for again.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.all::<Sheet>().next().map(|sheet| (sheet.branch, sheet.whole));
+    let open = model.layers.all::<UsageScreen>().next().map(|sheet| (sheet.branch, sheet.whole));
     let Some((branch, whole)) = open else { return };
     let fresh = ask(model, branch, whole, out);
-    for sheet in model.layers.all_mut::<Sheet>() {
+    for sheet in model.layers.all_mut::<UsageScreen>() {
         sheet.ticket = fresh;
     }
 }
 
 /// Enter: the selected call among all calls.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(sheet) = model.layers.top::<Sheet>() else { return };
+    let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     if let Some(run) = sheet.run() {
         screens::calls::update::open_at(model, run, out);
     }

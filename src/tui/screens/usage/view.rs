@@ -11,17 +11,17 @@
 //! ```
 //! Not for: the figures themselves (`domain::call::ledger`).
 
-use super::model::Sheet;
+use super::model::UsageScreen;
 use crate::domain::base::chart::{NOTHING, UNKNOWN, cell, eighths};
 use crate::domain::base::time;
-use crate::domain::call::ledger::{Ledger, Spent, Sum, Totals, percent, signed_percent};
+use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
 use crate::tui::model::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -35,7 +35,7 @@ const WIDEST: usize = 7;
 
 /// What a chart shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum ChartKind {
     Input,
     Output,
     Cost,
@@ -43,9 +43,9 @@ enum Of {
     Error,
 }
 
-const ALL: [Of; 5] = [Of::Input, Of::Output, Of::Cost, Of::Cached, Of::Error];
+const ALL: [ChartKind; 5] = [ChartKind::Input, ChartKind::Output, ChartKind::Cost, ChartKind::Cached, ChartKind::Error];
 
-impl Of {
+impl ChartKind {
     fn title(self) -> &'static str {
         match self {
             Self::Input => "tokens in",
@@ -66,7 +66,7 @@ impl Of {
         }
     }
 
-    fn value(self, call: &Spent) -> Option<u64> {
+    fn value(self, call: &CallCost) -> Option<u64> {
         match self {
             Self::Input => call.input.map(u64::from),
             Self::Output => call.output.map(u64::from),
@@ -76,7 +76,7 @@ impl Of {
         }
     }
 
-    fn words(self, call: &Spent) -> String {
+    fn words(self, call: &CallCost) -> String {
         let number = |n: Option<u32>| n.map(|n| text::number(u64::from(n)));
         let known = match self {
             Self::Input => {
@@ -130,7 +130,7 @@ impl Of {
                 (Some(mean), Some(lean)) => {
                     vec![
                         format!("mean {}", percent(mean)),
-                        format!("leaning {}", signed_percent(lean)),
+                        format!("bias {}", signed_percent(lean)),
                         format!("highest {}", percent(sums.error.most)),
                     ]
                 }
@@ -148,22 +148,22 @@ fn columns(count: usize, width: u16) -> (u16, u16, usize) {
 }
 
 /// How many calls are seen at once.
-pub(crate) fn page(sheet: &Sheet, area: Rect) -> usize {
+pub(crate) fn page(sheet: &UsageScreen, area: Rect) -> usize {
     columns(sheet.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
 }
 
-pub(crate) fn draw(look: &Look<'_>, sheet: &Sheet, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, sheet: &UsageScreen, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let session = look.model.session.as_ref();
     let name = session.and_then(|session| session.find(sheet.branch)).map_or("?", |branch| &branch.name);
     let of = if sheet.whole { "the whole session".to_owned() } else { format!("branch {name}") };
-    let title = format!("What calls came to: {of}");
+    let title = format!("Usage: {of}");
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let other = if sheet.whole { "this branch only" } else { "whole session" };
         let words = [
-            (Action::CallBefore, "call before"),
+            (Action::CallBefore, "previous call"),
             (Action::CallAfter, "after"),
             (Action::Open, "open it"),
             (Action::WholeSession, other),
@@ -175,22 +175,22 @@ pub(crate) fn draw(look: &Look<'_>, sheet: &Sheet, area: Rect, buf: &mut Buffer)
     }
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &sheet.ledger {
-        None => paint::line(look.theme, &Line::of(Ink::Dim, "The calls are being read."), room, buf),
+        None => paint::line(look.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),
         Some(ledger) if ledger.calls.is_empty() => nothing(look, sheet.whole, room, buf),
         Some(ledger) => charts(look, sheet, ledger, room, buf),
     }
 }
 
-fn nothing(look: &Look<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
+fn nothing(look: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
     let place = if whole { "in this session" } else { "on this branch" };
     let words = format!(
-        "No call was made {place} yet. What will stand here, a column a call: tokens in and out, what they cost, the share \
-         that the server had cached, and how far our estimate was off. What a server does not report stays unknown."
+        "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the error \
+            of our estimate. Figures that a server does not report stay unknown."
     );
     paint::lines(look.theme, &Flow::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
 }
 
-fn charts(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
+fn charts(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
     let detail = if room.height >= ROWS.0 + DETAIL { DETAIL } else { 0 };
     let above = room.height - detail;
     let fit = usize::from(above / ROWS.0).clamp(1, ALL.len());
@@ -210,7 +210,7 @@ fn charts(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, room: Rect, buf: &mut
     }
 }
 
-fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, buf: &mut Buffer) {
+fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: ChartKind, area: Rect, buf: &mut Buffer) {
     let now = sheet.selected().map(|call| of.words(call)).unwrap_or_default();
     let mut title = Line::of(Ink::Heading, &format!("{:<13}", of.title()));
     for part in of.sums(&ledger.totals) {
@@ -221,10 +221,10 @@ fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, bu
     paint::pair(look.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     // The sign of an error stands under its column.
-    let signs = u16::from(of == Of::Error && body.height >= 2);
+    let signs = u16::from(of == ChartKind::Error && body.height >= 2);
     let bars = Rect { height: body.height - signs, ..body };
     let (wide, gap, page) = columns(ledger.calls.len(), area.width);
-    let shown: Vec<&Spent> = ledger.calls.iter().skip(sheet.from).take(page).collect();
+    let shown: Vec<&CallCost> = ledger.calls.iter().skip(sheet.from).take(page).collect();
     let most = of.most(ledger);
     for (level, row) in (0..bars.height).rev().zip(bars.rows()) {
         let mut line = Line::new();
@@ -242,13 +242,13 @@ fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, bu
     }
     if signs > 0 {
         let row = Rect { y: body.bottom() - 1, height: 1, ..body };
-        let sign = |call: &Spent| match call.error_milli {
+        let sign = |call: &CallCost| match call.error_milli {
             None => UNKNOWN,
             Some(0) => '=',
             Some(1..) => '+',
             Some(_) => '-',
         };
-        let one = |call: &&Spent| format!("{:<1$}", sign(call), usize::from(wide)) + &" ".repeat(usize::from(gap));
+        let one = |call: &&CallCost| format!("{:<1$}", sign(call), usize::from(wide)) + &" ".repeat(usize::from(gap));
         let line: String = shown.iter().map(one).collect();
         paint::line(look.theme, &Line::of(Ink::Dim, &line), row, buf);
     }
@@ -263,22 +263,28 @@ fn chart(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, of: Of, area: Rect, bu
 }
 
 /// A cell of a column: `level` counts from the bottom.
-fn piece(look: &Look<'_>, of: Of, call: &Spent, most: u64, (rows, level): (u16, u16)) -> (Ink, String) {
+fn piece(
+    look: &ViewContext<'_>,
+    of: ChartKind,
+    call: &CallCost,
+    most: u64,
+    (rows, level): (u16, u16),
+) -> (Ink, String) {
     let glyphs = &look.theme.glyphs;
     let part = |value: u64| eighths(value, most, rows).saturating_sub(u32::from(level) * 8);
     match of.value(call) {
         Some(0) if level == 0 => (Ink::Dim, NOTHING.to_string()),
         Some(value) => (of.ink(), cell(part(value), glyphs.ascii).to_string()),
         // What the server did not tell is shown by our own estimate, which looks otherwise.
-        None if of == Of::Input && part(u64::from(call.est)) > 0 => (Ink::Dim, glyphs.empty.to_owned()),
-        None if level > 0 || of == Of::Input => (Ink::Dim, " ".to_owned()),
+        None if of == ChartKind::Input && part(u64::from(call.est)) > 0 => (Ink::Dim, glyphs.empty.to_owned()),
+        None if level > 0 || of == ChartKind::Input => (Ink::Dim, " ".to_owned()),
         None if call.status == RunStatus::Open => (Ink::Accent, glyphs.running.to_owned()),
-        None if of == Of::Error && rows > 1 => (Ink::Dim, " ".to_owned()),
+        None if of == ChartKind::Error && rows > 1 => (Ink::Dim, " ".to_owned()),
         None => (Ink::Dim, UNKNOWN.to_string()),
     }
 }
 
-fn selected(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, area: Rect, buf: &mut Buffer) {
+fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let (wide, gap, _) = columns(ledger.calls.len(), area.width);
     let at = u16::try_from(sheet.cursor.saturating_sub(sheet.from)).unwrap_or(0).saturating_mul(wide + gap);
@@ -304,9 +310,11 @@ fn selected(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, area: Rect, buf: &m
     let width = usize::from(room.width).max(1);
     let est = number(call.est);
     let mut figures = vec![match (call.input, call.error_milli) {
-        (Some(input), Some(off)) => format!("in {} actual (est {est}, {})", number(input), signed_percent(off)),
-        (Some(input), None) => format!("in {} actual (est {est})", number(input)),
-        (None, _) => format!("in unknown (est {est})"),
+        (Some(input), Some(off)) => {
+            format!("in {} counted by the server (estimated {est}, {})", number(input), signed_percent(off))
+        }
+        (Some(input), None) => format!("in {} counted by the server (estimated {est})", number(input)),
+        (None, _) => format!("in unknown (estimated {est})"),
     }];
     let or_unknown = |what: &str, known: Option<String>| {
         known.map_or_else(|| format!("{what} unknown"), |known| format!("{what} {known}"))
@@ -323,13 +331,13 @@ fn selected(look: &Look<'_>, sheet: &Sheet, ledger: &Ledger, area: Rect, buf: &m
     rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));
     let est = ledger.calls.iter().skip(sheet.from).take(sheet.page).any(|call| call.input.is_none());
     if est {
-        let words = format!("{} is our estimate, where the server told nothing; ? is unknown.", glyphs.empty);
+        let words = format!("{} marks our estimate where the server reports nothing; ? is unknown.", glyphs.empty);
         rows.extend(Flow::plain(&words, width, Ink::Dim));
     }
     paint::lines(look.theme, &rows, room, buf);
 }
 
 /// Its place among all calls, from 1.
-fn at_in_all(sheet: &Sheet, ledger: &Ledger) -> u64 {
+fn at_in_all(sheet: &UsageScreen, ledger: &Ledger) -> u64 {
     u64::from(ledger.older) + u64::try_from(sheet.cursor).unwrap_or(0) + 1
 }

@@ -6,14 +6,14 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Strip;
+use model::WhatIfScreen;
 
-impl Screen for Strip {
+impl Screen for WhatIfScreen {
     fn places(&self) -> &'static [When] {
         &[When::Trials, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &Look<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> Lacking {
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         view::draw(look, self, area, buf);
         Vec::new()
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Strip {
+pub struct WhatIfScreen {
     /// On which branch.
     pub branch: BranchId,
     /// For which draft.
@@ -22,7 +22,7 @@ pub struct Strip {
     pub scroll: usize,
 }
 
-impl Strip {
+impl WhatIfScreen {
     /// An empty one, for a branch and a draft.
     #[must_use]
     pub fn new(branch: BranchId, draft: Draft) -> Self {
@@ -46,7 +46,7 @@ impl Strip {
     pub fn line(&self, at: usize) -> Option<(&str, &Result<Figures, String>)> {
         let found = self.found.as_ref()?;
         match at.checked_sub(1) {
-            None => Some(("as it stands", &found.present)),
+            None => Some(("current", &found.present)),
             Some(at) => found.ways.get(at).map(|way| (way.title.as_str(), &way.result)),
         }
     }

@@ -1,46 +1,46 @@
 //! The next call under other settings: asking for them, taking one.
 //! Not for: moving about in the list (`update::travel`).
 
-use super::model::Strip;
+use super::model::WhatIfScreen;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
 use crate::engine::api::{PlanRequest, Request};
 use crate::tui::chat::update::{ask, branches};
-use crate::tui::model::status::Weight;
-use crate::tui::model::{Model, Pending, Trial};
+use crate::tui::model::status::Severity;
+use crate::tui::model::{ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::update::{send, trouble, wire};
 use std::sync::Arc;
 
 /// Opens the list, or closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.close::<Strip>(|_| true) {
+    if model.layers.close::<WhatIfScreen>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let draft = ask::present(model);
-    model.layers.push(Strip::new(branch, draft));
+    model.layers.push(WhatIfScreen::new(branch, draft));
     work_out(model, out);
 }
 
 /// Asks for what the open list lacks.
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(strip) = model.layers.top::<Strip>() else { return };
+    let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
     let (branch, draft) = (strip.branch, wire(&strip.draft));
-    model.pending.retain(|_, what_for| !matches!(what_for, Pending::Trial(Trial::WhatIf(_))));
+    model.pending.retain(|_, what_for| !matches!(what_for, Pending::Trial(ComparisonPurpose::WhatIf(_))));
     send(
         model,
         Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }),
-        Pending::Trial(Trial::WhatIf(branch)),
+        Pending::Trial(ComparisonPurpose::WhatIf(branch)),
         out,
     );
 }
 
 /// It was worked out.
 pub(crate) fn came(model: &mut Model, found: &Arc<WhatIf>) {
-    for strip in model.layers.all_mut::<Strip>() {
+    for strip in model.layers.all_mut::<WhatIfScreen>() {
         if strip.branch == found.branch {
             strip.found = Some(found.clone());
             strip.step(0);
@@ -50,7 +50,7 @@ pub(crate) fn came(model: &mut Model, found: &Arc<WhatIf>) {
 
 /// It was not. Where only the branch moved on meanwhile, it is asked for again.
 pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
-    let open = |strip: &Strip| strip.branch == branch;
+    let open = |strip: &WhatIfScreen| strip.branch == branch;
     if failure.kind == FailureKind::Stale && model.layers.top().is_some_and(open) {
         return work_out(model, out);
     }
@@ -61,13 +61,13 @@ pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out
 
 /// Takes the selected way for the branch. Undo brings the former settings back.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(strip) = model.layers.top::<Strip>() else { return };
+    let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
     if strip.is_empty() {
         return;
     }
     let Some(chosen) = strip.chosen().cloned() else {
         model.layers.pop();
-        return model.status.say(Weight::Notice, "The call stays as it stands.", model.now);
+        return model.status.say(Severity::Notice, "Nothing was changed.", model.now);
     };
     let here = model.branch().filter(|branch| branch.id == strip.branch);
     let Some(overrides) = here.map(|branch| variant::over(&branch.overrides, &chosen)) else { return };

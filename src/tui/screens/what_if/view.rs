@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ┌ What if ─────────────────────────────────────────────────┐
-//! │                    tok est    change     cost  in  out    │
+//! │                    est. tokens    change     cost  in  out    │
 //! │ as it stands         5,213              $0.0009           │
 //! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens leave columns out
 //! │ mode Off: loses 4 items ───────────────────────────────── │
@@ -11,14 +11,14 @@
 //! ```
 //! Not for: working it out (the engine) or taking one (`update`).
 
-use super::model::Strip;
-use crate::domain::planning::what_if::{Figures, Moved};
+use super::model::WhatIfScreen;
+use crate::domain::planning::what_if::{Figures, MovedItem};
 use crate::tui::model::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
-use crate::tui::view::{Look, paint};
+use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -41,20 +41,19 @@ impl Columns {
     }
 }
 
-pub(crate) fn draw(look: &Look<'_>, strip: &Strip, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, strip: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "What if: the next call under other settings"), true, area, buf);
+    let inside = look.frame(Line::of(Ink::Heading, "What if: the next request under other settings"), true, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     if area.height >= 2 {
-        let words =
-            [(Action::Open, "takes it for this branch"), (Action::DetailDown, "more"), (Action::Leave, "leave")];
+        let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let line = view_accepted::hint_line(look, When::Trials, &words, usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
     }
     let Some(present) = strip.line(0).map(|(_, result)| result) else {
-        let words =
-            "Plans under other modes, policies, models and budgets are being worked out. Looking changes nothing.";
+        let words = "Planning the request under other modes, policies, models and budgets. Nothing changes until you \
+                apply one.";
         let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     };
@@ -87,7 +86,7 @@ pub(crate) fn draw(look: &Look<'_>, strip: &Strip, area: Rect, buf: &mut Buffer)
 }
 
 fn header(columns: Columns, label: &str) -> Line {
-    let mut words = format!("{:>9}", format!("tok {label}"));
+    let mut words = format!("{:>9}", format!("tokens {label}"));
     for (shown, title, width) in [
         (columns.change, "change", 9),
         (columns.room, "room", 9),
@@ -103,7 +102,7 @@ fn header(columns: Columns, label: &str) -> Line {
 }
 
 fn one(
-    look: &Look<'_>,
+    look: &ViewContext<'_>,
     columns: Columns,
     (title, result, present): (&str, &Result<Figures, String>, Option<u32>),
     row: Rect,
@@ -154,8 +153,8 @@ fn signed(before: u32, now: u32) -> String {
 }
 
 fn detail(
-    look: &Look<'_>,
-    strip: &Strip,
+    look: &ViewContext<'_>,
+    strip: &WhatIfScreen,
     (title, result): (&str, &Result<Figures, String>),
     area: Rect,
     buf: &mut Buffer,
@@ -186,36 +185,36 @@ fn detail(
     paint::thumb(look.theme, count(from), count(items.len()), count(page), rest, buf);
 }
 
-fn tokens(item: &Moved) -> Line {
+fn tokens(item: &MovedItem) -> Line {
     Line::of(Ink::Dim, &format!("{} ", text::number(u64::from(item.tokens))))
 }
 
-fn named(item: &Moved, sign: &str, ink: Ink) -> Line {
+fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
     let place = item.turn.map_or_else(|| item.kind.name().to_owned(), |turn| format!("turn {turn}"));
     Line::of(ink, sign).with(Ink::Dim, &format!(" {place:<9} ")).with(Ink::Text, &item.title)
 }
 
-/// `As it stands: 14 items, 5,213 of 8,000 tok est.`
+/// `As it stands: 14 items, 5,213 of 8,000 est. tokens.`
 fn standing(known: &Figures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
     format!(
-        "As it stands: {items}, {est} of {room} tok {}. Nothing changes until a way is taken.",
+        "Current: {items}, {est} of {room} tokens {}. Nothing changes until you apply another.",
         known.certainty.label()
     )
 }
 
-/// `mode Off: gains nothing, loses 4 items of 2,212 tok est; 2 go in another form.`
+/// `mode Off: gains nothing, loses 4 items of 2,212 est. tokens; 2 go in another form.`
 fn difference(title: &str, known: &Figures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
-        _ => format!("{} of {} tok", text::counted(u64::from(count), "item"), text::number(u64::from(tokens))),
+        _ => format!("{} of {} tokens", text::counted(u64::from(count), "item"), text::number(u64::from(tokens))),
     };
     let [gained, lost] = known.sums.map(side);
     let other = match known.changed {
         0 => String::new(),
-        1 => "; 1 goes in another form".to_owned(),
-        n => format!("; {n} go in another form"),
+        1 => "; 1 in another form".to_owned(),
+        n => format!("; {n} in another form"),
     };
-    format!("{title}: gains {gained}, loses {lost}{other}.")
+    format!("{title}: adds {gained}, removes {lost}{other}.")
 }

@@ -79,7 +79,7 @@ fn enter_goes_there_and_back_comes_back() {
     stage.press("alt-left");
     assert!(stage.model.focus == Focus::Composer && stage.model.composer.first_line() == "a draft");
     stage.press("alt-left");
-    assert!(stage.screen(100, 30).contains("no jump to go back from"));
+    assert!(stage.screen(100, 30).contains("no earlier place to go back to"));
     stage.press("ctrl-r").type_text("bees");
     stage.reply(find, Answer::Found(Box::new(found(""))));
     stage.press("end down down enter");
@@ -89,7 +89,7 @@ fn enter_goes_there_and_back_comes_back() {
     );
 }
 
-fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::Grove {
+fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::TreeScreen {
     stage.model.layers.top().unwrap()
 }
 
@@ -122,7 +122,7 @@ fn a_message_that_no_branch_holds_is_shown_in_the_tree_and_gets_a_branch() {
         vec![fixture::branch(MAIN, "main", fixture::story().last(), None)],
     ));
     stage.answer(view, Answer::Opened(answer));
-    assert!(stage.screen(100, 30).contains("No branch holds that message"));
+    assert!(stage.screen(100, 30).contains("No branch contains that message"));
     stage.press("enter");
     let fork =
         |r: &Request| matches!(r, Request::Branch(BranchRequest::Fork { at: Some(at), .. }) if *at == lost_too.head.id);

@@ -11,8 +11,8 @@ use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::variant;
 use pleach::domain::planning::what_if::WhatIf;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, Item, PlanRequest, Planned, Replaying, Request,
-    SessionRequest,
+    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, ReplayedCall,
+    Request, SessionRequest,
 };
 use std::sync::Arc;
 
@@ -95,9 +95,16 @@ fn another_draft_drops_what_is_being_tried_and_the_same_one_does_not() {
         client.post(Request::Plan(PlanRequest::Replan { branch, generation: 101, draft: message("two and more") }));
     assert!(matches!(client.answer(third), Ok(Answer::Done(_))));
     assert!(matches!(client.answer(other), Ok(Answer::Planned(_))));
+    let fork = BranchRequest::Fork { branch, at: None, name: None, switch: false };
+    let Answer::Branch(side) = client.must(Request::Branch(fork)) else { panic!() };
+    let fourth = client.post(ask("two"));
+    let elsewhere = PlanRequest::Replan { branch: side.id, generation: 102, draft: message("on the side") };
+    let elsewhere = client.post(Request::Plan(elsewhere));
+    assert!(matches!(client.answer(elsewhere), Ok(Answer::Planned(_))));
+    assert!(matches!(client.answer(fourth), Ok(Answer::WhatIf(_))), "what is typed on another branch drops nothing");
 }
 
-fn again(client: &mut Client, run: &str, model: Option<&str>, without: Option<Item>) -> Replaying {
+fn again(client: &mut Client, run: &str, model: Option<&str>, without: Option<ItemName>) -> ReplayedCall {
     let request =
         Request::Call(CallRequest::Replay { run: run.into(), profile: None, model: model.map(str::to_owned), without });
     let from = client.seen.len();
@@ -136,7 +143,7 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
         other => panic!("{other:?}"),
     };
     let turn = plan.included().find(|row| row.source.turn == Some(1)).unwrap().clone();
-    let less = again(&mut client, &run.id.to_string(), None, Some(Item::Atom(turn.atom)));
+    let less = again(&mut client, &run.id.to_string(), None, Some(ItemName::Atom(turn.atom)));
     assert_eq!(less.without.as_ref().map(|(atom, _)| *atom), Some(turn.atom));
     let body = String::from_utf8(model.bodies()[5].clone()).unwrap();
     assert!(!body.contains("What is the port?") && body.contains("And the host?"), "{body}");
@@ -174,7 +181,7 @@ fn what_cannot_be_made_again_is_refused_with_nothing_sent() {
             run: runs[run].id.to_string(),
             profile: None,
             model: model.map(str::to_owned),
-            without: without.map(|text| Item::Named { text: text.into(), message: false }),
+            without: without.map(|text| ItemName::Named { text: text.into(), message: false }),
         })
     };
     for request in
@@ -208,7 +215,7 @@ fn what_mattered_is_suggested_as_a_pin_until_it_is_decided() {
     assert!(suggested(&mut client).is_empty());
     client.must(Request::Session(SessionRequest::Redo));
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act: pin }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act: pin }));
     assert!(suggested(&mut client).is_empty(), "it is pinned");
 }
 
@@ -229,7 +236,11 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     let branch = client.session();
     client.say(branch, "Hello");
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Note("Metres.".into())], act: pin }));
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![ItemName::Note("Metres.".into())],
+        act: pin,
+    }));
     client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: metres".into() }));
     let before = branch_of(&mut client, branch);
     let refused = client

@@ -4,10 +4,10 @@ use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::tool::cards::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
-use pleach::domain::tool::mcp::{Hints, Origin, ServerState, offered_name, switch};
+use pleach::domain::tool::mcp::{Origin, ServerState, ToolHints, offered_name, switch};
 use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolRequest};
 use pleach::tui::screens::reader::model::Reader;
-use pleach::tui::screens::tools::model::Rack;
+use pleach::tui::screens::tools::model::ToolsScreen;
 use pleach::tui::theme::Theme;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
@@ -30,7 +30,7 @@ fn tool(server: &str, name: &str, tokens: u32) -> ToolCard {
         parameters:
             "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"a\": {\n      \"type\": \"number\"\n    }\n  }\n}"
                 .into(),
-        hints: Hints { read_only: Some(true), destructive: None, open_world: Some(true) },
+        hints: ToolHints { read_only: Some(true), destructive: None, open_world: Some(true) },
         tokens,
         on: true,
         waits: false,
@@ -66,7 +66,7 @@ fn toolbox(word: FileWord) -> Box<Toolbox> {
     tools[3].before = Some("Returns a tiny image.".into());
     let broken = ServerState::Failed {
         why: "it ended with exit code 1: npm error 404 Not Found".into(),
-        todo: "/mcp shows what it wrote, and starts it again.".into(),
+        todo: "/mcp shows its output and restarts it.".into(),
     };
     let file = FileCard {
         path: ".mcp.json".into(),
@@ -114,7 +114,7 @@ fn tools_and_servers_at_all_sizes() {
     pictures("toolbox_tool", &SIZES, &mut stage);
     stage.press("j j");
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("It said before") && screen.contains("Returns a tiny image."), "{screen}");
+    assert!(screen.contains("Previous description") && screen.contains("Returns a tiny image."), "{screen}");
     stage.press("G");
     pictures("toolbox_failed", &SIZES[1..3], &mut stage);
     let screen = stage.screen(120, 50);
@@ -132,7 +132,7 @@ fn the_folders_file_is_asked_about_with_its_whole_commands() {
     let screen = stage.screen(80, 24);
     assert!(screen.contains("uvx run-tests --all --server \"a b\"") && screen.contains("API_KEY"), "{screen}");
     stage.press("enter");
-    assert!(stage.model.layers.on::<Rack>(), "Enter alone says not now");
+    assert!(stage.model.layers.on::<ToolsScreen>(), "Enter alone says not now");
     stage.press("a y");
     stage.press("enter");
     let yes = ServerAct::File { digest: Hash::of(b"file"), yes: true };
@@ -156,7 +156,7 @@ fn keys_switch_restart_and_approve() {
     stage.press("G r");
     assert_eq!(*stage.last(), servers(ServerAct::Restart { server: "weather".into() }));
     stage.press("g j r");
-    assert!(stage.screen(120, 35).contains("Only a server is started again."));
+    assert!(stage.screen(120, 35).contains("Only servers can be restarted."));
     stage.event(Event::Servers);
     assert_eq!(
         *stage.last(),
@@ -174,13 +174,13 @@ fn what_is_passed_over_is_said() {
     if let Some(file) = &mut all.file {
         file.servers[0].taken = true;
     }
-    all.servers[1].notes = vec!["2 tools are passed over: another one has the same name.".into()];
+    all.servers[1].notes = vec!["2 tools are skipped: another one has the same name.".into()];
     stage.event(Event::Servers);
     stage.reply(asked, Answer::Toolbox(all));
     let screen = stage.press("g").screen(120, 35);
-    assert!(screen.contains("1 passed over  used"), "{screen}");
-    assert!(screen.contains("Passed over: your settings name a server so too."), "{screen}");
+    assert!(screen.contains("1 skipped  used"), "{screen}");
+    assert!(screen.contains("Skipped: your settings have a server with this name."), "{screen}");
     let screen = stage.press("j j").screen(120, 35);
-    assert!(screen.contains("2 tools are passed over: another one has"), "{screen}");
-    assert!(screen.contains("outside the cage"), "{screen}");
+    assert!(screen.contains("2 tools are skipped: another one has"), "{screen}");
+    assert!(screen.contains("outside the sandbox"), "{screen}");
 }

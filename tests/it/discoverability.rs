@@ -4,7 +4,7 @@
 use crate::screens::Stage;
 use crate::screens::branching;
 use crate::screens::fixture::{self, MAIN, RETRY};
-use crate::screens::over;
+use crate::screens::request_overlay;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
@@ -16,10 +16,10 @@ use pleach::domain::conversation::memory::{Memory, MemoryKind};
 use pleach::domain::conversation::message::NodeHead;
 use pleach::domain::planning::diff::ItemHistory;
 use pleach::domain::planning::mode::Mode;
-use pleach::domain::tool::consent::{Asking, Command, Deed};
+use pleach::domain::tool::consent::{Command, PendingApproval, ToolEffect};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, Exact, Item, MemoryAct, MemoryRequest, MemoryScope, PlanRequest,
-    Request, SessionRequest, ToolRequest,
+    Act, Answer, BranchRequest, CallRequest, Event, Exact, ItemName, MemoryAct, MemoryRequest, MemoryScope,
+    PlanRequest, Request, SessionRequest, ToolRequest,
 };
 use pleach::tui::chat::model::slash;
 use pleach::tui::model::{Focus, When};
@@ -35,18 +35,18 @@ type Open = fn(&mut Stage);
 
 /// How each screen is opened from the chat, by the name of its layer.
 const SCREENS: &[(&str, Open)] = &[
-    ("Overlay", |stage| {
+    ("RequestScreen", |stage| {
         stage.press("ctrl-o");
     }),
     ("Reader", |stage| {
         stage.msg(Msg::Paste("a line of it\n".repeat(60)));
         stage.press("alt-v");
     }),
-    ("Raw", |stage| {
+    ("RawRequestScreen", |stage| {
         stage.press("tab w");
         stage.reply(
             |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })),
-            Answer::Raw(over::raw()),
+            Answer::Raw(request_overlay::raw()),
         );
     }),
     ("Traces", |stage| {
@@ -64,16 +64,16 @@ const SCREENS: &[(&str, Open)] = &[
     ("Editor", |stage| {
         stage.press("alt-s");
     }),
-    ("Desk", |stage| {
+    ("DraftScreen", |stage| {
         stage.press("f5");
     }),
-    ("Shelf", |stage| {
+    ("SummaryList", |stage| {
         stage.press("f6");
     }),
-    ("Strip", |stage| {
+    ("WhatIfScreen", |stage| {
         stage.press("f7");
     }),
-    ("Arena", |stage| {
+    ("RaceScreen", |stage| {
         stage.type_text("/race mode:off mode:heavy Why?").press("enter");
         let branches =
             [7, 8].map(|n| fixture::branch(BranchId(uuid::Uuid::from_u128(n)), &format!("race-{n}"), None, Some(MAIN)));
@@ -88,7 +88,7 @@ const SCREENS: &[(&str, Open)] = &[
     ("CompareView", |stage| {
         stage.press("ctrl-b j c");
     }),
-    ("Tale", |stage| {
+    ("HistoryScreen", |stage| {
         stage.press("tab h ctrl-o G k h");
         let atom = Atom::Message { node: fixture::story()[0].head.key };
         let told = ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
@@ -97,16 +97,16 @@ const SCREENS: &[(&str, Open)] = &[
             Answer::History(Box::new(told)),
         );
     }),
-    ("Finder", |stage| {
+    ("SearchScreen", |stage| {
         stage.press("ctrl-r");
     }),
-    ("Grove", |stage| {
+    ("TreeScreen", |stage| {
         stage.press("f8");
     }),
-    ("Ask", |stage| {
+    ("ApprovalScreen", |stage| {
         let command = Command { line: "make".into(), folder: String::new(), seconds: 60, protection: Vec::new() };
         let (tool, args) = ("run".into(), "{\"line\":\"make\"}".into());
-        let asking = Asking { index: 0, tool, args, deed: Deed::Run(command), rule: None };
+        let asking = PendingApproval { index: 0, tool, args, deed: ToolEffect::Run(command), rule: None };
         stage.event(Event::TurnOpened { branch: MAIN, text: "Build it.".into(), after: None });
         stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
         stage.press("alt-y");
@@ -115,22 +115,22 @@ const SCREENS: &[(&str, Open)] = &[
         stage.type_text("/aside What is it?").press("enter");
         stage.event(branching::aside("It is", None));
     }),
-    ("Sheet", |stage| {
+    ("UsageScreen", |stage| {
         stage.press("f10");
     }),
-    ("Workshop", |stage| {
+    ("EditorScreen", |stage| {
         stage.type_text("/editors").press("enter");
     }),
-    ("Rack", |stage| {
+    ("ToolsScreen", |stage| {
         stage.press("ctrl-x o");
     }),
-    ("Help", |stage| {
+    ("HelpScreen", |stage| {
         stage.press("f1");
     }),
 ];
 
 /// Keys of a place that mean something else in all panels, and why that is meant.
-const MEANT: &[(&str, &str, &str)] = &[("Ask", "y", "the question's own yes; nothing is copied there")];
+const MEANT: &[(&str, &str, &str)] = &[("ApprovalScreen", "y", "the question's own yes; nothing is copied there")];
 
 fn top(stage: &Stage) -> String {
     let shown = stage.model.layers.last().map(|layer| format!("{layer:?}")).unwrap_or_default();
@@ -382,7 +382,7 @@ fn furnish(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId
     client.say(one, "Elsewhere?");
     client.must(Request::Branch(BranchRequest::Mark {
         branch: main,
-        items: vec![Item::TurnOf(nodes[0].id)],
+        items: vec![ItemName::TurnOf(nodes[0].id)],
         act: Act::Set { kind: MarkKind::Sticky, toggle: false },
     }));
     client.must(Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: tea".into() }));
@@ -407,7 +407,7 @@ fn furnish(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId
 /// Everything that takes something away or changes it and asks nobody.
 fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<Request> {
     let (one, two, memory) = furnish(client, main, nodes);
-    let turn = |at: usize| Item::TurnOf(nodes[at].id);
+    let turn = |at: usize| ItemName::TurnOf(nodes[at].id);
     let exclude = Act::Set { kind: MarkKind::Exclude, toggle: false };
     let mattered = Atom::Message { node: nodes[2].key };
     let heavy = Overrides { mode: Some(Mode::Off), budget: Some(4_000), ..Overrides::default() };
@@ -422,7 +422,7 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
         Request::Branch(BranchRequest::Override { branch: main, overrides: heavy }),
         Request::Branch(BranchRequest::EditState { branch: main, text: String::new() }),
         Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: coffee".into() }),
-        Request::Branch(BranchRequest::Dismiss { branch: main, item: Item::Atom(mattered) }),
+        Request::Branch(BranchRequest::Dismiss { branch: main, item: ItemName::Atom(mattered) }),
         Request::Memory(MemoryRequest::Change {
             id: memory.clone(),
             act: MemoryAct::Edit(Some("Tea is served at six".into()), None),
@@ -457,10 +457,12 @@ fn what_is_not_asked_about_is_undone_whole() {
         let during = stood(&mut client, main);
         assert_ne!(during, before, "it changed nothing: {shown}");
         client.must(Request::Session(SessionRequest::Undo));
-        let mut after = stood(&mut client, main);
-        // What was forked is put away, not deleted: its number goes with it.
-        after.branches.retain(|branch| before.branches.iter().any(|known| known.id == branch.id) || !branch.archived);
-        assert_eq!(after, before, "{shown}");
+        // On the screen, and in the store as another program finds it.
+        for mut after in [stood(&mut client, main), stood(&mut bench.start(), main)] {
+            // What was forked is put away, not deleted: its number goes with it.
+            after.branches.retain(|branch| before.branches.iter().any(|old| old.id == branch.id) || !branch.archived);
+            assert_eq!(after, before, "{shown}");
+        }
     }
 }
 

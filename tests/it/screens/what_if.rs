@@ -14,19 +14,19 @@ use pleach::domain::conversation::branch::{Branch, Overrides};
 use pleach::domain::conversation::message::{Node, Role};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
-use pleach::domain::planning::what_if::{Figures, Moved, Way, WhatIf};
+use pleach::domain::planning::what_if::{Alternative, Figures, MovedItem, WhatIf};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, Event, Item, PlanRequest, Replaying, Request, TurnRequest,
+    Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ReplayedCall, Request, TurnRequest,
 };
 use std::sync::Arc;
 use uuid::Uuid;
 
-fn moved(turn: u32, title: &str, tokens: u32) -> Moved {
-    Moved { kind: RowKind::Turn, title: title.into(), tokens, turn: Some(turn) }
+fn moved(turn: u32, title: &str, tokens: u32) -> MovedItem {
+    MovedItem { kind: RowKind::Turn, title: title.into(), tokens, turn: Some(turn) }
 }
 
-fn figures(est: u32, micro: u64, same: u32, gained: Vec<Moved>, lost: Vec<Moved>) -> Figures {
-    let sum = |items: &[Moved]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
+fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<MovedItem>) -> Figures {
+    let sum = |items: &[MovedItem]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
     Figures {
         plan: Hash::of(&est.to_le_bytes()),
         est,
@@ -49,7 +49,8 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<Moved>, lost: Vec<Moved>
 }
 
 pub(super) fn found(words: &str) -> Arc<WhatIf> {
-    let way = |title: &str, arm: Overrides, result: Result<Figures, String>| Way { title: title.into(), arm, result };
+    let way =
+        |title: &str, arm: Overrides, result: Result<Figures, String>| Alternative { title: title.into(), arm, result };
     let lost = |count: u32| (1..=count).map(|turn| moved(turn, words, 300 + turn)).collect::<Vec<_>>();
     let blank = Overrides::default;
     Arc::new(WhatIf {
@@ -76,7 +77,11 @@ pub(super) fn found(words: &str) -> Arc<WhatIf> {
                 Overrides { model: Some("gpt-4.1".into()), ..blank() },
                 Ok(figures(5_213, 10_426, 0, Vec::new(), Vec::new())),
             ),
-            way("budget 2,000", Overrides { budget: Some(2_000), ..blank() }, Err(format!("It does not fit. {words}"))),
+            way(
+                "budget 2,000",
+                Overrides { budget: Some(2_000), ..blank() },
+                Err(format!("Too large for the budget. {words}")),
+            ),
         ],
     })
 }
@@ -175,15 +180,15 @@ fn a_call_made_again_stands_beside_the_stored_one() {
         |r| matches!(r, Request::Call(CallRequest::StoredPlan { .. })),
         Answer::StoredPlan { plan: plan.clone(), runs },
     );
-    assert!(stage.screen(120, 35).contains("Make the call again without"));
+    assert!(stage.screen(120, 35).contains("Repeat the call without"));
     let atom = plan.rows.iter().find(|row| row.kind == RowKind::Turn).unwrap().atom;
     stage.press("down down down enter");
     let run = fixture::run_id(1).to_string();
     let wanted =
-        Request::Call(CallRequest::Replay { run, profile: None, model: None, without: Some(Item::Atom(atom)) });
+        Request::Call(CallRequest::Replay { run, profile: None, model: None, without: Some(ItemName::Atom(atom)) });
     assert_eq!(*stage.last(), wanted);
     let (scratch, story) = (branch(50, "replay-1"), fixture::story());
-    let made = Replaying {
+    let made = ReplayedCall {
         of: fixture::run(1, &story[0], &story[3]),
         run: fixture::run_id(2),
         branch: Box::new(scratch.clone()),

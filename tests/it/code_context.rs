@@ -4,15 +4,15 @@
 use crate::support::bench::{Bench, Client, Model, Say, message};
 use crate::support::binary::Home;
 use pleach::domain::base::ids::BranchId;
-use pleach::domain::code::settings::Orienting;
+use pleach::domain::code::settings::CodeSettings;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
-use pleach::domain::summary::draft::By;
+use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CodeAct, Event, Item, ModuleAct, PlanRequest, Planned, ProjectAct, Request,
+    Act, Answer, BranchRequest, CodeAct, Event, ItemName, ModuleAct, PlanRequest, Planned, ProjectAct, Request,
     SessionRequest, ToolRequest, TurnRequest,
 };
 use pleach::tools::Workspace;
@@ -49,7 +49,7 @@ fn put(root: &Path) {
 fn bench(model: &Arc<Model>) -> Bench {
     let mut bench = Bench::new(model);
     put(&bench.workspace);
-    bench.orient = Orienting::default();
+    bench.orient = CodeSettings::default();
     bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 10_000).unwrap()));
     bench
 }
@@ -78,7 +78,7 @@ fn found<'a>(plan: &'a ContextPlan, name: &str) -> Option<&'a Row> {
 
 fn mark(client: &mut Client, branch: BranchId, atom: Atom, kind: MarkKind) {
     let act = Act::Set { kind, toggle: true };
-    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::Atom(atom)], act }));
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act }));
 }
 
 fn body(client: &mut Client, branch: BranchId) -> String {
@@ -319,8 +319,8 @@ fn a_focus_narrows_and_works_in_light() {
     };
     focused(&[]);
     assert_eq!(focused(&["src/net"]), "Set the focus of main to src/net. u undoes it.");
-    assert!(focused(&["src/net", "src/nat"]).ends_with("But no file, folder or symbol here is called src/nat."));
-    assert_eq!(focused(&[]), "Took the focus of main off. u undoes it.");
+    assert!(focused(&["src/net", "src/nat"]).ends_with("There is no file, folder or symbol src/nat here."));
+    assert_eq!(focused(&[]), "Removed the focus of main. u undoes it.");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn a_turn_that_speaks_of_a_neighbour_is_a_hop_away() {
     for trusted in [true, false] {
         let mut bench = bench(&Model::new([]));
         bench.trusted = trusted;
-        let policy = crate::active::spec();
+        let policy = crate::activation::spec();
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
             setup.policies.insert(policy.name.clone(), policy.clone());
@@ -445,7 +445,7 @@ fn a_turn_that_speaks_of_a_neighbour_is_a_hop_away() {
 #[test]
 fn summaries_of_parts_are_the_first_anchors_of_the_map() {
     let mut bench = bench(&Model::new([]));
-    bench.orient = Orienting { anchors: 8, ..Orienting::default() };
+    bench.orient = CodeSettings { anchors: 8, ..CodeSettings::default() };
     for part in 0..7 {
         let uses = (0..7).map(|n| format!("    crate::part_{n}::shared_{n}();\n")).collect::<Vec<_>>().concat();
         let text = format!(
@@ -459,7 +459,7 @@ fn summaries_of_parts_are_the_first_anchors_of_the_map() {
     let branch = client.session();
     set(&mut client, branch, |_| {});
     for part in 0..7 {
-        let make = ModuleAct::Make { branch, path: format!("src/part_{part}"), by: By::Extractive };
+        let make = ModuleAct::Make { branch, path: format!("src/part_{part}"), by: SummaryAuthor::Extractive };
         client.must(Request::Tool(ToolRequest::Project(ProjectAct::Module(make))));
     }
     let plan = client.whole_plan(branch, &message("What of part_6?"));
@@ -517,7 +517,7 @@ fn the_command_line_shows_the_rows() {
     let answer = home.json(&["ask", QUESTION, "--mode", "heavy"]);
     assert_eq!(answer["plan_id"], plan["plan_id"]);
     let replay = home.ok(&["replay", answer["run_id"].as_str().unwrap(), "--dry-run"]);
-    assert!(!replay.is_empty(), "it renders to the same bytes from the store");
+    assert!(!replay.is_empty(), "it renders to send the same bytes from the store");
     assert_eq!(home.json(&["focus"])["focus"], json!([]));
     home.ok(&["focus", "@src/disk.rs", "Client"]);
     assert_eq!(home.json(&["focus"])["focus"], json!(["src/disk.rs", "Client"]));

@@ -36,7 +36,7 @@ fn after_quitting() {
     pty.keys("draft\x03");
     pty.see(READY);
     pty.keys("\x03");
-    pty.see("once more quits");
+    pty.see("again to quit");
     pty.keys("\x03");
     clean(pty, 0);
 }
@@ -90,7 +90,7 @@ fn a_panic_in_a_call_ends_only_the_call() {
     let pty = up(&home);
     pty.keys("A question\r");
     pty.until("it is said and the draft is back", |screen| {
-        screen.contains("The program failed while it read the") && screen.contains("> A question")
+        screen.contains("Reading the answer failed inside") && screen.contains("> A question")
     });
     pty.keys("\x03\x04");
     let ended = clean(pty, 0);
@@ -131,7 +131,7 @@ fn ctrl_c_at_once() {
         let ended = if let Some(code) = code {
             pty.ended_with(code)
         } else {
-            pty.see("once more quits");
+            pty.see("again to quit");
             pty.keys("\x03\x03");
             pty.ended()
         };

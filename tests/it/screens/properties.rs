@@ -6,9 +6,11 @@ use pleach::config::keys::keymap::{Chord, Key};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::draft::By;
-use pleach::engine::api::{Answer, Condense, Draft, Event, PlanRequest, Request, SessionRequest, Ticket, TurnRequest};
-use pleach::tui::model::pointer::{Did, Mouse};
+use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::engine::api::{
+    Answer, Draft, Event, PlanRequest, Request, SessionRequest, SummaryAct, Ticket, TurnRequest,
+};
+use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::Msg;
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -49,7 +51,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => prop_oneof![Just((0, 0)), Just((1, 1)), Just((2, 2)), Just((3, 200)), Just((500, 3))]
             .prop_map(|(w, h)| Step::Size(w, h)),
         2 => (0_u8..5, 0_u16..210, 0_u16..70, -50_i64..50).prop_map(|(did, x, y, rows)| {
-            let did = [Did::Press, Did::Press, Did::Drag, Did::Release, Did::Wheel(rows)][usize::from(did)];
+            let did = [PointerAction::Press, PointerAction::Press, PointerAction::Drag, PointerAction::Release, PointerAction::Wheel(rows)][usize::from(did)];
             Step::Mouse(Mouse { did, x, y })
         }),
         1 => (0_u64..5_000).prop_map(Step::Wait),
@@ -82,11 +84,11 @@ fn event(stage: &mut Stage, n: u8, words: String) {
         7 => Event::Branch(Box::new(fixture::branch(RETRY, &words, None, Some(MAIN)))),
         8 => Event::Branch(Box::new(fixture::branch(MAIN, &words, fixture::story().get(3), None))),
         9 => Event::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: words },
-        12 => Event::Draft { branch, draft: Some(super::drafts::hostile(&words)) },
+        12 => Event::Draft { branch, draft: Some(super::summaries::hostile(&words)) },
         13 => Event::Draft { branch, draft: None },
         15 => super::branching::named(&words),
         16 | 17 => super::branching::beside(&words, n == 17),
-        14 => Event::Condensing { branch, turns: (1, 4), by: By::Model, done: 1, of: 2, tokens: 40 },
+        14 => Event::Condensing { branch, turns: (1, 4), by: SummaryAuthor::Model, done: 1, of: 2, tokens: 40 },
         _ => {
             let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));
             for (ticket, request) in open {
@@ -98,10 +100,12 @@ fn event(stage: &mut Stage, n: u8, words: String) {
                     Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
                         Ok(Answer::Text(words.clone()))
                     }
-                    Request::Condense { act: Condense::List, .. } => Ok(Answer::Capsules(super::drafts::shelf(&words))),
-                    Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::whatif::found(&words))),
+                    Request::Condense { act: SummaryAct::List, .. } => {
+                        Ok(Answer::Capsules(super::summaries::shelf(&words)))
+                    }
+                    Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(&words))),
                     Request::Session(SessionRequest::Find { .. }) => {
-                        Ok(Answer::Found(Box::new(super::find::found(&words))))
+                        Ok(Answer::Found(Box::new(super::search_and_tree::found(&words))))
                     }
                     Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(&words)])),
                     _ if n == 10 => Ok(Answer::Done(words.clone())),
@@ -211,7 +215,7 @@ fn escapes_are_shown_in_every_field() {
 #[test]
 fn escapes_are_shown_in_summaries() {
     let mut stage = fixture::opened();
-    stage.event(Event::Draft { branch: MAIN, draft: Some(super::drafts::hostile(HOSTILE)) });
+    stage.event(Event::Draft { branch: MAIN, draft: Some(super::summaries::hostile(HOSTILE)) });
     stage.press("f5");
     assert!(stage.screen(250, 80).contains("⟨U+001B⟩"), "the escape is shown");
     for keys in ["tab", "tab", "j enter", "e", "esc esc f6", "enter", "esc esc"] {

@@ -10,17 +10,17 @@ use pleach::domain::base::ids::RunId;
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
-use pleach::domain::planning::what_if::{Figures, Foreseen, Moved};
+use pleach::domain::planning::what_if::{ActPreview, Figures, MovedItem};
 use pleach::domain::tool::cards::ToolCost;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, Exact, Item, PlanRequest, RawPart, RawRequest, Request, ServerAct,
-    ToolRequest, Weighed,
+    Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, RawPart, RawRequest,
+    Request, ServerAct, ToolRequest,
 };
 use pleach::tui::msg::Msg;
 use pleach::tui::screens::reader::model::Reader;
-use pleach::tui::screens::request::model::Overlay;
+use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::screens::text_editor::model::Editor;
-use pleach::tui::screens::tools::model::Rack;
+use pleach::tui::screens::tools::model::ToolsScreen;
 use uuid::Uuid;
 
 fn plan() -> ContextPlan {
@@ -31,16 +31,16 @@ fn out() -> Atom {
     plan().rows[6].atom
 }
 
-fn marks(stage: &Stage) -> Option<(Vec<Item>, Act)> {
+fn marks(stage: &Stage) -> Option<(Vec<ItemName>, Act)> {
     stage.sent.iter().rev().find_map(|(_, r)| match r {
         Request::Branch(BranchRequest::Mark { items, act, .. }) => Some((items.clone(), *act)),
         _ => None,
     })
 }
 
-fn foreseen(lost: Vec<Moved>) -> Box<Foreseen> {
-    let sum = |items: &[Moved]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
-    let gained = vec![Moved { kind: RowKind::Turn, title: "An older turn".into(), tokens: 340, turn: Some(1) }];
+fn foreseen(lost: Vec<MovedItem>) -> Box<ActPreview> {
+    let sum = |items: &[MovedItem]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
+    let gained = vec![MovedItem { kind: RowKind::Turn, title: "An older turn".into(), tokens: 340, turn: Some(1) }];
     let figures = Figures {
         plan: Hash::of(b"after"),
         est: 4_753,
@@ -54,11 +54,11 @@ fn foreseen(lost: Vec<Moved>) -> Box<Foreseen> {
         lost,
         changed: 0,
     };
-    Box::new(Foreseen { branch: MAIN, present: plan().id, est: 5_213, result: Ok(figures) })
+    Box::new(ActPreview { branch: MAIN, present: plan().id, est: 5_213, result: Ok(figures) })
 }
 
-fn lost() -> Vec<Moved> {
-    let turn = |n: u32| Moved {
+fn lost() -> Vec<MovedItem> {
+    let turn = |n: u32| MovedItem {
         kind: RowKind::Turn,
         title: format!("Question {n} about tabs\u{202e}"),
         tokens: 400 + n,
@@ -76,7 +76,7 @@ fn foresees(stage: &Stage) -> Vec<Request> {
         .collect()
 }
 
-fn overlay(stage: &Stage) -> &Overlay {
+fn overlay(stage: &Stage) -> &RequestScreen {
     stage.model.layers.top().unwrap()
 }
 
@@ -91,7 +91,7 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
     let draft = pleach::engine::api::Draft::default();
     assert_eq!(
         asked,
-        [Request::Plan(PlanRequest::Preview { branch: MAIN, draft, items: vec![Item::Atom(out())], act })]
+        [Request::Plan(PlanRequest::Preview { branch: MAIN, draft, items: vec![ItemName::Atom(out())], act })]
     );
     assert!(stage.screen(120, 35).contains("Previewing i"));
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Foreseen(foreseen(lost())));
@@ -101,7 +101,10 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
     pictures("ahead", &mut stage);
     assert!(marks(&stage).is_none(), "nothing is done by looking");
     stage.press("i");
-    assert_eq!(marks(&stage), Some((vec![Item::Atom(out())], Act::Set { kind: MarkKind::IncludeOnce, toggle: true })));
+    assert_eq!(
+        marks(&stage),
+        Some((vec![ItemName::Atom(out())], Act::Set { kind: MarkKind::IncludeOnce, toggle: true }))
+    );
     stage.press("g").wait(1_000);
     assert_eq!(foresees(&stage).len(), 1, "what goes already has nothing to foresee");
     stage.press("G").wait(1_000);
@@ -121,7 +124,7 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     assert!(stage.screen(120, 35).contains("Settings control"), "the instructions cannot be marked");
     stage.press("j j space space");
     let rows = plan().rows;
-    let two: Vec<Item> = [rows[2].atom, rows[3].atom].map(Item::Atom).into();
+    let two: Vec<ItemName> = [rows[2].atom, rows[3].atom].map(ItemName::Atom).into();
     assert_eq!(overlay(&stage).taken.len(), 2);
     pictures("taken", &mut stage);
     stage.press("x");
@@ -142,7 +145,7 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     let Some(Request::Plan(PlanRequest::Preview { items, .. })) = foresees(&stage).pop() else { panic!() };
     assert_eq!(items.len(), 2, "of what was taken, what is out");
     stage.press("P");
-    let all: Vec<Item> = overlay(&stage).taken().into_iter().map(Item::Atom).collect();
+    let all: Vec<ItemName> = overlay(&stage).taken().into_iter().map(ItemName::Atom).collect();
     assert_eq!(marks(&stage), Some((all, Act::Lease { toggle: false })));
     stage.press("esc");
     assert!(overlay(&stage).taken.is_empty(), "Esc lets go first");
@@ -152,7 +155,7 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     assert!(stage.model.layers.is_empty());
     stage.press("ctrl-o g j j space p");
     let pinned = Act::Set { kind: MarkKind::Sticky, toggle: true };
-    assert_eq!(marks(&stage), Some((vec![Item::Atom(rows[2].atom)], pinned)), "what all of them have is taken off");
+    assert_eq!(marks(&stage), Some((vec![ItemName::Atom(rows[2].atom)], pinned)), "what all of them have is taken off");
 }
 
 #[test]
@@ -233,7 +236,7 @@ fn the_exact_request_is_read_part_by_part() {
     stage.press("esc z z g j enter y");
     assert_eq!(stage.copied, [BODY], "the very bytes");
     stage.press("w");
-    assert!(stage.model.layers.on::<Overlay>(), "the same key closes it");
+    assert!(stage.model.layers.on::<RequestScreen>(), "the same key closes it");
 }
 
 fn editor_text(stage: &Stage) -> String {
@@ -263,7 +266,7 @@ fn a_request_is_edited_once_looked_at_and_sent() {
     let Exact::Weigh { body: weighed, .. } = exact(&stage) else { panic!() };
     assert_eq!(**weighed, *body, "only the message that was changed is another");
     let digest = Hash::of(body.as_bytes());
-    let found = Weighed { digest, tokens: 5_300, room: 8_000, changed: 1 };
+    let found = BodyCount { digest, tokens: 5_300, room: 8_000, changed: 1 };
     stage.reply(
         |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Weigh { .. }, .. })),
         Answer::Weighed(found),
@@ -280,7 +283,7 @@ fn a_request_is_edited_once_looked_at_and_sent() {
     stage.press("S");
     assert_eq!(stage.sent.len(), sent, "one act is one call");
     let ticket = stage.sent.last().unwrap().0;
-    let over = Failure::new(FailureKind::Blocked, "The edited request needs 9,000 tokens (est).");
+    let over = Failure::new(FailureKind::Blocked, "The edited request needs 9,000 tokens (estimated).");
     stage.event(Event::Answer { ticket, result: Err(over) });
     assert!(stage.screen(120, 35).contains("needs 9,000"), "refused, and still there");
     stage.press("S");
@@ -304,7 +307,7 @@ fn what_is_no_request_stays_in_the_editor_at_its_place() {
     assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "the text is kept");
     assert_eq!(stage.sent.len(), before, "nothing was sent");
     stage.press("esc");
-    assert!(stage.screen(120, 35).contains("What you wrote is kept; e opens it again"));
+    assert!(stage.screen(120, 35).contains("Your text is kept; e opens it again"));
     stage.press("e");
     assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "as it was left");
     stage.press("esc E");
@@ -344,11 +347,11 @@ fn tools_are_listed_with_what_each_costs_and_switched_there() {
         stage.press("j");
     }
     stage.press("x");
-    assert!(stage.screen(120, 35).contains("Enter lists the tools; x switches one off"));
+    assert!(stage.screen(120, 35).contains("Enter lists the tools; x switches a tool off"));
     stage.press("enter j j");
     pictures("tools-in-a-plan", &mut stage);
     stage.press("p");
-    assert!(stage.screen(120, 35).contains("with every call of this branch or with none"));
+    assert!(stage.screen(120, 35).contains("with every request on this branch or with none"));
     assert_eq!(marks(&stage).map(|(_, act)| act), Some(Act::Set { kind: MarkKind::Exclude, toggle: true }), "no other");
     stage.press("x");
     let switched = |stage: &Stage| match stage
@@ -364,5 +367,5 @@ fn tools_are_listed_with_what_each_costs_and_switched_there() {
     stage.press("j x");
     assert_eq!(switched(&stage), (vec!["mcp__web__search".to_owned()], true), "what is off is taken in again");
     stage.press("enter");
-    assert!(stage.model.layers.on::<Rack>(), "Enter: what it says of itself");
+    assert!(stage.model.layers.on::<ToolsScreen>(), "Enter: what it says of itself");
 }

@@ -11,13 +11,13 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::planning::tuning::{Choose, Lanes, Levels};
-use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource};
-use pleach::domain::summary::draft::{Accept, By, CapsuleDraft, Compacting, Compaction, Measure};
-use pleach::engine::api::{Act, Answer, BranchRequest, Condense, Event, Item, Request, SessionRequest, TaskAct};
+use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
+use pleach::domain::summary::draft::{Accept, Compacting, Compaction, Measure, SummaryAuthor, SummaryDraft};
+use pleach::engine::api::{Act, Answer, BranchRequest, Event, ItemName, Request, SessionRequest, SummaryAct, TaskAct};
 use std::sync::Arc;
 
 /// More than six messages without a summary make one due; the newest two stay: at turns 4, 7, 10 … if all are accepted.
-fn lanes(accept: Accept, by: By) -> PolicySpec {
+fn lanes(accept: Accept, by: SummaryAuthor) -> PolicySpec {
     PolicySpec {
         name: "small".into(),
         choose: Choose::Lane,
@@ -57,7 +57,7 @@ fn say(client: &mut Client, branch: BranchId, turns: std::ops::RangeInclusive<us
 }
 
 /// The next draft among the events from `from` on, and the place after it.
-fn drafted(client: &mut Client, from: usize) -> (Arc<CapsuleDraft>, usize) {
+fn drafted(client: &mut Client, from: usize) -> (Arc<SummaryDraft>, usize) {
     let at = client.wait(from, |event| matches!(event, Event::Draft { draft: Some(_), .. }));
     match &client.seen[at] {
         Event::Draft { draft: Some(draft), .. } => (draft.clone(), at + 1),
@@ -69,7 +69,7 @@ fn drafts(client: &Client) -> usize {
     client.seen.iter().filter(|event| matches!(event, Event::Draft { draft: Some(_), .. })).count()
 }
 
-fn act(client: &mut Client, branch: BranchId, act: Condense) -> Answer {
+fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
     client.must(Request::Condense { branch, act })
 }
 
@@ -96,16 +96,16 @@ fn from_the_trigger_to_the_bytes_and_back() {
     scripts.extend([reply(told), reply("Five."), reply("Six.")]);
     let server = Server::start_posts(scripts);
     let bench = Bench::http(&server);
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Model));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let before = client.drawn(branch, &message("and now?")).unwrap();
     let (draft, _) = drafted(&mut client, 0);
-    assert_eq!((draft.capsule.turns, draft.capsule.source), ((1, 3), CapsuleSource::Llm));
+    assert_eq!((draft.capsule.turns, draft.capsule.source), ((1, 3), SummarySource::Llm));
     assert_eq!(draft.cause.as_deref(), Some("8 messages had no summary, more than 6"));
-    assert!(client.seen.iter().any(|e| matches!(e, Event::Condensing { turns: (1, 3), by: By::Model, .. })));
+    assert!(client.seen.iter().any(|e| matches!(e, Event::Condensing { turns: (1, 3), by: SummaryAuthor::Model, .. })));
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "a draft goes into no call");
-    act(&mut client, branch, Condense::Accept { draft: draft.number });
+    act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     let used = client.drawn(branch, &message("and now?")).unwrap();
     let now = plan(&mut client, branch);
     assert_eq!(summary(&now).map(|row| &row.reason), Some(&Reason::Summary));
@@ -126,7 +126,7 @@ fn from_the_trigger_to_the_bytes_and_back() {
 #[test]
 fn the_same_turns_are_never_summed_up_twice() {
     let bench = Bench::new(&model(16));
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     let mut from = 0;
     for n in 1..=16 {
@@ -136,7 +136,7 @@ fn the_same_turns_are_never_summed_up_twice() {
             let reach = u32::try_from(n - 1).unwrap();
             assert_eq!(draft.capsule.turns, (1, reach), "built from the sources");
             assert!(draft.capsule.tokens < draft.capsule.original_tokens);
-            act(&mut client, branch, Condense::Accept { draft: draft.number });
+            act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
             assert!(summary(&plan(&mut client, branch)).is_some());
             from = next;
         }
@@ -150,17 +150,17 @@ fn the_same_turns_are_never_summed_up_twice() {
 #[test]
 fn a_no_holds_until_as_much_came_after_it() {
     let bench = Bench::new(&model(8));
-    let mut first = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut first = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = first.session();
     say(&mut first, branch, 1..=4);
     let (draft, _) = drafted(&mut first, 0);
     say(&mut first, branch, 5..=5);
     assert_eq!(draft.capsule.turns, (1, 3));
-    act(&mut first, branch, Condense::Reject);
+    act(&mut first, branch, SummaryAct::Reject);
     say(&mut first, branch, 6..=6);
     assert_eq!(drafts(&first), 1, "neither while it waited nor after the no");
     first.stop();
-    let mut second = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut second = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     second.open();
     say(&mut second, branch, 7..=7);
     let (draft, _) = drafted(&mut second, 0);
@@ -171,12 +171,12 @@ fn a_no_holds_until_as_much_came_after_it() {
 #[test]
 fn undo_is_a_no() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(Accept::Own, By::Extractive));
+    let mut client = client(&bench, &lanes(Accept::Own, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     let plain = |client: &mut Client| summary(&plan(client, branch)).is_none();
     say(&mut client, branch, 4..=4);
-    let used = |event: &Event| matches!(event, Event::Notice(said) if said.contains("as the policy says"));
+    let used = |event: &Event| matches!(event, Event::Notice(said) if said.contains("the policy accepts drafts automatically"));
     let at = client.wait(0, used);
     assert!(!plain(&mut client), "used unasked");
     client.must(Request::Session(SessionRequest::Undo));
@@ -185,20 +185,20 @@ fn undo_is_a_no() {
     assert!(plain(&mut client), "not made again by itself");
     say(&mut client, branch, 7..=7);
     client.wait(at + 1, used);
-    let capsules = match act(&mut client, branch, Condense::List) {
+    let capsules = match act(&mut client, branch, SummaryAct::List) {
         Answer::Capsules(cards) => cards,
         other => panic!("{other:?}"),
     };
     assert_eq!((capsules[0].capsule.turns, capsules[0].goes), ((1, 6), true));
     assert!(!capsules[0].capsule.kept.is_empty() && !capsules[0].capsule.too_detailed(), "what fits was kept");
-    act(&mut client, branch, Condense::TakeBack { capsule: capsules[0].capsule.id });
+    act(&mut client, branch, SummaryAct::TakeBack { capsule: capsules[0].capsule.id });
     assert!(plain(&mut client));
 }
 
 #[test]
 fn nothing_is_made_where_it_is_off() {
     let bench = Bench::new(&model(12));
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     let wish = |compaction| Overrides { compaction, ..Overrides::default() };
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: wish(Some(Compacting::Off)) }));
@@ -213,11 +213,11 @@ fn nothing_is_made_where_it_is_off() {
 #[test]
 fn pinned_and_excluded_turns_are_neither_counted_nor_read() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     for (number, kind) in [(2, MarkKind::Sticky), (3, MarkKind::Exclude)] {
-        let item = Item::TurnOf(node(&mut client, number));
+        let item = ItemName::TurnOf(node(&mut client, number));
         client.must(Request::Branch(BranchRequest::Mark {
             branch,
             items: vec![item],
@@ -234,7 +234,7 @@ fn pinned_and_excluded_turns_are_neither_counted_nor_read() {
 #[test]
 fn lanes_are_counted_apart() {
     let bench = Bench::new(&model(10));
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     let lane = |lane: &str| Overrides { lane: Some(lane.into()), ..Overrides::default() };
     say(&mut client, branch, 1..=2);
@@ -260,7 +260,7 @@ fn levels() -> PolicySpec {
             working_seconds: 1,
             ..Levels::default()
         },
-        compaction: Compaction { measure: Measure::Levels, accept: Accept::Ask, by: By::Extractive },
+        compaction: Compaction { measure: Measure::Levels, accept: Accept::Ask, by: SummaryAuthor::Extractive },
         ..PolicySpec::default()
     }
 }
@@ -277,7 +277,7 @@ fn full_levels_have_their_oldest_turns_summed_up() {
         assert!(turn < 15, "no summary was ever due");
         say(&mut client, branch, turn..=turn);
         // What is worked out beside the turns reports before this answer or with the next turn.
-        client.must(Request::Condense { branch, act: Condense::List });
+        client.must(Request::Condense { branch, act: SummaryAct::List });
     }
     let (draft, _) = drafted(&mut client, 0);
     let cause = draft.cause.clone().unwrap();
@@ -290,7 +290,7 @@ fn full_levels_have_their_oldest_turns_summed_up() {
     assert!(left * 100 <= 1_500 * 70, "{cause}: {left} would be left");
     let last = draft.sources.last().unwrap().tokens;
     assert!((left + u64::from(last)) * 100 > 1_500 * 70, "no turn more than it takes");
-    act(&mut client, branch, Condense::Accept { draft: draft.number });
+    act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     assert!(summary(&plan(&mut client, branch)).unwrap().included());
 }
 
@@ -302,7 +302,7 @@ fn turns_go_on_while_it_is_written_and_a_failure_is_not_repeated() {
     scripts.extend((5..=6).map(|n| text(&answered(n))));
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Model));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     while model.bodies().len() < 5 {
@@ -311,7 +311,7 @@ fn turns_go_on_while_it_is_written_and_a_failure_is_not_repeated() {
     say(&mut client, branch, 5..=5);
     let from = client.seen.len();
     model.release();
-    let said = |event: &Event| matches!(event, Event::Notice(said) if said.contains("could not be made"));
+    let said = |event: &Event| matches!(event, Event::Notice(said) if said.contains("could not be written"));
     client.wait(from, said);
     say(&mut client, branch, 6..=6);
     assert_eq!(model.bodies().len(), 7, "four turns, one try, two turns");
@@ -324,23 +324,23 @@ fn stopping_is_a_no_and_loses_no_draft_that_waits() {
     scripts.push(vec![Say::Hold]);
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let (waiting, _) = drafted(&mut client, 0);
-    let wish = Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(3), by: By::Model };
+    let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(3), by: SummaryAuthor::Model };
     let ticket = client.post(Request::Condense { branch, act: wish });
     while model.bodies().len() < 5 {
         std::thread::yield_now();
     }
-    act(&mut client, branch, Condense::Stop);
+    act(&mut client, branch, SummaryAct::Stop);
     assert!(client.answer(ticket).is_err());
-    match act(&mut client, branch, Condense::Show) {
+    match act(&mut client, branch, SummaryAct::Show) {
         Answer::Draft(Some(draft)) => assert_eq!(draft.number, waiting.number),
         other => panic!("{other:?}"),
     }
-    assert!(client.ask(Request::Condense { branch, act: Condense::Stop }).is_err(), "nothing is being made");
-    act(&mut client, branch, Condense::Accept { draft: waiting.number });
+    assert!(client.ask(Request::Condense { branch, act: SummaryAct::Stop }).is_err(), "nothing is being made");
+    act(&mut client, branch, SummaryAct::Accept { draft: waiting.number });
 }
 
 /// Random yeses, noes, undos and pins: at most one draft waits, each reaches further than what was decided before it, none
@@ -350,9 +350,9 @@ fn any_history_of_decisions_keeps_the_rules() {
     for seed in 0..4 {
         let mut dice = Dice::new(seed);
         let bench = Bench::new(&model(24));
-        let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+        let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
         let branch = client.session();
-        let (mut from, mut decided, mut waits) = (0, 0, None::<Arc<CapsuleDraft>>);
+        let (mut from, mut decided, mut waits) = (0, 0, None::<Arc<SummaryDraft>>);
         for n in 1..=24 {
             say(&mut client, branch, n..=n);
             if waits.is_none() && n - decided >= 4 {
@@ -364,11 +364,11 @@ fn any_history_of_decisions_keeps_the_rules() {
             let Some(draft) = waits.clone().filter(|_| dice.below(3) > 0) else { continue };
             let reach = draft.capsule.turns.1 as usize;
             match dice.below(3) {
-                0 => drop(act(&mut client, branch, Condense::Reject)),
-                1 => drop(act(&mut client, branch, Condense::Accept { draft: draft.number })),
+                0 => drop(act(&mut client, branch, SummaryAct::Reject)),
+                1 => drop(act(&mut client, branch, SummaryAct::Accept { draft: draft.number })),
                 _ => {
                     let before = client.drawn(branch, &message("and now?")).unwrap();
-                    act(&mut client, branch, Condense::Accept { draft: draft.number });
+                    act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
                     client.must(Request::Session(SessionRequest::Undo));
                     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "seed {seed}, turn {n}");
                 }
@@ -384,7 +384,7 @@ fn any_history_of_decisions_keeps_the_rules() {
 #[test]
 fn a_task_that_is_done_is_summed_up_for_the_session() {
     let bench = Bench::new(&model(6));
-    let mut client = client(&bench, &lanes(Accept::Ask, By::Extractive));
+    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     say(&mut client, branch, 1..=2);
@@ -395,11 +395,11 @@ fn a_task_that_is_done_is_summed_up_for_the_session() {
     };
     assert!(said.contains("F5 shows it"), "{said}");
     let (draft, _) = drafted(&mut client, from);
-    assert_eq!((draft.capsule.kind, draft.capsule.turns), (CapsuleKind::Session, (1, 2)));
-    assert_eq!(draft.cause.as_deref(), Some("the task ports is done"));
+    assert_eq!((draft.capsule.kind, draft.capsule.turns), (SummaryKind::Session, (1, 2)));
+    assert_eq!(draft.cause.as_deref(), Some("task ports is done"));
     assert!(draft.body.contains("retry_limit_1") || draft.dropped.iter().any(|d| d.text.contains("retry_limit_1")));
     assert!(summary(&plan(&mut client, branch)).is_none(), "a draft goes nowhere by itself");
-    act(&mut client, branch, Condense::Accept { draft: draft.number });
+    act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     client.must(Request::Branch(BranchRequest::Override {
         branch,
         overrides: Overrides { compaction: Some(Compacting::Off), ..Overrides::default() },

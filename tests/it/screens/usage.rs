@@ -3,12 +3,12 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
 use super::pictures::{picture, pictures};
-use pleach::domain::call::ledger::{Ledger, Spent, Totals};
+use pleach::domain::call::ledger::{CallCost, Ledger, Totals};
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::call::usage::Usage;
 use pleach::domain::planning::blocked::Blocked;
 use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request};
-use pleach::tui::model::pointer::{Did, Mouse};
+use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::Msg;
 use pleach::tui::theme::Theme;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn ledger(count: u32, whole: bool) -> Box<Ledger> {
     let mut totals = Totals::default();
     let mut calls = Vec::new();
     for n in 1..=count {
-        let call = Spent::of(&card(n), Some(n.div_ceil(2)), "Why does login fail\u{202e} after the refresh?".into());
+        let call = CallCost::of(&card(n), Some(n.div_ceil(2)), "Why does login fail\u{202e} after the refresh?".into());
         totals.add(&call);
         calls.push(call);
     }
@@ -61,9 +61,9 @@ fn opened(count: u32) -> Stage {
 fn charts_of_no_one_some_and_many_calls() {
     let mut none = opened(0);
     let screen = none.screen(80, 24);
-    assert!(screen.contains("No call was made on this branch yet"), "{screen}");
+    assert!(screen.contains("No calls on this branch yet"), "{screen}");
     none.press("h l j k g G enter");
-    assert!(none.screen(80, 24).contains("What will stand here"), "keys do nothing where nothing is");
+    assert!(none.screen(80, 24).contains("Each call becomes a"), "keys do nothing where nothing is");
     picture("ledger_one", (80, 24), &mut opened(1));
     pictures("ledger", &mut opened(23));
     let mut many = opened(10_000);
@@ -92,11 +92,13 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     assert!(screen.contains("call 21 of 23"), "{screen}");
     stage.model.facts.mouse = true;
     stage.screen(120, 35);
-    stage.msg(Msg::Mouse(Mouse { did: Did::Press, x: 3, y: 5 }));
+    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x: 3, y: 5 }));
     assert!(stage.screen(120, 35).contains("call 1 of 23"), "a click takes the column");
     stage.press("l l l l l l l l l l l l l l l l l l l l h h h");
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("call 18 of 23") && screen.contains("in unknown (est") && screen.contains("out unknown"));
+    assert!(
+        screen.contains("call 18 of 23") && screen.contains("in unknown (estimated") && screen.contains("out unknown")
+    );
     stage.press("a");
     assert_eq!(*stage.last(), Request::Call(CallRequest::Ledger { branch: MAIN, whole: true }));
     stage.reply(asked, Answer::Ledger(ledger(30, true)));
@@ -114,7 +116,7 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     let runs = (1..=31).map(card).collect();
     stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Calls that were made") && screen.contains(&run_id(18).to_string()), "{screen}");
+    assert!(screen.contains("Call history") && screen.contains(&run_id(18).to_string()), "{screen}");
     stage.press("esc f10");
     assert!(stage.model.layers.is_empty(), "the same key closes it");
 }
@@ -125,7 +127,7 @@ fn a_call_under_way_is_not_nothing() {
     stage.type_text("/stats").press("enter");
     let mut found = ledger(3, false);
     let open = RunCard { status: RunStatus::Open, usage: Usage::default(), cost_micro: None, ..card(4) };
-    let call = Spent::of(&open, Some(2), "now".into());
+    let call = CallCost::of(&open, Some(2), "now".into());
     found.totals.add(&call);
     found.calls.push(call);
     stage.reply(asked, Answer::Ledger(found));
@@ -147,6 +149,6 @@ fn the_meter_says_what_goes_over() {
     };
     stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("! Over the budget") && screen.contains("1.6k") && screen.contains("120 %"), "{screen}");
+    assert!(screen.contains("! Over budget") && screen.contains("1.6k") && screen.contains("120 %"), "{screen}");
     picture("meter_over", (120, 35), &mut stage);
 }

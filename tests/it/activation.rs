@@ -8,13 +8,13 @@ use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::activation::Activation;
 use pleach::domain::conversation::branch::Branch;
 use pleach::domain::conversation::mark::{Actor, Mark, MarkKind};
-use pleach::domain::conversation::transition::Standing;
+use pleach::domain::conversation::transition::ItemState;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, Item, Request, SessionRequest, TaskAct, Told,
+    Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TaskAct, TransitionReport,
 };
 use std::sync::Arc;
 
@@ -55,15 +55,15 @@ fn row_of(plan: &ContextPlan, turn: u32) -> Option<Row> {
     plan.rows.iter().find(|row| row.source.turn == Some(turn) && row.kind != RowKind::Range).cloned()
 }
 
-fn steps(client: &mut Client, branch: BranchId) -> Vec<Told> {
+fn steps(client: &mut Client, branch: BranchId) -> Vec<TransitionReport> {
     match client.must(Request::Branch(BranchRequest::Steps { branch, atom: None })) {
         Answer::Steps(steps) => steps,
         other => panic!("{other:?}"),
     }
 }
 
-fn told(steps: &[Told]) -> Vec<String> {
-    let line = |told: &Told| {
+fn told(steps: &[TransitionReport]) -> Vec<String> {
+    let line = |told: &TransitionReport| {
         let (turn, at) = (told.turn.unwrap_or(0), told.at_turn.unwrap_or(0));
         format!(
             "{turn}@{at} {} {} {:?}: {}",
@@ -118,7 +118,7 @@ fn spoken_of_kept_leased_sent_and_over() {
     let wanted = [
         "1@5 none ephemeral Engine: your message referred to it",
         "1@6 ephemeral leased Engine: referred to in 2 of the last 5 turns",
-        "1@8 leased none Engine: its turns are over",
+        "1@8 leased none Engine: its turns have passed",
     ];
     assert_eq!(told(&steps(&mut client, branch)), wanted);
     for run in client.runs() {
@@ -150,57 +150,58 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
     let last = steps(&mut client, branch).pop().unwrap();
     assert_eq!(
         (last.step.by, last.step.to, last.step.reason.as_str()),
-        (Actor::User, Standing::None, "undone or done again")
+        (Actor::User, ItemState::None, "undone or redone")
     );
 }
 
 /// A mark for one call is gone once the call was made. Undo passes over it, says so, and goes on with what was done before.
 #[test]
 fn undo_passes_over_what_a_call_used_up() {
-    for (kind, named) in
-        [(MarkKind::IncludeOnce, "Included in this call"), (MarkKind::ExcludeOnce, "Excluded from this call")]
-    {
+    for (kind, named) in [
+        (MarkKind::IncludeOnce, "Included in the next request"),
+        (MarkKind::ExcludeOnce, "Excluded from the next request"),
+    ] {
         let bench = Bench::new(&Model::new([]));
         let mut client = client(&bench, spec());
         let branch = begun(&mut client);
         let first = client.open().nodes[0].id;
-        let set = |items: Vec<Item>, kind| {
+        let set = |items: Vec<ItemName>, kind| {
             Request::Branch(BranchRequest::Mark { branch, items, act: Act::Set { kind, toggle: true } })
         };
         let said = |client: &mut Client, request| match client.must(request) {
             Answer::Done(said) => said,
             other => panic!("{other:?}"),
         };
-        client.must(set(vec![Item::Note("Mind the gap.".into())], MarkKind::Sticky));
-        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.must(set(vec![ItemName::Note("Mind the gap.".into())], MarkKind::Sticky));
+        client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.say(branch, "Of juice?");
         assert_eq!(marks(&mut client, branch).len(), 1, "the mark for one call is gone");
         let undone = said(&mut client, Request::Session(SessionRequest::Undo));
-        assert!(undone.starts_with("Undone: Pinned. U does it again."), "{undone}");
-        assert!(undone.contains(named) && undone.contains("used up"), "{undone}");
+        assert!(undone.starts_with("Undone: Pinned. U redoes it."), "{undone}");
+        assert!(undone.contains(named) && undone.contains("has used"), "{undone}");
         assert!(marks(&mut client, branch).is_empty());
         let nothing = said(&mut client, Request::Session(SessionRequest::Undo));
         assert!(nothing.starts_with("There is nothing to undo") && nothing.contains(named), "{nothing}");
-        assert_eq!(said(&mut client, Request::Session(SessionRequest::Redo)), "Done again: Pinned.");
+        assert_eq!(said(&mut client, Request::Session(SessionRequest::Redo)), "Redone: Pinned.");
         // What the mark for one call had replaced comes back; then the act before it can be undone too.
         client.must(Request::Session(SessionRequest::Undo));
-        client.must(set(vec![Item::TurnOf(first)], MarkKind::Sticky));
-        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.must(set(vec![ItemName::TurnOf(first)], MarkKind::Sticky));
+        client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.say(branch, "Of milk?");
         let back = said(&mut client, Request::Session(SessionRequest::Undo));
-        assert!(back.contains(named) && back.contains("used up"), "{back}");
+        assert!(back.contains(named) && back.contains("used by a call"), "{back}");
         let kinds: Vec<MarkKind> = marks(&mut client, branch).iter().map(|mark| mark.kind).collect();
         assert_eq!(kinds, [MarkKind::Sticky], "the pin that stood there before");
         client.must(Request::Session(SessionRequest::Undo));
         assert!(marks(&mut client, branch).is_empty());
         // Undone before a call and done again after it: redo passes over nothing and blocks nothing.
-        client.must(set(vec![Item::TurnOf(first)], kind));
-        client.must(set(vec![Item::TurnOf(first)], kind));
+        client.must(set(vec![ItemName::TurnOf(first)], kind));
+        client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.must(Request::Session(SessionRequest::Undo));
         client.say(branch, "Of wine?");
         assert!(marks(&mut client, branch).is_empty());
         let redone = said(&mut client, Request::Session(SessionRequest::Redo));
-        assert!(redone.starts_with("There is nothing to do again"), "{redone}");
+        assert!(redone.starts_with("There is nothing to redo"), "{redone}");
     }
 }
 
@@ -216,7 +217,7 @@ fn exclusion_mode_and_switch_win() {
         if way == "excluded" {
             let row = client.open().nodes[0].id;
             let act = Act::Set { kind: MarkKind::Exclude, toggle: true };
-            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![Item::TurnOf(row)], act }));
+            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::TurnOf(row)], act }));
         }
         if way == "mode" {
             let mut overrides = there.overrides;
@@ -247,7 +248,7 @@ fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
         assert_eq!(waiting.len(), 1, "{:?}", told(&steps(&mut client, branch)));
         assert_eq!((&waiting[0].reason, waiting[0].source.turn), (&Reason::PinEarned { renewals: 3 }, Some(1)));
         assert!(row_of(&plan, 1).is_some_and(|row| row.included()), "its lease goes on meanwhile");
-        let item = Item::Atom(waiting[0].atom);
+        let item = ItemName::Atom(waiting[0].atom);
         if accept {
             let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
             client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![item], act }));
@@ -260,10 +261,116 @@ fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
             client.say(branch, "And turn 1 again.");
             assert_eq!(marks(&mut client, branch)[0].renewals, 4);
             let last = steps(&mut client, branch);
-            assert!(last.iter().any(|told| told.step.to == Standing::Dismissed && told.step.by == Actor::User));
+            assert!(last.iter().any(|told| told.step.to == ItemState::Dismissed && told.step.by == Actor::User));
         }
         let plan = client.whole_plan(branch, &message("next"));
         assert_eq!(plan.suggested().count(), usize::from(accept), "undone it waits again, dismissed it never does");
+    }
+}
+
+/// What a person dismissed is suggested by nobody again: not by the program where the model had suggested it, and not by the
+/// model where the program had.
+#[test]
+fn what_was_dismissed_is_suggested_by_nobody_again() {
+    let names = "Well.\n\n---STATE---\nGoal: drink\nSuggest pins: turn 1\n---END STATE---";
+    let about = ["Turn 1?", "In turn 1 now.", "So turn 1.", "Then turn 1.", "As turn 1 says."];
+    for (first, named, reason) in
+        [(Actor::Model, 4, Reason::PinSuggested), (Actor::Engine, 10, Reason::PinEarned { renewals: 3 })]
+    {
+        let model = Model::new((1..=10).map(|turn| text(if turn == named { names } else { "Well." })));
+        let bench = Bench::new(&model);
+        let mut client = client(&bench, PolicySpec { lease_turns: 9, ..spec() });
+        let branch = begun(&mut client);
+        let talk = |client: &mut Client| {
+            for words in about {
+                client.say(branch, words);
+            }
+        };
+        if first == Actor::Engine {
+            talk(&mut client);
+        }
+        let plan = client.whole_plan(branch, &message("next"));
+        let waiting: Vec<&Row> = plan.suggested().collect();
+        assert_eq!(waiting.iter().map(|row| &row.reason).collect::<Vec<_>>(), [&reason]);
+        let item = ItemName::Atom(waiting[0].atom);
+        client.must(Request::Branch(BranchRequest::Dismiss { branch, item }));
+        let from = client.seen.len();
+        if first == Actor::Engine {
+            client.say(branch, "And what of juice?");
+        } else {
+            talk(&mut client);
+        }
+        let mut last = marks(&mut client, branch);
+        assert_eq!(last.pop().map(|mark| (mark.by, mark.renewals)), Some((Actor::Engine, 3)));
+        let states = client.open().branches.iter().find(|b| b.id == branch).unwrap().state.clone().unwrap();
+        assert_eq!(states.text, "Goal: drink", "the model did name it");
+        let suggested = steps(&mut client, branch).into_iter().filter(|told| told.step.to == ItemState::Suggested);
+        assert_eq!(suggested.map(|told| told.step.by).collect::<Vec<_>>(), [first], "{first:?} did, and nobody else");
+        let told = |event: &Event| matches!(event, Event::Notice(said) if said.contains("suggests to pin"));
+        assert!(!client.seen[from..].iter().any(told));
+    }
+}
+
+/// A reply to an older turn speaks of it, whatever its words. (Replies are a lane of their own, so where lanes are kept apart
+/// only the quotation goes.)
+#[test]
+fn a_reply_keeps_the_turn_that_it_replies_to() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = client(&bench, PolicySpec { one_lane: false, ..spec() });
+    let branch = begun(&mut client);
+    let answer = client.open().nodes[1].id;
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![ItemName::Message(answer)],
+        act: Act::Reply,
+    }));
+    client.say(branch, "Sure?");
+    assert_eq!(told(&steps(&mut client, branch)), ["1@5 none ephemeral Engine: your message referred to it"]);
+}
+
+/// Only older turns are touched: not the one that ends, though it names itself, and not what stands before the first question.
+#[test]
+fn a_turn_touches_no_turn_but_older_ones_that_were_asked() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = client(&bench, spec());
+    let lines = [r#"{"role":"assistant","content":"Welcome."}"#, r#"{"role":"user","content":"Which vault?"}"#];
+    let text = format!("{}\n{}\n{}\n", lines[0], lines[1], r#"{"role":"assistant","content":"The red one."}"#);
+    let reading = pleach::import::read(text.as_bytes(), "x.jsonl").unwrap();
+    client.must(Request::Session(SessionRequest::Import { reading: reading.incoming() }));
+    let view = client.open();
+    let (branch, keys) = (view.current, view.nodes.iter().map(|node| node.key).collect::<Vec<_>>());
+    let welcome = keys[0].to_string();
+    client.say(branch, &format!("In #{} and in turn 1, not in turn 2?", &welcome[..12]));
+    let view = client.open();
+    let last = view.nodes.last().unwrap().key;
+    let touches = bench.store().touches(view.card.id, &[last]).unwrap().remove(&last).unwrap();
+    let items: Vec<_> = touches.touched.iter().map(|touch| (touch.item, touch.user)).collect();
+    assert_eq!(items, [(keys[1], true)]);
+}
+
+/// A person's leases, on turns and on notes, take of the room that leases may have together; their pins do not.
+#[test]
+fn the_program_leases_in_what_a_persons_leases_leave() {
+    let long = "A note about the vault. ".repeat(8);
+    let lease = Act::Set { kind: MarkKind::leased(9), toggle: false };
+    let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
+    for (what, act, fits) in
+        [("nothing", None, true), ("turn", Some(lease), false), ("turn", Some(pin), true), ("note", Some(lease), false)]
+    {
+        let bench = Bench::new(&Model::new([]));
+        let mut client = client(&bench, PolicySpec { leased_cap_tokens: 80, ..spec() });
+        let branch = begun(&mut client);
+        if let Some(act) = act {
+            let item =
+                if what == "note" { ItemName::Note(long.clone()) } else { ItemName::TurnOf(client.open().nodes[2].id) };
+            client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![item], act }));
+        }
+        for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
+            client.say(branch, words);
+        }
+        let own = marks(&mut client, branch).into_iter().filter(|mark| mark.by == Actor::Engine);
+        let leased: Vec<MarkKind> = own.map(|mark| mark.kind).collect();
+        assert_eq!(leased, if fits { vec![MarkKind::leased(2)] } else { Vec::new() }, "{what} {act:?}");
     }
 }
 
@@ -304,10 +411,10 @@ impl RunTools for Reader {
     }
 }
 
-#[test]
-fn an_error_that_comes_again_brings_its_resolution() {
+/// Fails, gets on, and fails in the same way four turns later.
+fn failing() -> Arc<Model> {
     let call = |args: &str| vec![Say::Call("read".into(), args.into())];
-    let model = Model::new([
+    Model::new([
         call(r#"{"n":7}"#),
         call(r#"{"n":1}"#),
         text("Mounting it under another name helped."),
@@ -316,15 +423,45 @@ fn an_error_that_comes_again_brings_its_resolution() {
         text("Water."),
         call(r#"{"n":7000}"#),
         text("I see."),
-    ]);
-    let mut bench = Bench::new(&model);
+    ])
+}
+
+fn erred(model: &Arc<Model>, error_pairs: bool) -> (Bench, Client) {
+    let mut bench = Bench::new(model);
     bench.tools = Some(Arc::new(Reader));
-    let mut client = client(&bench, PolicySpec { retrieval: true, ..spec() });
+    let mut client = client(&bench, PolicySpec { retrieval: true, error_pairs, ..spec() });
     let branch = client.session();
-    for words in ["Read it.", "Tea?", "Coffee?", "Water?"] {
+    for words in ["Read it.", "Tea?", "Coffee?", "Water?", "Read the other one."] {
         client.say(branch, words);
     }
-    client.say(branch, "Read the other one.");
+    (bench, client)
+}
+
+fn paired(row: &Row) -> bool {
+    matches!(row.reason, Reason::ErrorBefore | Reason::ErrorResolved)
+}
+
+#[test]
+fn a_policy_that_wants_no_error_pairs_gets_none() {
+    let model = failing();
+    let (_bench, mut client) = erred(&model, false);
+    assert_eq!(model.bodies().len(), 8);
+    let last = String::from_utf8(model.bodies().pop().unwrap()).unwrap();
+    assert!(last.contains("error 10:") && !last.contains("An earlier error"), "{last}");
+    assert!(!last.contains("Mounting it under another name helped."), "{last}");
+    for run in client.runs() {
+        let stored = client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }));
+        let Answer::StoredPlan { plan, .. } = stored else { panic!() };
+        assert!(!plan.rows.iter().any(paired), "neither as a row that goes nor as one that stays out");
+    }
+}
+
+#[test]
+fn an_error_that_comes_again_brings_its_resolution() {
+    let model = failing();
+
+    let (bench, mut client) = erred(&model, true);
+    let branch = client.open().current;
     let bodies = model.bodies();
     let last = String::from_utf8(bodies.last().unwrap().clone()).unwrap();
     assert!(last.contains("An earlier error like the last one"), "{last}");
@@ -340,14 +477,11 @@ fn an_error_that_comes_again_brings_its_resolution() {
     else {
         panic!()
     };
-    let rows: Vec<(&Reason, Option<u32>)> = plan
-        .included()
-        .filter(|row| matches!(row.reason, Reason::ErrorBefore | Reason::ErrorResolved))
-        .map(|row| (&row.reason, row.source.turn))
-        .collect();
+    let rows: Vec<(&Reason, Option<u32>)> =
+        plan.included().filter(|row| paired(row)).map(|row| (&row.reason, row.source.turn)).collect();
     assert_eq!(rows, [(&Reason::ErrorBefore, Some(1)), (&Reason::ErrorResolved, Some(1))]);
     let first = client.open().nodes[0].id;
-    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(first) }));
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(first) }));
     let (_, written) = bench.store().plan_by_prefix(&last.plan.to_string()).unwrap().remove(0);
     assert!(!written.contains("Mounting it"), "a plan holds no message's text");
 }
@@ -391,7 +525,7 @@ fn tasks_on_the_command_line() {
     let plan = home.json(&["plan", "next"]);
     assert_eq!(plan["task"], "fix the login");
     let said = home.ok(&["task", "done", "the", "clock", "was", "wrong"]);
-    assert!(said.contains("Ended the task fix the login"), "{said}");
+    assert!(said.contains("Ended task fix the login"), "{said}");
     let listed = home.json(&["task", "list"]);
     assert_eq!((&listed[0]["name"], &listed[0]["done"]), (&"fix the login".into(), &true.into()));
     assert_eq!(listed[0]["outcome"], "the clock was wrong");

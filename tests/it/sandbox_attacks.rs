@@ -2,9 +2,9 @@
 //! user, with namespaces, without one of processes, and without any. Each time a process of its own tries, with a home
 //! folder of its own; where the machine lacks something, what the program says before a yes is asserted instead.
 
-use crate::hands::{Place, options, runs, sleeper};
-use pleach::domain::tool::trace::Watch;
-use pleach::domain::tool::visibility::Sight;
+use crate::sandbox_commands::{Place, options, runs, sleeper};
+use pleach::domain::tool::trace::ToolObserver;
+use pleach::domain::tool::visibility::FileVisibility;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -94,7 +94,7 @@ fn each(test: &str) {
     for (user, refused) in users.iter().flat_map(|user| REFUSED.iter().map(move |refused| (*user, *refused))) {
         let place = TempDir::new().unwrap();
         let mut own = Command::new(std::env::current_exe().unwrap());
-        own.args(["--ignored", "--exact", &format!("cage::{test}"), "--nocapture", "--test-threads=1"]);
+        own.args(["--ignored", "--exact", &format!("sandbox_attacks::{test}"), "--nocapture", "--test-threads=1"]);
         for name in ["home", "tmp"] {
             fs::create_dir(place.path().join(name)).unwrap();
             std::os::unix::fs::chown(place.path().join(name), user, user).unwrap();
@@ -115,8 +115,10 @@ fn each(test: &str) {
             // nothing that a passing test prints.
             Err(error) if user.is_some() && error.kind() == ErrorKind::PermissionDenied => {
                 let binary = std::env::current_exe().unwrap();
-                let notice =
-                    format!("cage::{test}: not tried as user {user:?}, who may not start {}", binary.display());
+                let notice = format!(
+                    "sandbox_attacks::{test}: not tried as user {user:?}, who may not start {}",
+                    binary.display()
+                );
                 std::io::stderr().write_all(format!("{notice}: {error}\n").as_bytes()).unwrap();
                 continue;
             }
@@ -152,9 +154,9 @@ fn refuse() -> String {
 /// What the program says of namespaces, by which the rest is judged.
 fn namespaces(place: &Place) -> (bool, bool) {
     let protection = place.deed(&json!({"line": "true"})).unwrap().protection;
-    let said = protection.iter().find(|line| line.starts_with("namespaces")).unwrap().clone();
-    let none = said.contains("missing") && said.contains("can change modes and times of your files anywhere");
-    let whole = said.contains("no processes but its own");
+    let said = protection.iter().find(|line| line.contains("namespaces")).unwrap().clone();
+    let none = said.contains("no namespaces") && said.contains("can change modes and times of your files anywhere");
+    let whole = said.contains("sees only its own processes");
     assert!(none || whole || said.contains("sees other processes"), "{said}");
     (!none, whole)
 }
@@ -225,7 +227,7 @@ fn attacks() {
     let place = Place::with(options(), 200_000);
     let (mounts, whole) = namespaces(&place);
     assert!(refused != "namespaces" || !mounts, "they were refused");
-    assert!(refused == "nothing" || !whole, "it was refused");
+    assert!(refused == "nothing" || !whole, "it was denied");
     processes(&place, whole);
     files(&place, &home, mounts);
     credentials(&place, &home, mounts);
@@ -392,9 +394,9 @@ fn works() {
 /// Kills the guard once something is said.
 struct Killer(AtomicBool);
 
-impl Watch for Killer {
-    fn sight(&self) -> Sight {
-        Sight::default()
+impl ToolObserver for Killer {
+    fn sight(&self) -> FileVisibility {
+        FileVisibility::default()
     }
 
     fn cancelled(&self) -> bool {
@@ -430,7 +432,7 @@ fn what_a_killed_program_left_is_cleared_at_the_next_start() {
     let place = TempDir::new().unwrap();
     let own = |test: &str, home: &Path| {
         let mut own = Command::new(std::env::current_exe().unwrap());
-        own.args(["--ignored", "--exact", &format!("cage::{test}"), "--nocapture"]);
+        own.args(["--ignored", "--exact", &format!("sandbox_attacks::{test}"), "--nocapture"]);
         let said = own.env("TMPDIR", place.path()).env("HOME", home).output().unwrap();
         String::from_utf8_lossy(&said.stdout).into_owned()
     };

@@ -4,7 +4,9 @@ use crate::support::bench::{Bench, Model};
 use crate::support::live::Live;
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::conversation::mark::Atom;
-use pleach::engine::api::{Answer, CallRequest, Event, Item, PlanRequest, Request, SessionRequest, Ticket, Which};
+use pleach::engine::api::{
+    Answer, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, SessionRequest, Ticket,
+};
 use pleach::store::Store;
 use pleach::tui::screens::question::model::Question;
 
@@ -26,7 +28,7 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
         client.say(branch, &format!("Question {n}?"));
     }
     let runs = client.runs();
-    let which = |at: usize| Which::Named(runs[at].id.to_string());
+    let which = |at: usize| CallSelector::Named(runs[at].id.to_string());
     let view = client.open();
     let atom = Atom::Message { node: view.nodes[0].key };
     let mut overtook = false;
@@ -45,7 +47,7 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
         }
     }
     assert!(overtook, "the short question waited for the long ones every time");
-    let why = |most: Option<u32>| Request::Plan(PlanRequest::Why { branch, item: Item::Atom(atom), most });
+    let why = |most: Option<u32>| Request::Plan(PlanRequest::Why { branch, item: ItemName::Atom(atom), most });
     let passing: Vec<Ticket> = (0..30).map(|_| client.post(why(Some(24)))).collect();
     let whole = client.post(why(None));
     let newest = *passing.last().unwrap();

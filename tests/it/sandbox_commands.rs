@@ -2,9 +2,9 @@
 //! Parts of the cage that this kernel lacks are said, and what depends on them is passed over.
 #![cfg(unix)]
 
-use pleach::domain::tool::consent::{Command, Deed};
-use pleach::domain::tool::trace::{Done, RunTools, ToolOutput, ToolStatus, Watch};
-use pleach::domain::tool::visibility::Sight;
+use pleach::domain::tool::consent::{Command, ToolEffect};
+use pleach::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolStatus};
+use pleach::domain::tool::visibility::FileVisibility;
 use pleach::tools::{Acting, Workspace};
 use serde_json::json;
 use std::fs;
@@ -31,9 +31,9 @@ impl Listener {
     }
 }
 
-impl Watch for Listener {
-    fn sight(&self) -> Sight {
-        Sight::default()
+impl ToolObserver for Listener {
+    fn sight(&self) -> FileVisibility {
+        FileVisibility::default()
     }
 
     fn cancelled(&self) -> bool {
@@ -82,13 +82,13 @@ impl Place {
 
     pub(crate) fn deed(&self, args: &serde_json::Value) -> Result<Command, ToolOutput> {
         match self.space.deed("run", &args.to_string())? {
-            Deed::Run(command) => Ok(command),
+            ToolEffect::Run(command) => Ok(command),
             other => panic!("{other:?}"),
         }
     }
 
-    pub(crate) fn go(&self, args: &serde_json::Value, watch: &dyn Watch) -> Done {
-        let deed = Deed::Run(self.deed(args).unwrap());
+    pub(crate) fn go(&self, args: &serde_json::Value, watch: &dyn ToolObserver) -> Done {
+        let deed = ToolEffect::Run(self.deed(args).unwrap());
         let done = self.space.carry_out("run", &args.to_string(), &deed, &[], watch);
         assert!(done.changed.is_empty() && done.output.full_bytes >= done.output.body.len() as u64);
         done
@@ -360,7 +360,7 @@ fn wishes_that_are_refused() {
     let deed = place.deed(&json!({"line": "pwd; cat secret", "folder": "src"})).unwrap();
     fs::remove_dir(place.inside("src")).unwrap();
     std::os::unix::fs::symlink(place.outer.path().join("out"), place.inside("src")).unwrap();
-    let done = place.space.carry_out("run", "", &Deed::Run(deed), &[], &Listener::default());
+    let done = place.space.carry_out("run", "", &ToolEffect::Run(deed), &[], &Listener::default());
     assert_eq!(done.output.status, ToolStatus::Failed);
     assert!(
         done.output.body.contains("not run") && !done.output.body.contains("outside-secret"),

@@ -7,11 +7,12 @@ use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::accepted::{Capsule, CapsuleKind, CapsuleSource, CapsuleState, Cover, Kept};
+use pleach::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, SummarySource, SummaryState};
 use pleach::domain::summary::draft::{
-    AnchorKind, By, CapsuleCard, CapsuleDraft, Compacting, Dropped, SourceMessage, SourceTurn, Stays,
+    AnchorKind, Compacting, KeepReason, MissingFact, SourceMessage, SourceTurn, SummaryAuthor, SummaryCard,
+    SummaryDraft,
 };
-use pleach::engine::api::{Answer, BranchRequest, Condense, Event, Request};
+use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct};
 use std::sync::Arc;
 
 fn said(turn: u32, role: Role, text: &str) -> SourceMessage {
@@ -57,9 +58,9 @@ fn dropped(
     kind: AnchorKind,
     text: &str,
     weight: u32,
-) -> Dropped {
+) -> MissingFact {
     let (turn, from) = (&turns[turn], &turns[turn].messages[message]);
-    Dropped {
+    MissingFact {
         kind,
         text: text.into(),
         sentence: from.text.clone(),
@@ -74,15 +75,15 @@ fn dropped(
 const BODY: &str = "### Goals and open questions\n- [turn 1] Users are thrown out after the login.\n\n\
                     ### Decisions\n- [turn 3] The grace stays at or below `1500 ms`.\n\n### Facts\n- [turn 4] Port 8443.";
 
-fn capsule(from: &str, source: CapsuleSource, kept: Vec<Kept>) -> Capsule {
+fn capsule(from: &str, source: SummarySource, kept: Vec<Kept>) -> Summary {
     let cover = |n: u8| Cover { user: Hash::of(&[n]), tip: Hash::of(&[n, n]), nodes: Vec::new() };
-    let blank = Capsule {
+    let blank = Summary {
         id: Hash::default(),
-        kind: CapsuleKind::Lane,
+        kind: SummaryKind::Lane,
         lane: String::new(),
         text: Some(from.to_owned()),
         source,
-        model: (source == CapsuleSource::Llm).then(|| "gpt-4.1-mini".to_owned()),
+        model: (source == SummarySource::Llm).then(|| "gpt-4.1-mini".to_owned()),
         prompt_version: 1,
         confidence: 640,
         generated_at: NOON,
@@ -98,7 +99,7 @@ fn capsule(from: &str, source: CapsuleSource, kept: Vec<Kept>) -> Capsule {
     blank.sealed()
 }
 
-fn draft(number: u64, kept: Vec<Kept>) -> Arc<CapsuleDraft> {
+fn draft(number: u64, kept: Vec<Kept>) -> Arc<SummaryDraft> {
     let turns = sources();
     let items = vec![
         dropped(&turns, (1, 0), AnchorKind::Question, "Who decided REUSE_GRACE_MS = 0?", 7),
@@ -106,16 +107,16 @@ fn draft(number: u64, kept: Vec<Kept>) -> Arc<CapsuleDraft> {
         dropped(&turns, (1, 1), AnchorKind::ErrorCode, "AUTH-4017", 3),
         dropped(&turns, (2, 0), AnchorKind::Number, "41,000,000", 1),
     ];
-    let items: Vec<Dropped> = items.into_iter().skip(kept.len()).collect();
-    Arc::new(CapsuleDraft {
+    let items: Vec<MissingFact> = items.into_iter().skip(kept.len()).collect();
+    Arc::new(SummaryDraft {
         number,
         branch: MAIN,
-        capsule: capsule(BODY, CapsuleSource::Llm, kept),
+        capsule: capsule(BODY, SummarySource::Llm, kept),
         body: BODY.into(),
         dropped: items.into(),
         looked_for: 11,
         sources: turns.into(),
-        stays: vec![(2, Stays::Pinned)],
+        stays: vec![(2, KeepReason::Pinned)],
         masked: 1,
         run: None,
         cause: Some("32 messages had no summary, more than 30".into()),
@@ -124,14 +125,14 @@ fn draft(number: u64, kept: Vec<Kept>) -> Arc<CapsuleDraft> {
 }
 
 /// A draft in which every text from outside is this one.
-pub(super) fn hostile(words: &str) -> Arc<CapsuleDraft> {
+pub(super) fn hostile(words: &str) -> Arc<SummaryDraft> {
     let plain = draft(9, vec![kept()]);
     let mut sources = plain.sources.to_vec();
     sources[0].messages[0].text = words.into();
-    let item = Dropped { text: words.into(), sentence: words.into(), ..plain.dropped[0].clone() };
+    let item = MissingFact { text: words.into(), sentence: words.into(), ..plain.dropped[0].clone() };
     let line = Kept { text: words.into(), ..kept() };
-    Arc::new(CapsuleDraft {
-        capsule: Capsule { model: Some(words.into()), ..capsule(words, CapsuleSource::Llm, vec![line]) },
+    Arc::new(SummaryDraft {
+        capsule: Summary { model: Some(words.into()), ..capsule(words, SummarySource::Llm, vec![line]) },
         body: words.into(),
         dropped: vec![item].into(),
         sources: sources.into(),
@@ -142,10 +143,10 @@ pub(super) fn hostile(words: &str) -> Arc<CapsuleDraft> {
 }
 
 /// The same for a list of capsules.
-pub(super) fn shelf(words: &str) -> Vec<CapsuleCard> {
-    let one = card(words, (1, 4), CapsuleState::StaleLag, 2);
-    let made = Capsule { lane: words.into(), model: Some(words.into()), ..(*one.capsule).clone() };
-    vec![CapsuleCard { capsule: Arc::new(made), ..one }]
+pub(super) fn shelf(words: &str) -> Vec<SummaryCard> {
+    let one = card(words, (1, 4), SummaryState::StaleLag, 2);
+    let made = Summary { lane: words.into(), model: Some(words.into()), ..(*one.capsule).clone() };
+    vec![SummaryCard { capsule: Arc::new(made), ..one }]
 }
 
 fn kept() -> Kept {
@@ -159,7 +160,7 @@ fn kept() -> Kept {
     }
 }
 
-fn came(stage: &mut Stage, draft: Option<Arc<CapsuleDraft>>) {
+fn came(stage: &mut Stage, draft: Option<Arc<SummaryDraft>>) {
     stage.event(Event::Draft { branch: MAIN, draft });
 }
 
@@ -170,7 +171,7 @@ fn opened() -> Stage {
     stage
 }
 
-fn acts(stage: &Stage) -> Vec<Condense> {
+fn acts(stage: &Stage) -> Vec<SummaryAct> {
     let of = |request: &Request| match request {
         Request::Condense { branch, act } => {
             assert_eq!(*branch, MAIN);
@@ -195,22 +196,22 @@ fn a_draft_beside_its_sources() {
 fn one_key_each_decides() {
     let mut stage = opened();
     stage.press("space j space A");
-    let keep = |items: Vec<usize>| Condense::Keep { draft: 3, items };
-    assert_eq!(acts(&stage), [keep(vec![0]), keep(vec![1]), Condense::KeepAll { draft: 3 }]);
+    let keep = |items: Vec<usize>| SummaryAct::Keep { draft: 3, items };
+    assert_eq!(acts(&stage), [keep(vec![0]), keep(vec![1]), SummaryAct::KeepAll { draft: 3 }]);
     came(&mut stage, Some(draft(3, vec![kept()])));
     stage.press("g space m b a x");
     assert_eq!(
         acts(&stage).last(),
-        Some(&Condense::Accept { draft: 3 }),
+        Some(&SummaryAct::Accept { draft: 3 }),
         "what a model wrote is not thrown away unasked"
     );
     stage.press("y");
     let wanted = [
-        Condense::Unkeep { draft: 3, item: 0 },
-        Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(4), by: By::Extractive },
-        Condense::UndoLevel { kind: CapsuleKind::Lane },
-        Condense::Accept { draft: 3 },
-        Condense::Reject,
+        SummaryAct::Unkeep { draft: 3, item: 0 },
+        SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(4), by: SummaryAuthor::Extractive },
+        SummaryAct::UndoLevel { kind: SummaryKind::Lane },
+        SummaryAct::Accept { draft: 3 },
+        SummaryAct::Reject,
     ];
     assert_eq!(acts(&stage)[3..], wanted);
     came(&mut stage, None);
@@ -222,12 +223,12 @@ fn an_edit_that_is_refused_is_not_lost() {
     let mut stage = opened();
     stage.press("e").type_text("Note: ").press("ctrl-d");
     let text = format!("Note: {BODY}");
-    assert_eq!(acts(&stage), [Condense::Edit { draft: 3, text: text.clone() }]);
+    assert_eq!(acts(&stage), [SummaryAct::Edit { draft: 3, text: text.clone() }]);
     let ticket = stage.sent.last().unwrap().0;
     let failure = Failure::user("It would save nothing.").kept("Nothing was changed.");
     stage.event(Event::Answer { ticket, result: Err(failure) });
     stage.press("ctrl-d");
-    assert_eq!(acts(&stage).last(), Some(&Condense::Edit { draft: 3, text }), "the text is in the editor again");
+    assert_eq!(acts(&stage).last(), Some(&SummaryAct::Edit { draft: 3, text }), "the text is in the editor again");
 }
 
 #[test]
@@ -235,7 +236,7 @@ fn it_is_announced_once_and_taken_back() {
     let mut stage = fixture::opened();
     came(&mut stage, Some(draft(3, Vec::new())));
     let screen = stage.screen(160, 40);
-    assert!(screen.contains("F5 opens the draft of a summary of turns 1–4"), "{screen}");
+    assert!(screen.contains("summary of turns 1–4 is ready; F5 opens it"), "{screen}");
     assert!(screen.contains("summary drafted, F5"), "it stays visible");
     came(&mut stage, None);
     let screen = stage.screen(160, 40);
@@ -248,18 +249,19 @@ fn it_is_announced_once_and_taken_back() {
 fn progress_is_seen_and_esc_stops_it() {
     let mut stage = fixture::opened();
     stage.type_text("/compress 4 model").press("enter");
-    assert_eq!(acts(&stage), [Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(4), by: By::Model }]);
-    let making = Event::Condensing { branch: MAIN, turns: (1, 4), by: By::Model, done: 1, of: 3, tokens: 120 };
+    assert_eq!(acts(&stage), [SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(4), by: SummaryAuthor::Model }]);
+    let making =
+        Event::Condensing { branch: MAIN, turns: (1, 4), by: SummaryAuthor::Model, done: 1, of: 3, tokens: 120 };
     stage.event(making.clone());
     pictures("draft_making", &mut stage);
     stage.press("esc");
-    assert_eq!(acts(&stage).last(), Some(&Condense::Stop));
+    assert_eq!(acts(&stage).last(), Some(&SummaryAct::Stop));
     let ticket = stage.sent.iter().find(|(_, r)| matches!(r, Request::Condense { .. })).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.")) });
     assert!(stage.model.layers.is_empty() && stage.model.status.shown().is_none(), "it was a person who stopped it");
     stage.event(making).press("f5 f5");
     assert_eq!(acts(&stage).len(), 2, "the same key opens and closes; nothing is asked for twice");
-    assert!(stage.screen(160, 40).contains("summing up"));
+    assert!(stage.screen(160, 40).contains("summarizing"));
 }
 
 #[test]
@@ -268,18 +270,21 @@ fn commands_have_words() {
     stage.type_text("/compress soon").press("enter");
     assert!(acts(&stage).is_empty());
     stage.press("ctrl-c").type_text("/compress session").press("enter");
-    assert_eq!(acts(&stage), [Condense::Draft { kind: CapsuleKind::Session, up_to: None, by: By::Extractive }]);
+    assert_eq!(
+        acts(&stage),
+        [SummaryAct::Draft { kind: SummaryKind::Session, up_to: None, by: SummaryAuthor::Extractive }]
+    );
     stage.press("esc").type_text("/compaction off").press("enter");
     let overrides = Overrides { compaction: Some(Compacting::Off), ..Overrides::default() };
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
 }
 
-fn card(text: &str, turns: (u32, u32), state: CapsuleState, depth: u32) -> CapsuleCard {
-    let made = capsule(text, CapsuleSource::Extractive, vec![kept()]);
+fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> SummaryCard {
+    let made = capsule(text, SummarySource::Extractive, vec![kept()]);
     let active = depth == 2;
-    let capsule = Arc::new(Capsule { turns, ..made });
-    CapsuleCard { capsule, state, active, goes: depth == 1, depth }
+    let capsule = Arc::new(Summary { turns, ..made });
+    SummaryCard { capsule, state, active, goes: depth == 1, depth }
 }
 
 #[test]
@@ -287,23 +292,23 @@ fn summaries_are_listed_taken_back_and_made_anew() {
     let mut stage = fixture::opened();
     stage.type_text("/capsules").press("enter");
     let cards = vec![
-        card("the newest\u{202e}", (1, 9), CapsuleState::StaleSource, 2),
-        card(BODY, (1, 6), CapsuleState::Fresh, 1),
-        card("the oldest", (1, 3), CapsuleState::StaleLag, 0),
+        card("the newest\u{202e}", (1, 9), SummaryState::StaleSource, 2),
+        card(BODY, (1, 6), SummaryState::Fresh, 1),
+        card("the oldest", (1, 3), SummaryState::StaleLag, 0),
     ];
-    stage.reply(|r| matches!(r, Request::Condense { act: Condense::List, .. }), Answer::Capsules(cards.clone()));
+    stage.reply(|r| matches!(r, Request::Condense { act: SummaryAct::List, .. }), Answer::Capsules(cards.clone()));
     pictures("capsules", &mut stage);
     stage.press("m");
     stage.press("f5 j b enter");
-    let by = By::Extractive;
+    let by = SummaryAuthor::Extractive;
     let wanted = [
-        Condense::List,
-        Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(9), by },
-        Condense::TakeBack { capsule: cards[1].capsule.id },
+        SummaryAct::List,
+        SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(9), by },
+        SummaryAct::TakeBack { capsule: cards[1].capsule.id },
     ];
     assert_eq!(acts(&stage), wanted);
     assert!(stage.screen(120, 30).contains("Port 8443."), "opened to be read");
     let done = Answer::Done("Taken back.".into());
-    stage.reply(|r| matches!(r, Request::Condense { act: Condense::TakeBack { .. }, .. }), done);
-    assert_eq!(acts(&stage).last(), Some(&Condense::List), "and read again");
+    stage.reply(|r| matches!(r, Request::Condense { act: SummaryAct::TakeBack { .. }, .. }), done);
+    assert_eq!(acts(&stage).last(), Some(&SummaryAct::List), "and read again");
 }

@@ -106,7 +106,7 @@ fn a_dead_server_leaves_the_words() {
     let value: Value = serde_json::from_str(&said.out).unwrap();
     assert!(found(&value).contains(&"u4"), "{value}");
     assert!(value["embedder"].is_null(), "{value}");
-    assert_eq!(said.err.matches("by their words alone").count(), 1, "{}", said.err);
+    assert_eq!(said.err.matches("by words only").count(), 1, "{}", said.err);
     assert!(kept(&home).is_empty());
     let doctor = home.run(&["doctor"]);
     assert!(doctor.out.contains("embedder") && doctor.out.contains("[embedder]"), "{}", doctor.out);
@@ -135,8 +135,8 @@ fn the_doctor_says_which_embedder_is_set() {
     let server = Embeddings::start();
     let doctor = |config: &str| Home::new(config).run(&["doctor"]).out;
     let said = doctor(&settings(&server.base_url()));
-    assert!(said.contains("m at the profile vectors gives vectors of 256 dimensions, on this machine"), "{said}");
-    assert!(doctor("").contains("found by their words alone"));
+    assert!(said.contains("m at profile vectors makes vectors of 256 dimensions, on this machine"), "{said}");
+    assert!(doctor("").contains("searched by words only"));
 }
 
 #[test]

@@ -72,12 +72,12 @@ fn no_command_brings_out_what_a_rule_denies() {
         ruled(r#"{ tool = "*", on = ".env*", verdict = "deny" }, { tool = "*", on = "hidden/", verdict = "deny" }"#);
     for way in ways {
         let said = home.run(way);
-        let refusal = |line: &&str| !line.contains("rule of the person's") && !line.contains("A rule keeps");
+        let refusal = |line: &&str| !line.contains("the person's rules") && !line.contains("A rule prevents reading");
         let out: Vec<&str> = leaks(&said.out).into_iter().filter(refusal).collect();
         assert_eq!(out, [""; 0], "{way:?}: {}", said.err);
     }
     let said = home.run(ways[0]).out;
-    assert!(said.contains("kept back by the person's rules"), "{said}");
+    assert!(said.contains("withheld by the person's rules"), "{said}");
     home.run(&["ask", r#"call run {"line": "true"}"#, "--allow", "run"]);
     let traces = home.json(&["traces"]).to_string();
     assert!(traces.contains("a command can read the files of the workspace that rules deny"), "{traces}");

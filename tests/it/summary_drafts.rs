@@ -10,9 +10,9 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
-use pleach::domain::summary::accepted::{CapsuleKind, CapsuleSource, CapsuleState};
-use pleach::domain::summary::draft::{By, CapsuleCard, CapsuleDraft, Stays};
-use pleach::engine::api::{Act, Answer, BranchRequest, Condense, Item, Request, SessionRequest};
+use pleach::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
+use pleach::domain::summary::draft::{KeepReason, SummaryAuthor, SummaryCard, SummaryDraft};
+use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct, TaskAct};
 use std::sync::Arc;
 
 fn question(n: usize) -> String {
@@ -46,29 +46,29 @@ fn bench(turns: usize) -> (Bench, Client, BranchId) {
     (bench, client, branch)
 }
 
-fn act(client: &mut Client, branch: BranchId, act: Condense) -> Answer {
+fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
     client.must(Request::Condense { branch, act })
 }
 
-fn asks(up_to: Option<u32>) -> Condense {
-    Condense::Draft { kind: CapsuleKind::Lane, up_to, by: By::Extractive }
+fn asks(up_to: Option<u32>) -> SummaryAct {
+    SummaryAct::Draft { kind: SummaryKind::Lane, up_to, by: SummaryAuthor::Extractive }
 }
 
-fn draft(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<CapsuleDraft> {
+fn draft(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<SummaryDraft> {
     match act(client, branch, asks(up_to)) {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
     }
 }
 
-fn accept(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<CapsuleDraft> {
+fn accept(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<SummaryDraft> {
     let made = draft(client, branch, up_to);
-    act(client, branch, Condense::Accept { draft: made.number });
+    act(client, branch, SummaryAct::Accept { draft: made.number });
     made
 }
 
-fn cards(client: &mut Client, branch: BranchId) -> Vec<CapsuleCard> {
-    match act(client, branch, Condense::List) {
+fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
+    match act(client, branch, SummaryAct::List) {
         Answer::Capsules(cards) => cards,
         other => panic!("{other:?}"),
     }
@@ -89,7 +89,7 @@ fn user(client: &mut Client, number: usize) -> NodeId {
 }
 
 fn mark(client: &mut Client, branch: BranchId, number: usize, kind: MarkKind) {
-    let item = Item::TurnOf(user(client, number));
+    let item = ItemName::TurnOf(user(client, number));
     client.must(Request::Branch(BranchRequest::Mark {
         branch,
         items: vec![item],
@@ -106,12 +106,12 @@ fn a_summary_goes_in_place_of_its_turns_and_undo_brings_back_every_byte() {
     let made = draft(&mut client, branch, None);
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "a draft changes nothing");
     assert_eq!(made.capsule.turns, (1, 7), "the newest ten messages stay");
-    assert_eq!(made.stays, [(2, Stays::Pinned), (3, Stays::Excluded)]);
+    assert_eq!(made.stays, [(2, KeepReason::Pinned), (3, KeepReason::Excluded)]);
     assert!(made.sources.iter().all(|turn| turn.number != 2 && turn.number != 3));
     assert!(made.capsule.tokens < made.capsule.original_tokens);
     assert!(made.capsule.text.as_deref().unwrap().starts_with("Extractive summary"));
     let total = plan(&mut client, branch).est_total;
-    act(&mut client, branch, Condense::Accept { draft: made.number });
+    act(&mut client, branch, SummaryAct::Accept { draft: made.number });
     let now = plan(&mut client, branch);
     assert!(now.est_total < total);
     let row = summary(&now).unwrap();
@@ -127,12 +127,16 @@ fn a_summary_goes_in_place_of_its_turns_and_undo_brings_back_every_byte() {
     let used = client.drawn(branch, &message("and now?")).unwrap();
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before);
+    let mut beside = bench.start();
+    beside.open();
+    assert_eq!(beside.drawn(branch, &message("and now?")).unwrap(), before, "it is undone in the store too");
+    beside.stop();
     client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), used);
     client.stop();
     let mut again = bench.start();
     again.open();
-    assert_eq!(again.drawn(branch, &message("and now?")).unwrap(), used, "a restart gives the same bytes");
+    assert_eq!(again.drawn(branch, &message("and now?")).unwrap(), used, "a restart gives send send the same bytes");
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn the_window_comes_back_after_calls_too_and_replay_gives_the_same_bytes() {
     client.say(branch, "one more thing");
     let run = client.runs().pop().unwrap();
     assert_eq!(client.replay(&run).unwrap(), run.request_digest, "the summary's text is found again");
-    act(&mut client, branch, Condense::UndoLevel { kind: CapsuleKind::Lane });
+    act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
     let after = plan(&mut client, branch);
     assert!(summary(&after).is_none());
     let recent = |plan: &ContextPlan| plan.rows.iter().filter(|row| row.section() == Some(Section::Recent)).count();
@@ -156,11 +160,11 @@ fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
     let first = accept(&mut client, branch, Some(3));
     let port = first.dropped.iter().position(|item| item.text.starts_with("/srv/")).unwrap_or(0);
     let again = draft(&mut client, branch, Some(5));
-    let kept = match act(&mut client, branch, Condense::Keep { draft: again.number, items: vec![port] }) {
+    let kept = match act(&mut client, branch, SummaryAct::Keep { draft: again.number, items: vec![port] }) {
         Answer::Draft(Some(draft)) => draft.capsule.kept[0].text.clone(),
         other => panic!("{other:?}"),
     };
-    act(&mut client, branch, Condense::Accept { draft: again.number });
+    act(&mut client, branch, SummaryAct::Accept { draft: again.number });
     let third = accept(&mut client, branch, Some(7));
     assert_eq!(third.capsule.covers.len(), 7, "all of its turns were read, not the summary of five");
     assert!(third.capsule.text.as_deref().unwrap().contains(&kept), "kept words stay");
@@ -168,11 +172,11 @@ fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
         cards(&mut client, branch).iter().map(|card| (card.capsule.turns.1, card.goes)).collect();
     assert_eq!(levels, [(7, true), (5, false), (3, false)]);
     for expected in [Some(5), Some(3), None] {
-        act(&mut client, branch, Condense::UndoLevel { kind: CapsuleKind::Lane });
+        act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
         let goes = cards(&mut client, branch).into_iter().find(|card| card.goes).map(|card| card.capsule.turns.1);
         assert_eq!(goes, expected);
     }
-    let none = client.ask(Request::Condense { branch, act: Condense::UndoLevel { kind: CapsuleKind::Lane } });
+    let none = client.ask(Request::Condense { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
     assert_eq!(none.unwrap_err().kind, FailureKind::User);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(cards(&mut client, branch)[0].goes, "taking a level back is undone like anything else");
@@ -187,11 +191,12 @@ fn what_a_person_takes_out_goes_in_no_summary() {
     let now = plan(&mut client, branch);
     assert!(now.warnings.contains(&Warning::SummaryOlder { to: Some(3) }), "{:?}", now.warnings);
     assert_eq!(now.rows.iter().find(|row| row.source.turn == Some(6)).unwrap().section(), Some(Section::Recent));
-    let states: Vec<CapsuleState> = cards(&mut client, branch).iter().map(|card| card.state).collect();
-    assert_eq!(states, [CapsuleState::StaleSource, CapsuleState::Fresh]);
+    let states: Vec<SummaryState> = cards(&mut client, branch).iter().map(|card| card.state).collect();
+    assert_eq!(states, [SummaryState::StaleSource, SummaryState::Fresh]);
     mark(&mut client, branch, 1, MarkKind::ExcludeOnce);
     let now = plan(&mut client, branch);
-    assert!(now.warnings.contains(&Warning::SummaryOlder { to: None }) && summary(&now).is_none());
+    assert!(now.warnings.contains(&Warning::SummaryOlder { to: None }));
+    assert_eq!(summary(&now).unwrap().reason, Reason::StaleSummary);
     client.must(Request::Session(SessionRequest::Undo));
     client.must(Request::Session(SessionRequest::Undo));
     assert!(plan(&mut client, branch).warnings.iter().all(|w| !matches!(w, Warning::SummaryOlder { .. })));
@@ -202,10 +207,10 @@ fn a_draft_is_refused_when_the_conversation_moved_on_under_it() {
     let (_bench, mut client, branch) = bench(8);
     let made = draft(&mut client, branch, Some(4));
     mark(&mut client, branch, 2, MarkKind::Sticky);
-    let stale = client.ask(Request::Condense { branch, act: Condense::Accept { draft: made.number } }).unwrap_err();
+    let stale = client.ask(Request::Condense { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
     assert_eq!(stale.kind, FailureKind::Stale);
-    act(&mut client, branch, Condense::Reject);
-    let gone = client.ask(Request::Condense { branch, act: Condense::Accept { draft: made.number } }).unwrap_err();
+    act(&mut client, branch, SummaryAct::Reject);
+    let gone = client.ask(Request::Condense { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
     assert_eq!(gone.kind, FailureKind::Stale);
     let refused = |client: &mut Client, up_to| client.ask(Request::Condense { branch, act: asks(up_to) }).unwrap_err();
     assert_eq!(refused(&mut client, Some(99)).kind, FailureKind::User);
@@ -217,19 +222,19 @@ fn a_draft_is_refused_when_the_conversation_moved_on_under_it() {
 fn edits_and_kept_words_are_sized_and_checked() {
     let (_bench, mut client, branch) = bench(10);
     let made = draft(&mut client, branch, Some(6));
-    let all = match act(&mut client, branch, Condense::KeepAll { draft: made.number }) {
+    let all = match act(&mut client, branch, SummaryAct::KeepAll { draft: made.number }) {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
     };
     assert!(all.dropped.len() < made.dropped.len() && !all.capsule.too_detailed(), "{}", all.capsule.ratio_milli());
     let longer = "words ".repeat(5_000);
-    let edit = |text: String| Request::Condense { branch, act: Condense::Edit { draft: made.number, text } };
+    let edit = |text: String| Request::Condense { branch, act: SummaryAct::Edit { draft: made.number, text } };
     assert!(client.ask(edit(longer)).unwrap_err().what.contains("would save nothing"));
     let edited = match client.must(edit("The service listens on port 8001.".into())) {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
     };
-    assert_eq!(edited.capsule.source, CapsuleSource::User);
+    assert_eq!(edited.capsule.source, SummarySource::User);
     assert_eq!(edited.capsule.kept, all.capsule.kept);
     assert!(!edited.dropped.iter().any(|item| item.text == "8001"));
 }
@@ -238,7 +243,8 @@ fn edits_and_kept_words_are_sized_and_checked() {
 fn a_model_writes_beside_a_turn_and_its_call_is_recorded_with_secrets_masked() {
     let key = format!("ghp_{}", "4fT9xQ2mZ7bK1wL8pR3vN6cJ5hG0sD4yA2eU");
     let mut scripts: Vec<Vec<Say>> = (1..=8).map(reply).collect();
-    scripts.push(vec![Say::Hold, Say::Text("### Decisions\n- [turn 1] Port 8001 it is.".into())]);
+    let odd = Say::Odd("A line was no event.".into());
+    scripts.push(vec![Say::Hold, odd, Say::Text("### Decisions\n- [turn 1] Port 8001 it is.".into())]);
     scripts.push(text("answered meanwhile"));
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
@@ -248,7 +254,7 @@ fn a_model_writes_beside_a_turn_and_its_call_is_recorded_with_secrets_masked() {
     for n in 2..=8 {
         client.say(branch, &question(n));
     }
-    let act = Condense::Draft { kind: CapsuleKind::Lane, up_to: Some(5), by: By::Model };
+    let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(5), by: SummaryAuthor::Model };
     let ticket = client.post(Request::Condense { branch, act });
     while model.bodies().len() < 9 {
         std::thread::yield_now();
@@ -257,12 +263,14 @@ fn a_model_writes_beside_a_turn_and_its_call_is_recorded_with_secrets_masked() {
     model.release();
     let Ok(Answer::Draft(Some(made))) = client.answer(ticket) else { panic!("no draft") };
     assert_eq!(made.body, "### Decisions\n- [turn 1] Port 8001 it is.");
-    assert_eq!((made.capsule.source, made.masked), (CapsuleSource::Llm, 1));
+    assert_eq!((made.capsule.source, made.masked), (SummarySource::Llm, 1));
     let body = String::from_utf8(model.bodies()[8].clone()).unwrap();
     assert!(!body.contains(&key) && body.contains("[masked:github]") && body.contains("### Pending"));
     let run = client.runs().into_iter().find(|run| Some(run.id) == made.run).unwrap();
     assert_eq!((run.status, run.policy.as_str()), (RunStatus::Complete, "summarise"));
-    client.must(Request::Condense { branch, act: Condense::Accept { draft: made.number } });
+    let told: Vec<&str> = run.diagnostics.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(told, ["A line was no event."], "what could not be taken is kept with a call of our own too");
+    client.must(Request::Condense { branch, act: SummaryAct::Accept { draft: made.number } });
     assert!(summary(&plan(&mut client, branch)).is_some());
 }
 
@@ -275,12 +283,12 @@ fn stopping_a_model_changes_nothing() {
     let mut client = bench.start();
     let branch = talk(&mut client, 8);
     let before = client.drawn(branch, &message("and now?")).unwrap();
-    let wish = Condense::Draft { kind: CapsuleKind::Lane, up_to: None, by: By::Model };
+    let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Model };
     let ticket = client.post(Request::Condense { branch, act: wish });
     while model.bodies().len() < 9 {
         std::thread::yield_now();
     }
-    act(&mut client, branch, Condense::Reject);
+    act(&mut client, branch, SummaryAct::Reject);
     assert_eq!(client.answer(ticket).unwrap_err().kind, FailureKind::User);
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before);
     assert_eq!(client.runs().pop().unwrap().status, RunStatus::Cancelled);
@@ -297,8 +305,8 @@ fn forks_keep_the_summary_and_are_on_their_own() {
     let child_plan = client.drawn(child.id, &message("and now?")).unwrap();
     assert!(summary(&plan(&mut client, child.id)).is_some());
     let short = plan(&mut client, early.id);
-    assert!(summary(&short).is_none(), "its turns are not all on that path");
-    act(&mut client, branch, Condense::UndoLevel { kind: CapsuleKind::Lane });
+    assert_eq!(summary(&short).unwrap().reason, Reason::StaleSummary, "its turns are not all on that path");
+    act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
     assert_eq!(client.drawn(child.id, &message("and now?")).unwrap(), child_plan);
 }
 
@@ -306,29 +314,135 @@ fn forks_keep_the_summary_and_are_on_their_own() {
 fn removal_takes_the_summary_with_it() {
     let (bench, mut client, branch) = bench(10);
     accept(&mut client, branch, Some(5));
-    let item = Item::TurnOf(user(&mut client, 4));
+    let item = ItemName::TurnOf(user(&mut client, 4));
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item }));
     let card = &cards(&mut client, branch)[0];
-    assert_eq!((card.state, card.capsule.text.as_deref(), card.goes), (CapsuleState::StaleSource, None, false));
-    assert!(summary(&plan(&mut client, branch)).is_none());
+    assert_eq!((card.state, card.capsule.text.as_deref(), card.goes), (SummaryState::StaleSource, None, false));
+    assert_eq!(summary(&plan(&mut client, branch)).unwrap().reason, Reason::StaleSummary);
     client.stop();
     let store = bench.store();
     let session = store.sessions().unwrap()[0].id;
     assert_eq!(store.capsules(session).unwrap()[0].text, None);
 }
 
+/// What a person accepted goes in every mode; one that would make the request larger has a row that says so.
 #[test]
-fn off_takes_a_summary_only_where_the_window_lost_turns() {
+fn an_accepted_summary_is_a_row_in_every_mode_and_makes_none_larger() {
     let (_bench, mut client, branch) = bench(10);
+    let overrides = |mode, budget| Overrides { mode: Some(mode), budget, ..Overrides::default() };
+    let sizes = |client: &mut Client| -> Vec<(u32, Option<Reason>)> {
+        let ways =
+            [Mode::Off, Mode::Light, Mode::Heavy].into_iter().flat_map(|mode| [(mode, None), (mode, Some(1_200))]);
+        let each = ways.map(|(mode, budget)| {
+            client.must(Request::Branch(BranchRequest::Override { branch, overrides: overrides(mode, budget) }));
+            let plan = client.whole_plan(branch, &message("Which port does the service listen on at first?"));
+            (plan.est_total, summary(&plan).map(|row| row.reason.clone()))
+        });
+        each.collect()
+    };
+    let before = sizes(&mut client);
     accept(&mut client, branch, Some(5));
-    let mode = |budget| Overrides { mode: Some(Mode::Off), budget, ..Overrides::default() };
-    client.must(Request::Branch(BranchRequest::Override { branch, overrides: mode(None) }));
-    let roomy = plan(&mut client, branch);
-    assert_eq!(summary(&roomy).unwrap().reason, Reason::ModeOff);
-    assert!(roomy.rows.iter().all(|row| !matches!(row.reason, Reason::Superseded { .. })));
-    client.must(Request::Branch(BranchRequest::Override { branch, overrides: mode(Some(1_200)) }));
-    let tight = plan(&mut client, branch);
-    assert!(summary(&tight).unwrap().included(), "{:#?}", summary(&tight));
+    let lane = sizes(&mut client);
+    let Answer::Draft(Some(made)) = act(
+        &mut client,
+        branch,
+        SummaryAct::Draft { kind: SummaryKind::Session, up_to: Some(3), by: SummaryAuthor::Extractive },
+    ) else {
+        panic!("no draft")
+    };
+    act(&mut client, branch, SummaryAct::Accept { draft: made.number });
+    let both = sizes(&mut client);
+    for ((before, lane), both) in before.iter().zip(&lane).zip(&both) {
+        assert_eq!(
+            (&before.1, lane.1.as_ref(), both.1.as_ref()),
+            (&None, Some(&Reason::Summary), Some(&Reason::Summary))
+        );
+        assert!(lane.0 <= before.0 && both.0 <= lane.0, "{before:?} {lane:?} {both:?}");
+    }
+    let rows = client.whole_plan(branch, &message("and now?"));
+    let rows: Vec<_> = rows.rows.iter().filter(|row| row.kind == RowKind::Summary).map(|row| &row.reason).collect();
+    assert_eq!(rows, [&Reason::Summary, &Reason::Duplicate], "the lane's covers all that the session's does");
+}
+
+/// Every built-in policy in every mode and in two budgets, for questions of several kinds: what was accepted makes no call
+/// larger, and of what it covers nothing is quoted beside it unless the question names what it lacks.
+#[test]
+fn accepting_makes_no_plan_larger() {
+    let questions = [
+        "and now?",
+        "Which port does the service listen on at first, and what must it read?",
+        "What did `cargo test --lib part2` and retry_limit_3 have to do with it?",
+        "How long did it take when we measured it: 45 ms?",
+        "Tell me how the parts of the service fit together.",
+    ];
+    let model = Model::new((1..=14).map(reply));
+    let bench = Bench::new(&model);
+    let all = pleach::config::policies::load(std::path::Path::new("no policies of one's own")).unwrap();
+    let mut client = bench.start_with(|setup| setup.policies.extend(all.clone()));
+    let branch = talk(&mut client, 14);
+    let measure = |client: &mut Client| -> Vec<(String, Arc<ContextPlan>)> {
+        let mut plans = Vec::new();
+        for (policy, mode, budget) in all.keys().flat_map(|policy| {
+            Mode::ALL.into_iter().flat_map(move |mode| [None, Some(2_200)].map(|budget| (policy, mode, budget)))
+        }) {
+            let overrides =
+                Overrides { policy: Some(policy.clone()), mode: Some(mode), budget, ..Overrides::default() };
+            client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+            for question in questions {
+                let plan = client.whole_plan(branch, &message(question));
+                plans.push((format!("{policy} {} {budget:?}: {question}", mode.title()), plan));
+            }
+        }
+        plans
+    };
+    let mut before = measure(&mut client);
+    for up_to in [4, 9] {
+        let made = accept(&mut client, branch, Some(up_to));
+        let after = measure(&mut client);
+        for ((way, then), (_, now)) in before.iter().zip(&after) {
+            let row = summary(now).unwrap();
+            assert!(now.est_total <= then.est_total, "{way}: {} of {}: {row:#?}", now.est_total, then.est_total);
+            let covered = |row: &&Row| row.source.turn.is_some_and(|turn| turn <= made.capsule.turns.1);
+            let quoted = now.included().filter(|row| matches!(row.reason, Reason::Retrieved { .. })).find(covered);
+            let names = way.contains("retry_limit_3") || way.contains("45 ms");
+            assert!(!row.included() || quoted.is_none() || names, "{way}: {quoted:#?}");
+        }
+        before = after;
+    }
+}
+
+/// A summary of another lane is a row that is left out; naming that lane, or a task, brings it.
+#[test]
+fn naming_a_lane_or_a_task_brings_its_summary() {
+    let model = Model::new((1..=12).map(reply));
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = talk(&mut client, 3);
+    let lane = |lane: &str| Overrides { lane: Some(lane.into()), ..Overrides::default() };
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: lane("billing") }));
+    for n in 5..=8 {
+        client.say(branch, &question(n));
+    }
+    let made = accept(&mut client, branch, Some(6));
+    assert_eq!((made.capsule.lane.as_str(), made.capsule.covers.len()), ("billing", 3));
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: lane("travel") }));
+    client.say(branch, &question(9));
+    let row = |client: &mut Client, asked: &str| {
+        let plan = client.whole_plan(branch, &message(asked));
+        summary(&plan).map(|row| (row.included(), row.reason.clone()))
+    };
+    assert_eq!(row(&mut client, "and now?"), Some((false, Reason::OtherLane)));
+    assert_eq!(row(&mut client, "is rebilling done?"), Some((false, Reason::OtherLane)), "no word of its own");
+    assert_eq!(row(&mut client, "What did we decide on Billing?"), Some((true, Reason::Summary)));
+    act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
+    client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
+    client.say(branch, "ok");
+    client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }));
+    let up_to = Some(9);
+    let wish = SummaryAct::Draft { kind: SummaryKind::Session, up_to, by: SummaryAuthor::Extractive };
+    let Answer::Draft(Some(made)) = act(&mut client, branch, wish) else { panic!("no draft") };
+    act(&mut client, branch, SummaryAct::Accept { draft: made.number });
+    assert_eq!(row(&mut client, "What came of the ports?"), Some((true, Reason::Summary)));
 }
 
 /// Random acts on a conversation with summaries: nothing is lost, undoing everything gives the very first bytes.
@@ -345,14 +459,14 @@ fn any_history_of_summaries_and_marks_is_undone_to_the_byte() {
                     let up_to = u32::try_from(2 + dice.below(9)).ok();
                     match client.ask(Request::Condense { branch, act: asks(up_to) }) {
                         Ok(Answer::Draft(Some(made))) => {
-                            let act = Condense::Accept { draft: made.number };
+                            let act = SummaryAct::Accept { draft: made.number };
                             client.ask(Request::Condense { branch, act }).is_ok()
                         }
                         _ => false,
                     }
                 }
                 2 => {
-                    let act = Condense::UndoLevel { kind: CapsuleKind::Lane };
+                    let act = SummaryAct::UndoLevel { kind: SummaryKind::Lane };
                     client.ask(Request::Condense { branch, act }).is_ok()
                 }
                 _ => {

@@ -11,10 +11,10 @@ use pleach::domain::call::request;
 use pleach::domain::call::run::RunStatus;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
-use pleach::domain::planning::what_if::Foreseen;
+use pleach::domain::planning::what_if::ActPreview;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, Exact, Item, PlanRequest, Planned, RawRequest,
-    Replaying, Request, SessionRequest, Weighed,
+    Act, Answer, BodyCount, BranchRequest, CallRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned,
+    RawRequest, ReplayedCall, Request, SessionRequest,
 };
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ fn budget(client: &mut Client, branch: BranchId, tokens: u32) {
     }));
 }
 
-fn foresee(client: &mut Client, branch: BranchId, draft: &Draft, items: &[Atom], act: Act) -> Box<Foreseen> {
-    let items = items.iter().map(|atom| Item::Atom(*atom)).collect();
+fn foresee(client: &mut Client, branch: BranchId, draft: &Draft, items: &[Atom], act: Act) -> Box<ActPreview> {
+    let items = items.iter().map(|atom| ItemName::Atom(*atom)).collect();
     match client.must(Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act })) {
         Answer::Foreseen(found) => found,
         other => panic!("{other:?}"),
@@ -72,7 +72,7 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
         assert_eq!((told.branch, told.present, told.est), (branch, before.id, before.est_total));
         assert_eq!(client.whole_plan(branch, &asked).id, before.id, "looking changes nothing");
         assert!(client.open().branches.iter().find(|b| b.id == branch).unwrap().marks.is_empty());
-        let items: Vec<Item> = items.iter().map(|atom| Item::Atom(*atom)).collect();
+        let items: Vec<ItemName> = items.iter().map(|atom| ItemName::Atom(*atom)).collect();
         client.must(Request::Branch(BranchRequest::Mark { branch, items, act: set(kind) }));
         let after = client.plan(branch, &asked).unwrap();
         match (&told.result, after) {
@@ -91,34 +91,41 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
     let stale = Request::Plan(PlanRequest::Preview {
         branch,
         draft: message("another"),
-        items: vec![Item::Atom(out[0])],
+        items: vec![ItemName::Atom(out[0])],
         act: set(MarkKind::Sticky),
     });
     assert_eq!(client.ask(stale).unwrap_err().kind, FailureKind::Stale, "only beside the plan that is drawn");
-    let reply =
-        Request::Plan(PlanRequest::Preview { branch, draft: asked, items: vec![Item::Atom(out[0])], act: Act::Reply });
+    let reply = Request::Plan(PlanRequest::Preview {
+        branch,
+        draft: asked,
+        items: vec![ItemName::Atom(out[0])],
+        act: Act::Reply,
+    });
     assert_eq!(client.ask(reply).unwrap_err().kind, FailureKind::User);
 }
 
 #[test]
 fn a_newer_look_ahead_drops_the_older_one() {
-    let model = Model::new([]);
-    let mut client = Bench::new(&model).start();
-    let branch = talk(&mut client, 4);
-    let asked = message("What?");
-    let plan = client.whole_plan(branch, &asked);
-    let atom = plan.included().find(|row| row.kind == RowKind::Turn).unwrap().atom;
-    let look = |kind| {
-        Request::Plan(PlanRequest::Preview {
-            branch,
-            draft: asked.clone(),
-            items: vec![Item::Atom(atom)],
-            act: set(kind),
-        })
-    };
-    let (first, second) = (client.post(look(MarkKind::Exclude)), client.post(look(MarkKind::Sticky)));
-    assert!(matches!(client.answer(first), Ok(Answer::Done(_) | Answer::Foreseen(_))));
-    assert!(matches!(client.answer(second), Ok(Answer::Foreseen(_))));
+    // One that waits for all older messages to be indexed gets its answer as well.
+    for patient in [false, true] {
+        let model = Model::new([]);
+        let mut client = Bench::new(&model).start_with(|setup| setup.patient = patient);
+        let branch = talk(&mut client, 4);
+        let asked = message("What?");
+        let plan = client.whole_plan(branch, &asked);
+        let atom = plan.included().find(|row| row.kind == RowKind::Turn).unwrap().atom;
+        let look = |kind| {
+            Request::Plan(PlanRequest::Preview {
+                branch,
+                draft: asked.clone(),
+                items: vec![ItemName::Atom(atom)],
+                act: set(kind),
+            })
+        };
+        let (first, second) = (client.post(look(MarkKind::Exclude)), client.post(look(MarkKind::Sticky)));
+        assert!(matches!(client.answer(first), Ok(Answer::Done(_) | Answer::Foreseen(_))));
+        assert!(matches!(client.answer(second), Ok(Answer::Foreseen(_))), "patient: {patient}");
+    }
 }
 
 #[test]
@@ -130,7 +137,7 @@ fn several_items_are_one_step_back() {
     let before = client.whole_plan(branch, &asked);
     let turns: Vec<Atom> =
         before.included().filter(|row| row.kind == RowKind::Turn).map(|row| row.atom).take(3).collect();
-    let items: Vec<Item> = turns.iter().chain(&turns[..1]).map(|atom| Item::Atom(*atom)).collect();
+    let items: Vec<ItemName> = turns.iter().chain(&turns[..1]).map(|atom| ItemName::Atom(*atom)).collect();
     let Answer::Done(said) =
         client.must(Request::Branch(BranchRequest::Mark { branch, items: items.clone(), act: set(MarkKind::Exclude) }))
     else {
@@ -147,7 +154,7 @@ fn several_items_are_one_step_back() {
     let toggle = Act::Set { kind: MarkKind::Exclude, toggle: true };
     client.must(Request::Branch(BranchRequest::Mark { branch, items, act: toggle }));
     assert_eq!(client.whole_plan(branch, &asked).id, before.id, "on and off");
-    let bad = vec![Item::Atom(turns[0]), Item::Atom(Atom::Section { text: Hash::of(b"no such text") })];
+    let bad = vec![ItemName::Atom(turns[0]), ItemName::Atom(Atom::Section { text: Hash::of(b"no such text") })];
     assert!(
         client.ask(Request::Branch(BranchRequest::Mark { branch, items: bad, act: set(MarkKind::Exclude) })).is_err()
     );
@@ -161,7 +168,7 @@ fn raw(client: &mut Client, branch: BranchId) -> RawRequest {
     }
 }
 
-fn weigh(client: &mut Client, branch: BranchId, draft: &Draft, body: &str) -> Weighed {
+fn weigh(client: &mut Client, branch: BranchId, draft: &Draft, body: &str) -> BodyCount {
     match client.must(Request::Plan(PlanRequest::Exact {
         branch,
         act: Exact::Weigh { draft: draft.clone(), body: body.into() },
@@ -196,7 +203,7 @@ fn answers(words_: &[&str]) -> Server {
 }
 
 /// The stored plan of an edited call: what was touched is a row by hand, what was not keeps its own, nothing is lost.
-fn every_item_stands_in_one_row(client: &mut Client, run: &str, plan: &ContextPlan, weighed: Weighed) {
+fn every_item_stands_in_one_row(client: &mut Client, run: &str, plan: &ContextPlan, weighed: BodyCount) {
     let Answer::StoredPlan { plan: kept, .. } =
         client.must(Request::Call(CallRequest::StoredPlan { id: run.to_owned() }))
     else {
@@ -268,7 +275,7 @@ fn what_was_edited_is_what_the_server_gets() {
     let request =
         Request::Call(CallRequest::Replay { run: run.to_string(), profile: None, model: None, without: None });
     let Answer::Replaying(again) = client.must(request) else { panic!() };
-    let Replaying { exact, branch: scratch, .. } = *again;
+    let ReplayedCall { exact, branch: scratch, .. } = *again;
     assert!(client.closed(from, scratch.id).failure.is_none());
     let posted = posts(&server);
     assert!(exact && posted[4] == posted[2], "byte for byte once more");
@@ -388,10 +395,10 @@ fn what_is_removed_for_good_is_gone_from_edited_requests_too() {
     let Answer::Asked { run } = client.must(send(branch, &asked, &body)) else { panic!() };
     client.closed(from, branch);
     let first = client.open().nodes[0].id;
-    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: Item::TurnOf(first) }));
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(first) }));
     let card = client.runs().into_iter().find(|card| card.id == run).unwrap();
     let failure = client.replay(&card).unwrap_err();
-    assert!(failure.what.contains("edited request is gone"), "{failure}");
+    assert!(failure.what.contains("edited request was deleted"), "{failure}");
     client.stop();
     meddle(&bench.store_path(), "PRAGMA wal_checkpoint(TRUNCATE)");
     let bytes = std::fs::read(bench.store_path()).unwrap();
@@ -408,7 +415,7 @@ fn a_suggested_or_excluded_row_says_what_would_bring_it() {
     let turn = plan.included().find(|row| row.source.turn == Some(1)).unwrap().atom;
     client.must(Request::Branch(BranchRequest::Mark {
         branch,
-        items: vec![Item::Atom(turn)],
+        items: vec![ItemName::Atom(turn)],
         act: set(MarkKind::Exclude),
     }));
     let after = client.whole_plan(branch, &asked);

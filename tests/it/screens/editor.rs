@@ -3,13 +3,13 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON};
 use super::pictures::pictures;
-use super::whatif::found;
+use super::what_if::found;
 use pleach::config::policies;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::summary::versions::{Editing, Fault, Thing, ThingKind, Version};
+use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Fault, Version};
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, MemoryAct, MemoryRequest, PlanRequest, Request, SessionRequest, ThingAct,
+    Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, PlanRequest, Request, SessionRequest,
 };
 use pleach::tui::msg::Msg;
 
@@ -20,8 +20,8 @@ fn version(what: &str, text: &str, current: bool, from: Option<usize>) -> Versio
     Version { what: what.into(), at: Some(NOON), text: text.into(), current, from }
 }
 
-fn thing(kind: ThingKind, id: &str, versions: Vec<Version>) -> Thing {
-    Thing {
+fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
+    Editable {
         kind,
         id: id.into(),
         title: id.into(),
@@ -32,20 +32,20 @@ fn thing(kind: ThingKind, id: &str, versions: Vec<Version>) -> Thing {
     }
 }
 
-fn policies_there(own: Option<(&str, bool)>) -> Vec<Thing> {
-    let preset = |name: &str| Thing {
+fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
+    let preset = |name: &str| Editable {
         editing: Editing::Copy,
         goes: name == "layered" && own.is_none_or(|(_, goes)| !goes),
-        ..thing(ThingKind::Policies, name, vec![Version { at: None, ..version("built in", PRESET, true, None) }])
+        ..thing(EditableKind::Policies, name, vec![Version { at: None, ..version("built in", PRESET, true, None) }])
     };
-    let mut all: Vec<Thing> = ["adaptive", "lanes", "layered", "levels", "window"].map(preset).into();
+    let mut all: Vec<Editable> = ["adaptive", "lanes", "layered", "levels", "window"].map(preset).into();
     if let Some((text, goes)) = own {
         let versions = vec![
             version("version 2", text, true, Some(1)),
             version("version 1", PRESET, false, Some(2)),
             Version { at: None, ..version("the preset layered", PRESET, false, None) },
         ];
-        all.push(Thing { goes, ..thing(ThingKind::Policies, "lean", versions) });
+        all.push(Editable { goes, ..thing(EditableKind::Policies, "lean", versions) });
     }
     all
 }
@@ -54,16 +54,16 @@ fn policies_there(own: Option<(&str, bool)>) -> Vec<Thing> {
 fn asked(stage: &Stage) -> &Request {
     let found = stage.sent.iter().rev().map(|(_, request)| request);
     let mut found = found.filter(|request| {
-        !matches!(request, Request::Plan(PlanRequest::Replan { .. }) | Request::Thing(ThingAct::TryPolicy { .. }))
+        !matches!(request, Request::Plan(PlanRequest::Replan { .. }) | Request::Thing(EditableAct::TryPolicy { .. }))
     });
     found.next().unwrap()
 }
 
 fn reads(request: &Request) -> bool {
-    matches!(request, Request::Thing(ThingAct::Things { .. }))
+    matches!(request, Request::Thing(EditableAct::Things { .. }))
 }
 
-fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
+fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
     stage.reply(reads, Answer::Things(kind, things));
 }
 
@@ -71,36 +71,41 @@ fn fill(stage: &mut Stage, kind: ThingKind, things: Vec<Thing>) {
 fn every_kind_has_its_tab() {
     let mut stage = fixture::opened();
     stage.type_text("/editors").press("enter");
-    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::State }));
-    assert!(stage.screen(80, 24).contains("They are being read."));
+    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::State }));
+    assert!(stage.screen(80, 24).contains("Loading."));
     let block = thing(
-        ThingKind::State,
+        EditableKind::State,
         "",
         vec![
             version("version 3, edited by you", "Goal: fix login\nContext: src/auth.rs\nResolved: port", true, Some(1)),
             version("version 2, by the model", "Goal: fix login\nContext: src/main.rs", false, None),
         ],
     );
-    fill(&mut stage, ThingKind::State, vec![Thing { title: "The state block of main".into(), goes: true, ..block }]);
+    fill(
+        &mut stage,
+        EditableKind::State,
+        vec![Editable { title: "The state block of main".into(), goes: true, ..block }],
+    );
     pictures("editors_state", &mut stage);
     stage.press("tab");
-    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Summaries }));
-    fill(&mut stage, ThingKind::Summaries, Vec::new());
-    assert!(stage.screen(120, 35).contains("No turns go as a summary on this branch"));
+    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::Summaries }));
+    fill(&mut stage, EditableKind::Summaries, Vec::new());
+    assert!(stage.screen(120, 35).contains("No summaries are in use on this branch"));
     stage.press("e tab");
     let one = thing(
-        ThingKind::Memories,
+        EditableKind::Memories,
         "0190",
         vec![
             version("version 2, confirmed", "The gate is blue", true, Some(1)),
             version("version 1, confirmed", "The gate is green", false, None),
         ],
     );
-    let other = thing(ThingKind::Memories, "0191", vec![version("version 1, suggested", "日本語 works", true, None)]);
-    fill(&mut stage, ThingKind::Memories, vec![Thing { title: "The gate is blue".into(), ..one }, other]);
+    let other =
+        thing(EditableKind::Memories, "0191", vec![version("version 1, suggested", "日本語 works", true, None)]);
+    fill(&mut stage, EditableKind::Memories, vec![Editable { title: "The gate is blue".into(), ..one }, other]);
     pictures("editors_memories", &mut stage);
     stage.press("shift-tab shift-tab");
-    assert_eq!(*asked(&stage), Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::State }));
+    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::State }));
     stage.press("esc");
     assert!(stage.model.layers.is_empty());
 }
@@ -109,8 +114,9 @@ fn every_kind_has_its_tab() {
 fn a_memory_that_is_refused_stays_in_the_editor() {
     let mut stage = fixture::opened();
     stage.type_text("/editors").press("enter tab tab");
-    let memory = thing(ThingKind::Memories, "0190", vec![version("version 1, confirmed", "The gate is", true, None)]);
-    fill(&mut stage, ThingKind::Memories, vec![memory]);
+    let memory =
+        thing(EditableKind::Memories, "0190", vec![version("version 1, confirmed", "The gate is", true, None)]);
+    fill(&mut stage, EditableKind::Memories, vec![memory]);
     stage.press("e end").type_text(" green").press("ctrl-d");
     let wanted = Request::Memory(MemoryRequest::Change {
         id: "0190".into(),
@@ -123,7 +129,7 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("That looks like a secret.") && screen.contains("The gate is green"), "{screen}");
     stage.press("esc");
-    assert!(stage.screen(80, 24).contains("drop what was typed"), "nothing typed is lost unasked");
+    assert!(stage.screen(80, 24).contains("discard the changes"), "nothing typed is lost unasked");
     stage.press("k ctrl-g");
     assert_eq!(stage.composed, ["The gate is green"]);
     stage.msg(Msg::Composed(Ok("The gate is red\n".into()))).press("ctrl-d");
@@ -133,7 +139,7 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     );
     assert_eq!(
         *asked(&stage),
-        Request::Thing(ThingAct::Things { branch: MAIN, kind: ThingKind::Memories }),
+        Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::Memories }),
         "read again"
     );
     stage.press("u");
@@ -149,67 +155,67 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
 fn a_policy_is_copied_edited_mended_taken_and_undone() {
     let mut stage = fixture::opened();
     stage.type_text("/policies").press("enter");
-    fill(&mut stage, ThingKind::Policies, policies_there(None));
+    fill(&mut stage, EditableKind::Policies, policies_there(None));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("[Policies]") && screen.contains("layered (this branch's policy)"), "{screen}");
     pictures("editors_preset", &mut stage);
     stage.press("u");
-    assert!(stage.screen(120, 35).contains("built in and never changes"));
+    assert!(stage.screen(120, 35).contains("built in and can't be changed"));
     stage.press("e ctrl-u").type_text("lean").press("enter");
     stage.type_text("user_cpa = 900").press("enter ctrl-d");
-    let Request::Thing(ThingAct::SavePolicy { name, text, preset }) = asked(&stage).clone() else {
+    let Request::Thing(EditableAct::SavePolicy { name, text, preset }) = asked(&stage).clone() else {
         panic!("{:?}", asked(&stage))
     };
     assert_eq!((name.as_str(), preset.as_deref()), ("lean", Some("layered")));
     assert!(text.starts_with("user_cpa = 900\n") && text.ends_with(PRESET), "{text}");
     let why = policies::read("lean", &text).unwrap_err().to_string();
-    let saves = |request: &Request| matches!(request, Request::Thing(ThingAct::SavePolicy { .. }));
+    let saves = |request: &Request| matches!(request, Request::Thing(EditableAct::SavePolicy { .. }));
     let words = format!("Not saved: {why} Did you mean `user_cap`?");
     stage.reply(saves, Answer::Refused(Fault { place: Some((4, 1)), words }));
     pictures("editors_refused", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");
     stage.type_text("#").press("ctrl-d");
-    let Request::Thing(ThingAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
+    let Request::Thing(EditableAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
     assert!(text.contains("\n#user_cap = 32000\n"), "the cursor stood where the fault is: {text}");
     let names = vec!["layered".to_owned(), "lean".to_owned()];
-    stage.reply(saves, Answer::Policies { names, said: "Saved the policy lean.".into() });
+    stage.reply(saves, Answer::Policies { names, said: "Saved policy lean.".into() });
     assert!(
         stage
             .sent
             .iter()
-            .any(|(_, r)| matches!(r, Request::Thing(ThingAct::TryPolicy { policy, .. }) if policy == "lean"))
+            .any(|(_, r)| matches!(r, Request::Thing(EditableAct::TryPolicy { policy, .. }) if policy == "lean"))
     );
     let changed = PRESET.replace("user_cap = 32000", "user_cap = 900");
-    fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, false))));
+    fill(&mut stage, EditableKind::Policies, policies_there(Some((&changed, false))));
     stage.reply(
-        |r| matches!(r, Request::Thing(ThingAct::TryPolicy { .. })),
+        |r| matches!(r, Request::Thing(EditableAct::TryPolicy { .. })),
         Answer::WhatIf(found("Why does login fail?")),
     );
     pictures("editors_policy", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("+ user_cap = 900") && screen.contains("- user_cap = 32000"), "{screen}");
-    assert!(screen.contains("The next call under it:"), "{screen}");
+    assert!(screen.contains("The next request with it:"), "{screen}");
     stage.press("d");
-    assert!(stage.screen(120, 35).contains("beside the preset layered"));
+    assert!(stage.screen(120, 35).contains("compared with the preset layered"));
     stage.press("d h");
     assert!(stage.screen(120, 35).contains("version 1"));
     stage.press("l a");
     let overrides = Overrides { policy: Some("lean".into()), ..Overrides::default() };
     assert!(stage.sent.iter().any(|(_, r)| *r == Request::Branch(BranchRequest::Override { branch: MAIN, overrides: overrides.clone() })));
-    fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, true))));
+    fill(&mut stage, EditableKind::Policies, policies_there(Some((&changed, true))));
     stage.press("u");
     assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo), "taking it is undone first");
     stage.reply(|r| matches!(r, Request::Session(SessionRequest::Undo)), Answer::Done("Undone.".into()));
-    fill(&mut stage, ThingKind::Policies, policies_there(Some((&changed, false))));
+    fill(&mut stage, EditableKind::Policies, policies_there(Some((&changed, false))));
     stage.press("u");
     assert_eq!(
         *asked(&stage),
-        Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: false }),
+        Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: false }),
         "then its version"
     );
     stage.press("U");
-    assert_eq!(*asked(&stage), Request::Thing(ThingAct::StepPolicy { name: "lean".into(), forward: true }));
+    assert_eq!(*asked(&stage), Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: true }));
     stage.press("esc").type_text("/policy lean").press("enter");
     assert!(!stage.screen(120, 35).contains("There is no policy"), "the new name is known");
 }

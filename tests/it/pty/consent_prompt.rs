@@ -7,7 +7,7 @@ fn asked(home: &Home) -> Pty {
     home.config(&format!("trusted_folders = [{:?}]\n", home.work().canonicalize().unwrap().display().to_string()));
     let call = r#"call write_file {"path": "a.txt", "text": "written"}"#;
     let pty = Start::new(home).args(&["ask", call]).run();
-    pty.see("Enter y to let it be done");
+    pty.see("Enter y to approve");
     pty
 }
 
@@ -29,7 +29,7 @@ fn a_typed_word_is_taken() {
     assert_eq!(std::fs::read_to_string(home.work().join("a.txt")).unwrap(), "written");
     let pty = Start::new(&home).args(&["ask", r#"call write_file {"path": "b.txt", "text": "x"}"#]).run();
     pty.keys("y\r");
-    pty.see("Enter y to let it be done");
+    pty.see("Enter y to approve");
     pty.keys("\r");
     assert_eq!(pty.ended().code, 0);
     assert!(!home.work().join("b.txt").exists(), "an empty line is no yes, nor is what was typed before the question");

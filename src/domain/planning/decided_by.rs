@@ -1,0 +1,31 @@
+//! Who or what decided that an item is included or left out: a person, the program's rules, or a limit.
+//! Not for: the reasons themselves (`reason`).
+
+use super::reason::Reason;
+
+/// Who or what decided that an item is included or left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecidedBy {
+    /// A person's mark, reply, or setting.
+    Person,
+    /// The program's rules.
+    Program,
+    /// A limit: a person or the rules wanted the item, and it did not fit.
+    Limit,
+}
+
+impl Reason {
+    /// Who or what decided: a person, the program's rules, or a limit.
+    #[must_use]
+    pub fn decided_by(&self) -> DecidedBy {
+        match self.name() {
+            "sticky" | "included_once" | "user_excluded" | "replied" | "by_hand" | "edited_away" | "switched_off" => {
+                DecidedBy::Person
+            }
+            "leased" if !matches!(self, Self::Leased { engine: true, .. }) => DecidedBy::Person,
+            "budget" | "allowance" | "saves_nothing" | "lease_cap" | "too_large" | "level_full" | "levels_over"
+            | "soft_target" | "model_cannot" => DecidedBy::Limit,
+            _ => DecidedBy::Program,
+        }
+    }
+}
