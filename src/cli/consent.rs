@@ -107,14 +107,8 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) ->
     for line in told(asking) {
         io.note(&line);
     }
-    io.forget_typed();
-    io.note("Enter y to approve, n to deny, or a message to deny with; Ctrl+C stops the turn:");
-    let pressed = (io.interrupts)();
-    let line = io.line_unless(pressed).unwrap_or_default();
-    if (io.interrupts)() > pressed {
-        return None;
-    }
-    Some(match line.trim() {
+    let answer = io.answer("Enter y to approve, n to deny, or a message to deny with; Ctrl+C stops the turn:")?;
+    Some(match answer.as_str() {
         "y" | "yes" => Consent::Yes { hunks: Vec::new() },
         "" | "n" | "no" => Consent::No { why: None },
         why => Consent::No { why: Some(why.to_owned()) },

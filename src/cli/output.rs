@@ -179,21 +179,25 @@ impl Io<'_> {
     }
 
     /// Discards text that was typed at a terminal before a question: it was meant for something else.
-    pub fn forget_typed(&mut self) {
+    fn forget_typed(&mut self) {
         #[cfg(unix)]
         if self.in_tty {
             let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
         }
     }
 
-    /// Reads a line typed at a terminal; none if Ctrl+C was pressed more than `pressed` times.
-    pub fn line_unless(&mut self, pressed: usize) -> Option<String> {
+    /// Prints a question and reads the line typed as the answer, without its ends; what was typed before does not
+    /// count. Empty at the end of the input; none if Ctrl+C was pressed after the question began to be printed.
+    pub fn answer(&mut self, question: &str) -> Option<String> {
+        let pressed = (self.interrupts)();
+        self.forget_typed();
+        self.note(question);
         #[cfg(unix)]
         if self.in_tty && !self.typed_unless(pressed) {
             return None;
         }
-        let _ = pressed;
-        self.line()
+        let line = self.line().unwrap_or_default();
+        ((self.interrupts)() == pressed).then(|| line.trim().to_owned())
     }
 
     /// Waits for typed text; false if Ctrl+C was pressed more than `pressed` times.
@@ -376,4 +380,44 @@ pub fn column(text: &str, width: usize) -> String {
         return format!("{}{}", line, " ".repeat(width - count));
     }
     line.as_str().chars().take(width - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Standard error on which Ctrl+C is pressed as soon as something is printed.
+    struct PressedAt<'a>(&'a Cell<usize>);
+
+    impl Write for PressedAt<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.set(1);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn ctrl_c_counts_from_the_moment_a_question_is_printed() {
+        let presses = Cell::new(0);
+        let interrupts = || presses.get();
+        let mut io = Io {
+            out: &mut io::sink(),
+            err: &mut PressedAt(&presses),
+            input: &mut &b"y\ny\n"[..],
+            out_tty: true,
+            err_tty: true,
+            in_tty: false,
+            joins: false,
+            json: false,
+            escape: false,
+            interrupts: &interrupts,
+        };
+        assert_eq!(io.answer("Enter y:"), None);
+        assert_eq!((io.answer("Enter y:"), io.answer("Enter y:")), (Some("y".to_owned()), Some(String::new())));
+    }
 }

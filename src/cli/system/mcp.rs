@@ -176,14 +176,8 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         run.io.note(
             "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.",
         );
-        run.io.forget_typed();
-        run.io.note("Enter y to approve the file until it changes:");
-        let pressed = (run.io.interrupts)();
-        let line = run.io.line_unless(pressed).unwrap_or_default();
-        if (run.io.interrupts)() > pressed {
-            return Err(Stop::Interrupted);
-        }
-        matches!(line.trim(), "y" | "yes")
+        let answer = run.io.answer("Enter y to approve the file until it changes:").ok_or(Stop::Interrupted)?;
+        matches!(answer.as_str(), "y" | "yes")
     };
     run.done(Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest: file.digest, yes: said })), "Done.")
 }

@@ -77,14 +77,8 @@ fn asked(run: &mut Run<'_, '_>, card: &FolderSettings) -> Result<bool, Stop> {
         let failure = Failure::user("No terminal to ask on.").kept("Its settings are not used.");
         return Err(failure.todo("Read the file, then run `pleach trust --config --yes`.").into());
     }
-    run.io.forget_typed();
-    run.io.note("Enter y to approve the file until it changes:");
-    let pressed = (run.io.interrupts)();
-    let line = run.io.line_unless(pressed).unwrap_or_default();
-    if (run.io.interrupts)() > pressed {
-        return Err(Stop::Interrupted);
-    }
-    Ok(matches!(line.trim(), "y" | "yes"))
+    let answer = run.io.answer("Enter y to approve the file until it changes:").ok_or(Stop::Interrupted)?;
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }
 
 /// Warns that --allow has no effect if no tools are offered.

@@ -194,8 +194,7 @@ mod tests {
 
     #[test]
     fn all_mounts_are_closed_but_those_where_it_may_write() {
-        let lines =
-            [("/", "rw,nosuid"), ("/work", "rw"), ("/work/deep", "rw,noexec"), ("/workshop", "rw"), ("/tmp", "ro")];
+        let lines = [("/", "rw,nosuid"), ("/code", "rw"), ("/code/deep", "rw,noexec"), ("/srv", "rw"), ("/tmp", "ro")];
         let text = lines.map(|(place, how)| format!("36 35 98:0 / {place} {how} - ext3 /dev/root rw")).join("\n");
         let closed = |open: &[&str]| {
             let open: Vec<PathBuf> = open.iter().map(PathBuf::from).collect();
@@ -203,11 +202,10 @@ mod tests {
             closed.map(|(place, flags)| (place.display().to_string(), flags)).collect::<Vec<_>>()
         };
         let at = |place: &str, flags| (place.to_owned(), flags);
-        let (root, shop, none) =
-            (at("/", MountFlags::NOSUID), at("/workshop", MountFlags::empty()), MountFlags::empty());
-        assert_eq!(closed(&["/work", "/tmp"]), [root.clone(), shop.clone()]);
-        let deep = at("/work/deep", MountFlags::NOEXEC);
-        assert_eq!(closed(&["/tmp/beneath"]), [root, at("/work", none), deep, shop, at("/tmp", none)]);
+        let (root, shop, none) = (at("/", MountFlags::NOSUID), at("/srv", MountFlags::empty()), MountFlags::empty());
+        assert_eq!(closed(&["/code", "/tmp"]), [root.clone(), shop.clone()]);
+        let deep = at("/code/deep", MountFlags::NOEXEC);
+        assert_eq!(closed(&["/tmp/beneath"]), [root, at("/code", none), deep, shop, at("/tmp", none)]);
         assert!(closed(&["/"]).is_empty());
     }
 
