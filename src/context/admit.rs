@@ -235,10 +235,12 @@ pub(super) fn admit_with(
         () if summed.leaves_out(block) => Some(RowPosition::Idle),
         () => leased(block).then(|| lease.place(block.tokens, 0)),
     };
-    let leases = input.blocks.iter().map(&mut beside).collect();
-    let places = places(input, &marks, &choice, window, &mut lease);
-    let goes = |turn: usize| places[turn].goes();
-    let total = (lease.total - costs.offered[window.start]).saturating_add(offers.cost(&goes));
+    let mut leases: Vec<_> = input.blocks.iter().map(&mut beside).collect();
+    let mut places = places(input, &marks, &choice, window, &mut lease);
+    let spent = |places: &[RowPosition]| offers.cost(&|turn| places[turn].goes());
+    lease.total = (lease.total - costs.offered[window.start]).saturating_add(spent(&places));
+    lease.place_in_returned_room(input, (&mut leases, &mut places), &spent);
+    let (total, goes) = (lease.total, |turn: usize| places[turn].goes());
     let allowance = if matches!(looked_up, LookedUp::Offered) { input.allowance } else { 0 };
     let total = total.saturating_add(offers.settle(&goes, allowance, room.saturating_sub(total)));
     Ok(Admitted { input, marks, window, most, choice, places, leases, open, summed, offers, total, costs, loose })
@@ -367,6 +369,29 @@ impl Leases {
             self.taken += tokens;
             self.total += tokens + framing;
             RowPosition::Card(Section::LeasedPins)
+        }
+    }
+
+    /// A turn that goes as a card makes what was offered of it cost nothing: that room goes to leases for which there was
+    /// none before. `spent` says what offers take beside such places.
+    fn place_in_returned_room(
+        &mut self,
+        input: &PlanInput,
+        (notes, turns): (&mut [Option<RowPosition>], &mut [RowPosition]),
+        spent: &dyn Fn(&[RowPosition]) -> u32,
+    ) {
+        let refused = RowPosition::NoLease { capped: false };
+        let mut before = None;
+        while before != Some(self.taken) {
+            before = Some(self.taken);
+            for (block, place) in input.blocks.iter().zip(&mut *notes).filter(|(_, place)| **place == Some(refused)) {
+                *place = Some(self.place(block.tokens, 0));
+            }
+            for at in (0..turns.len()).rev().filter(|at| turns[*at] == refused).collect::<Vec<_>>() {
+                let offered = spent(turns);
+                turns[at] = self.place(input.turns[at].card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING);
+                self.total = self.total.saturating_sub(offered).saturating_add(spent(turns));
+            }
         }
     }
 }

@@ -229,10 +229,14 @@ pub struct Decision {
 /// say so.
 #[must_use]
 pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels) -> Decision {
-    let mut state = State { turns, forms: vec![Ok(Form::Full); turns.len()] };
     let own = budgets(total, spec);
     let unspent = own[0].saturating_sub(fixed.permanent).saturating_add(own[1].saturating_sub(fixed.session));
     let working = own[2].saturating_add(unspent);
+    // A turn that cannot go at all takes the room of no other, not even the newest.
+    let most = total.saturating_sub(fixed.permanent.saturating_add(fixed.session).saturating_add(fixed.working));
+    let fits = |turn: &LevelTurn| turn.costs.elided <= most;
+    let begin = |turn| if fits(turn) { Ok(Form::Full) } else { Err(EvictionReason::Full { budget: working }) };
+    let mut state = State { turns, forms: turns.iter().map(begin).collect() };
     if spec.eager {
         state.shorten_old(least_age(Stage::Degrade, spec));
     }
@@ -286,7 +290,7 @@ impl State<'_> {
     /// Age alone shortens.
     fn shorten_old(&mut self, least: u64) {
         for (turn, form) in self.turns.iter().zip(&mut self.forms) {
-            if turn.age >= least && turn.costs.elided < turn.costs.full {
+            if form.is_ok() && turn.age >= least && turn.costs.elided < turn.costs.full {
                 *form = Ok(Form::Elided);
             }
         }

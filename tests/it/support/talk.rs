@@ -37,7 +37,7 @@ impl CountTokens for Quarter {
 }
 
 /// One message.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Said {
     pub(crate) role: Role,
     pub(crate) text: String,
@@ -48,6 +48,20 @@ pub(crate) struct Said {
     pub(crate) bar: Option<SendBarrier>,
     /// It holds an image.
     pub(crate) image: bool,
+}
+
+/// One line, with the beginning of the text and its length: a failing case is read by people.
+impl std::fmt::Debug for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let begins: String = self.text.chars().take(24).collect();
+        write!(f, "{:?} {begins:?} ({} bytes)", self.role, self.text.len())?;
+        if !self.calls.is_empty() {
+            write!(f, " calls {}", self.calls.join(" "))?;
+        }
+        self.reply.iter().try_for_each(|call| write!(f, " answers {call}"))?;
+        self.bar.iter().try_for_each(|bar| write!(f, " {bar:?}"))?;
+        if self.image { f.write_str(" with an image") } else { Ok(()) }
+    }
 }
 
 impl Said {
