@@ -95,15 +95,18 @@ impl Settings {
     }
 }
 
-/// Whether the model must write a state block.
+/// Whether the model is asked to keep a state block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StateBlockChoice {
     /// As the policy says.
     #[default]
     Policy,
-    /// Required.
-    Required,
+    /// Requested from the first request on that leaves out turns.
+    Auto,
+    /// Requested with every answer; also written "required".
+    #[serde(alias = "required")]
+    On,
     /// Requested; a missing state block is not reported.
     Optional,
     /// Never.
@@ -116,7 +119,8 @@ impl StateBlockChoice {
     pub fn over(self, policy: StateBlock) -> StateBlock {
         match self {
             Self::Policy => policy,
-            Self::Required => StateBlock::Required,
+            Self::Auto => StateBlock::Auto,
+            Self::On => StateBlock::Required,
             Self::Optional => StateBlock::Optional,
             Self::Off => StateBlock::Off,
         }

@@ -264,31 +264,28 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// Times that a policy chooses again with what offers of turns that it took give back.
-const CHOICES: usize = 4;
-
 /// What the policy chooses beside the offers that there would be room for if no turn had to go: so that marking one turn
 /// changes what is chosen of no other. What is offered of a turn that is chosen costs nothing, which makes room for others.
 fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp, summed: &Summed) -> Choice {
     if matches!(input.policy.choose, Choose::Recent | Choose::Lane) {
-        return choose::choose(input, marks, (0, 0), summed, &|_| 0);
+        return choose::choose(input, marks, (0, 0), (summed, None), &|_| 0);
     }
     let Beside { offers, open: (_, asked) } =
         Beside::new(input, (marks, summed), input.budget.prompt.saturating_sub(around), looked_up);
-    let with = |goes: &dyn Fn(usize) -> bool| {
+    let with = |goes: &dyn Fn(usize) -> bool, before: Option<&Choice>| {
         let taken = around.saturating_add(asked).saturating_add(offers.cost(goes));
-        choose::choose(input, marks, (taken, asked), summed, &|sections| offers.of(sections, goes))
+        choose::choose(input, marks, (taken, asked), (summed, before), &|sections| offers.of(sections, goes))
     };
     let floor = window::floor(input, summed.floor);
     let takes = |choice: &Choice, turn: usize| turn >= floor && choice.takes_itself(turn);
-    let mut choice = with(&|_| false);
+    let mut choice = with(&|_| false, None);
     let mut spent = offers.cost(&|_| false);
-    for _ in 0..CHOICES {
+    loop {
         let said = offers.cost(&|turn| takes(&choice, turn));
         if said >= spent {
             break;
         }
-        let next = with(&|turn| takes(&choice, turn));
+        let next = with(&|turn| takes(&choice, turn), Some(&choice));
         if offers.cost(&|turn| takes(&next, turn)) > said {
             break;
         }

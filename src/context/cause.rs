@@ -222,7 +222,7 @@ impl Case<'_> {
                 self.state_op().unwrap_or_else(|| plain(CauseKind::Model, "The model wrote a new state block."))
             }
             Reason::Summary => self.capsule_op("Another summary is sent."),
-            Reason::Configured | Reason::Instructions | Reason::Guideline => {
+            Reason::Configured | Reason::Instructions | Reason::Guideline | Reason::StateRequested { .. } => {
                 self.setting_op().unwrap_or_else(|| plain(CauseKind::Policy, "The text was changed in the settings."))
             }
             Reason::Searched { .. } => plain(CauseKind::Retrieval, "The search found other messages."),

@@ -5,7 +5,7 @@
 
 use super::forms::{Marks, turn_cost};
 use super::policy::levels::{self, EvictionReason, FixedTokens, LevelTurn};
-use super::policy::relevance::{self, Candidate, WindowRoom};
+use super::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
 use super::policy::{Costs, Score, adaptive, lanes};
 use super::summaries::Summed;
 use super::window::{self, CLOSED_RESULT};
@@ -85,12 +85,12 @@ impl Choice {
 }
 
 /// Chooses. `taken` is what stands beside the closed turns: blocks, offers, tools, framing, the open turn; `offered` is what
-/// offers take in some sections.
+/// offers take in some sections. With `before`, a choice in less room, a policy by relevance only adds to it.
 pub(super) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
     (taken, open): (u32, u32),
-    summed: &Summed,
+    (summed, before): (&Summed, Option<&Choice>),
     offered: &dyn Fn(&[Section]) -> u32,
 ) -> Choice {
     let floor = window::floor(input, summed.floor);
@@ -98,7 +98,7 @@ pub(super) fn choose(
     match input.policy.choose {
         Choose::Recent => {}
         Choose::Lane => by_lane(input, &mut choice),
-        Choose::Relevance => by_relevance(input, taken, floor, &mut choice),
+        Choose::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
         Choose::Levels => by_levels(input, fixed(input, summed, (taken, open), offered), floor, &mut choice),
     }
     choice
@@ -128,7 +128,7 @@ fn sent(turn: &TurnInput) -> u32 {
 }
 
 /// The newest turns, then the most relevant, up to the moving target.
-fn by_relevance(input: &PlanInput, taken: u32, floor: usize, choice: &mut Choice) {
+fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<&Choice>), choice: &mut Choice) {
     let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
     let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
     let size = adaptive::replay(&facts, spec);
@@ -147,7 +147,13 @@ fn by_relevance(input: &PlanInput, taken: u32, floor: usize, choice: &mut Choice
         .zip(&choice.scores[floor..])
         .map(|(turn, score)| Candidate { costs: costs(input, turn), messages: sent(turn), score: score.raw })
         .collect();
-    for (at, taken) in relevance::fill(&candidates, room).into_iter().enumerate() {
+    let kept = |earlier: &Choice| -> Vec<Option<ChosenTurn>> {
+        let goes = |at: usize| earlier.takes_itself(at) && sent(&input.turns[at]) > 0;
+        let chosen = |at| ChosenTurn { form: earlier.forms[at], relevant: earlier.takes[at] == Reason::Relevant };
+        (floor..input.turns.len()).map(|at| goes(at).then(|| chosen(at))).collect()
+    };
+    let kept = earlier.map(kept).unwrap_or_default();
+    for (at, taken) in relevance::fill(&candidates, &kept, room).into_iter().enumerate() {
         match taken {
             Some(taken) => {
                 choice.forms[floor + at] = taken.form;

@@ -66,6 +66,7 @@ fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
         certainty: Certainty::Estimated,
         budget: Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None, input_limit: None },
         blocks: Vec::new(),
+        state_request: None,
         turns: turns.iter().enumerate().map(|(at, sizes)| turn(at, *sizes)).collect(),
         gaps: Vec::new(),
         open: TurnInput { messages: vec![open], ..turn(turns.len(), [0; 3]) },

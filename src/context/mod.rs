@@ -7,6 +7,7 @@
 //! * [`render_forms`] says what of a message is sent in each form.
 //! * [`variant`] changes a solved plan a little: without an item, or for another model.
 //! * [`edited`] accounts for a request that a person edited by hand.
+//! * `state_request` decides whether the model is asked to keep a state block.
 //! * [`summary`] makes summaries of older turns and checks what they dropped.
 //! * [`checks`] counts a body by the plan's own rules, from its bytes alone.
 //!
@@ -34,6 +35,7 @@ mod price;
 pub mod references;
 pub mod render;
 pub mod render_forms;
+mod state_request;
 mod summaries;
 pub mod summary;
 pub mod variant;
@@ -50,8 +52,9 @@ use summaries::Summed;
 /// # Errors
 /// [`Blocked`] when what must go (instructions, open turn, sticky pins, tools) is larger than the prompt budget.
 pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
-    let admitted = admit::admit(input)?;
-    Ok(explain::explain(input, &admitted))
+    let input = state_request::decided(input)?;
+    let admitted = admit::admit(&input)?;
+    Ok(explain::explain(&input, &admitted))
 }
 
 /// What goes whatever is found.
@@ -67,6 +70,7 @@ pub struct AlreadyIn {
 /// up count for nothing here: this is what sources ask to learn what is said already.
 #[must_use]
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
+    let input = &*state_request::decided(input).ok()?;
     // As if no summary stood for anything: what was accepted since opens no turn to the search.
     let bare = Summed::new(input, Vec::new());
     let admitted = admit::admit_with(input, bare, admit::LookedUp::KeptFree(kept), None).ok()?;

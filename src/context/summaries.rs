@@ -92,7 +92,7 @@ pub(super) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'
     if input.summaries.is_empty() {
         return Ok(best);
     }
-    let mut out = HashMap::new();
+    let (mut out, mut most) = (HashMap::new(), u32::MAX);
     // What the request takes with all that it quotes: nothing that is accepted makes it larger.
     let mut whole = with_what_they_lack(&best, None, looked_up);
     for summary in &input.summaries {
@@ -104,16 +104,25 @@ pub(super) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
-                let limit = explain::size(whole.as_ref().unwrap_or(&best));
-                whole = with_what_they_lack(&next, Some(limit), looked_up);
+                most = explain::size(whole.as_ref().unwrap_or(&best));
+                whole = with_what_they_lack(&next, Some(most), looked_up);
                 best = next;
             }
             Err(reason) => drop(out.insert(summary.text, reason)),
         }
     }
     best = whole.unwrap_or(best);
+    best = reaching_back(&best, most, looked_up).unwrap_or(best);
     best.summed.out = out;
     Ok(best)
+}
+
+/// The plan with turns that left for a summary and fit again, since the summary replaced a longer one: no larger than `most`.
+fn reaching_back<'a>(best: &Admitted<'a>, most: u32, looked_up: LookedUp) -> Option<Admitted<'a>> {
+    let spare = most.saturating_sub(explain::size(best));
+    let room = best.most?.saturating_add(Some(spare).filter(|spare| *spare > 0)?);
+    let next = admit_with(best.input, best.summed.clone(), looked_up, Some(room)).ok()?;
+    (explain::size(&next) <= most).then_some(next)
 }
 
 /// The plan with one summary more, or why it does not go.

@@ -302,7 +302,7 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
         (prop::collection::vec(facts(), 14), prop::sample::select(vec!["", "a"])),
         (prop::option::weighted(0.4, (1_usize..12, words())), prop::option::weighted(0.2, (1_usize..12, words()))),
-        (prop::bool::weighted(0.2), prop::bool::weighted(0.3)),
+        (prop::bool::weighted(0.2), prop::bool::weighted(0.3), prop::option::weighted(0.3, words())),
     );
     (said, settings(), more).prop_map(
         |(
@@ -349,7 +349,7 @@ fn talk() -> impl Strategy<Value = Talk> {
                 Some((unmarked(&talk, count), text))
             };
             (talk.summary, talk.session) = (accepted(summaries.0), accepted(summaries.1));
-            talk.names = names;
+            (talk.names, talk.state_request) = ((names.0, names.1), names.2.filter(|text| !text.trim().is_empty()));
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
                 pleach::domain::planning::plan::Anchor {
                     start: talk.key(start, 0),
@@ -679,6 +679,35 @@ fn no_room_is_true(solved: &Solved) {
     }
 }
 
+/// The model is asked to keep a state block only if the request leaves out turns; one that does not go changes nothing.
+fn state_requested(talk: &Talk, solved: &Solved) {
+    if talk.state_request.is_none() {
+        return;
+    }
+    let without = solve(&Talk { state_request: None, ..talk.clone() }).expect("it blocks nothing");
+    let asks = |row: &&Row| matches!(row.reason, Reason::StateRequested { .. });
+    let turns = |solved: &Solved, ended: bool| {
+        let kind = |row: &Row| matches!(row.kind, RowKind::Turn | RowKind::Preamble | RowKind::Range);
+        let kept_out = |row: &Row| {
+            use Reason::{Duplicate, OffPath, OtherLane, Superseded, TtlExpired, UserExcluded};
+            match row.reason {
+                TtlExpired => !ended,
+                OffPath | OtherLane | Superseded { .. } | UserExcluded { .. } | Duplicate => true,
+                _ => false,
+            }
+        };
+        solved.plan.excluded().filter(|row| kind(row) && !kept_out(row)).count()
+    };
+    if solved.plan.included().any(|row| asks(&row)) {
+        assert!(turns(&without, true) > 0, "nothing was left out: {}", brief(&without.plan));
+    } else {
+        let no_room = solved.plan.excluded().any(|row| row.kind == RowKind::Text);
+        // Of a turn with a lease that ended, nothing tells whether its lane keeps it out too.
+        assert!(no_room || turns(solved, false) == 0, "turns are left out: {}", brief(&solved.plan));
+        assert!(solved.bytes == without.bytes, "a request that does not go changes nothing");
+    }
+}
+
 /// Summaries that go stand for their turns: none of them is in the window, and none is quoted unless the question names what
 /// its summary lacks. With a summary the request is no larger than without it, unless the question asks for it by name. One
 /// that does not go leaves all as it was.
@@ -793,6 +822,7 @@ fn check(talk: &Talk) {
             whole(&solved);
             kept(talk, &solved);
             summed(talk, &solved);
+            state_requested(talk, &solved);
             said_once(&solved);
             no_room_is_true(&solved);
             if !talk.dialect.strict_alternation {
@@ -1158,6 +1188,7 @@ fn everything_is_switched_on() {
         "out: Message pin_suggested",
         "out: Search mode_off",
         "out: Part model_cannot",
+        "in: Text state_requested",
         "in: Summary summary",
         "out: Turn superseded",
         "out: Turn other_lane",

@@ -154,6 +154,9 @@ fn own(text: &str) -> Own {
     Own { section, text: self::text(size, name) }
 }
 
+/// One of `own` asks the model to keep a state block, if turns are left out.
+const REQUEST: &str = "state-request ";
+
 impl Story {
     fn talk(&self) -> Talk {
         let mut turns: Vec<Vec<Said>> = Vec::new();
@@ -187,7 +190,12 @@ impl Story {
             lane: self.lane.clone(),
             preamble: shift == 1,
             open: turn(&self.now, "now"),
-            own: self.own.iter().map(|text| own(text)).collect(),
+            own: self.own.iter().filter(|text| !text.starts_with(REQUEST)).map(|text| own(text)).collect(),
+            state_request: self
+                .own
+                .iter()
+                .find_map(|text| text.strip_prefix(REQUEST))
+                .map(|size| text(size, "request")),
             marks: self.marks.iter().map(mark).collect(),
             inactive_marks: self
                 .asleep

@@ -9,6 +9,8 @@ pub mod levels;
 pub mod mentions;
 pub mod relevance;
 
+use crate::domain::planning::plan::Form;
+
 /// A score with its parts, all in thousandths.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Score {
@@ -41,4 +43,16 @@ pub struct Costs {
     pub cut: u32,
     /// Tokens with tool calls named in a line.
     pub elided: u32,
+}
+
+impl Costs {
+    /// Tokens in a form.
+    #[must_use]
+    pub fn in_form(&self, form: Form) -> u32 {
+        match form {
+            Form::Cut(_) => self.cut,
+            Form::Elided => self.elided,
+            Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => self.full,
+        }
+    }
 }

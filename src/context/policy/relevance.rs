@@ -112,14 +112,20 @@ pub struct ChosenTurn {
     pub relevant: bool,
 }
 
-/// Which turns are in the window, and in which form; `turns` are oldest first. The newest turn comes before all others;
-/// then the newest while they fit into the recent part; then the others by score, the newer of equals first. What does
-/// not fit is skipped, and what is smaller still comes.
+/// Which turns are in the window, and in which form; `turns` are oldest first. Those that are `kept` stay. The newest turn
+/// comes before all others; then the newest while they fit into the recent part; then the others by score, the newer of
+/// equals first. What does not fit is skipped, and what is smaller still comes.
 #[must_use]
-pub fn fill(turns: &[Candidate], room: WindowRoom) -> Vec<Option<ChosenTurn>> {
-    let mut taken = vec![None; turns.len()];
-    let (mut tokens, mut messages) = (0_u32, 0_u32);
+pub fn fill(turns: &[Candidate], kept: &[Option<ChosenTurn>], room: WindowRoom) -> Vec<Option<ChosenTurn>> {
+    let mut taken = kept.to_vec();
+    taken.resize(turns.len(), None);
+    let held = || turns.iter().zip(&taken).filter_map(|(turn, chosen)| Some((turn, chosen.as_ref()?)));
+    let mut tokens = held().fold(0_u32, |sum, (turn, chosen)| sum.saturating_add(turn.costs.in_form(chosen.form)));
+    let mut messages = held().fold(0_u32, |sum, (turn, _)| sum.saturating_add(turn.messages));
     let mut take = |at: usize, most: u32, relevant: bool, taken: &mut Vec<Option<ChosenTurn>>| -> bool {
+        if taken[at].is_some() {
+            return true;
+        }
         let turn = &turns[at];
         let form = fitting(&turn.costs, most.saturating_sub(tokens), room.shorten);
         let fits = form.is_some() && messages.saturating_add(turn.messages) <= room.messages;
@@ -225,7 +231,7 @@ mod tests {
     }
 
     fn kept(turns: &[Candidate], room: WindowRoom) -> Vec<usize> {
-        fill(turns, room).iter().enumerate().filter(|(_, form)| form.is_some()).map(|(at, _)| at).collect()
+        fill(turns, &[], room).iter().enumerate().filter(|(_, form)| form.is_some()).map(|(at, _)| at).collect()
     }
 
     /// The prototype went from the oldest and broke off: of 20 × 400 tokens in a budget of 4,000 it sent the oldest ten, without
@@ -253,7 +259,8 @@ mod tests {
         assert_eq!(kept(&[plain(300, 0), plain(300, 0), huge], room(8_000)), [0, 1]);
         let tools = Candidate { costs: Costs { full: 9_000, cut: 500, elided: 90 }, ..huge };
         let short = WindowRoom { shorten: true, ..room(8_000) };
-        let forms: Vec<Option<Form>> = fill(&[plain(300, 0), tools], short).iter().map(|t| t.map(|t| t.form)).collect();
+        let forms: Vec<Option<Form>> =
+            fill(&[plain(300, 0), tools], &[], short).iter().map(|t| t.map(|t| t.form)).collect();
         assert_eq!(forms, [Some(Form::Full), Some(Form::Cut(300))]);
     }
 
@@ -263,7 +270,7 @@ mod tests {
         assert_eq!(kept(&turns, room(600)), [0, 1, 2, 3, 4, 5]);
         let few = WindowRoom { recent: 200, ..room(400) };
         assert_eq!(kept(&turns, few), [0, 2, 4, 5]);
-        let relevant: Vec<bool> = fill(&turns, few).iter().flatten().map(|taken| taken.relevant).collect();
+        let relevant: Vec<bool> = fill(&turns, &[], few).iter().flatten().map(|taken| taken.relevant).collect();
         assert_eq!(relevant, [true, true, false, false]);
         assert_eq!(kept(&turns, WindowRoom { messages: 6, recent: 200, ..room(600) }), [0, 4, 5]);
     }
@@ -274,7 +281,7 @@ mod tests {
         #[test]
         fn the_room_is_kept_and_used(sizes in prop::collection::vec((1_u32..500, -500_i32..2_000), 0..40), tokens in 0_u32..4_000) {
             let turns: Vec<Candidate> = sizes.iter().map(|(size, score)| plain(*size, *score)).collect();
-            let taken = fill(&turns, room(tokens));
+            let taken = fill(&turns, &[], room(tokens));
             let cost: u32 = turns.iter().zip(&taken).filter(|(_, form)| form.is_some()).map(|(turn, _)| turn.costs.full).sum();
             let messages: u32 = turns.iter().zip(&taken).filter(|(_, form)| form.is_some()).map(|(turn, _)| turn.messages).sum();
             prop_assert!(cost <= tokens && messages <= 100);

@@ -333,6 +333,9 @@ pub struct PlanInput {
     pub budget: Budget,
     /// Texts: instructions, state, notes, quoted reply, the request to go on.
     pub blocks: Vec<Block>,
+    /// Asks the model to keep a state block, if the plan leaves out turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_request: Option<Block>,
     /// Turns of the path that are looked at, oldest first, the open one apart.
     pub turns: Vec<TurnInput>,
     /// Turns that are not.

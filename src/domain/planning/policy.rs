@@ -247,8 +247,11 @@ impl Default for PolicySpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum StateBlock {
+    /// Asked for from the first request on that leaves out turns; a missing one is mentioned.
+    Auto,
     /// Asked for with every answer; a missing one is mentioned.
     #[default]
+    #[serde(alias = "on")]
     Required,
     /// Asked for; a missing one is not mentioned.
     Optional,

@@ -15,8 +15,13 @@ pub enum Reason {
     Instructions,
     /// In: the person's own text from configuration or branch.
     Configured,
-    /// In: guidelines for reading history and keeping state.
+    /// In: guidelines for reading history.
     Guideline,
+    /// In: asks the model to keep a state block.
+    StateRequested {
+        /// Because turns of the conversation are left out.
+        older: bool,
+    },
     /// In: the newest state on this path.
     CurrentState,
     /// In: the message now asked, or the turn that is open.
@@ -225,7 +230,11 @@ impl Reason {
         match self {
             Self::Instructions => "Instructions, sent with every request.".into(),
             Self::Configured => "You configured this text.".into(),
-            Self::Guideline => "Tells the model how to read history and how to keep the state block.".into(),
+            Self::Guideline => "Tells the model how to read the history.".into(),
+            Self::StateRequested { older: false } => "Asks the model to keep a state block, as configured.".into(),
+            Self::StateRequested { older: true } => {
+                "Asks the model to keep a state block, because older turns are or were left out.".into()
+            }
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The open turn; always included.".into(),
             Self::Sticky => "You pinned this; included until you unpin.".into(),
@@ -348,6 +357,7 @@ impl Reason {
             Self::Instructions => "instructions",
             Self::Configured => "configured",
             Self::Guideline => "guideline",
+            Self::StateRequested { .. } => "state_requested",
             Self::CurrentState => "current_state",
             Self::Open => "open",
             Self::Sticky => "sticky",

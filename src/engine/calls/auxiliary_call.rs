@@ -228,6 +228,7 @@ impl AuxiliaryCall {
             certainty: Certainty::Estimated,
             budget: rules.budget,
             blocks,
+            state_request: None,
             turns: Vec::new(),
             gaps: Vec::new(),
             open,

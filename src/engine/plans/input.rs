@@ -237,18 +237,11 @@ impl<'a> Work<'a> {
         let rules = &self.snapshot.rules;
         let prompts = rules.prompts.clone();
         let asks_state = rules.policy.state_block != StateBlock::Off;
-        let mut guidelines = prompts.guidelines.trim().to_owned();
-        if asks_state {
-            guidelines = format!("{guidelines}\n\n{}", prompts.state_request.trim());
-            if rules.policy.choose == Choose::Lane {
-                guidelines = format!("{guidelines}\n\n{}", crate::engine::turns::open_question::REQUEST);
-            }
-        }
         let personality = rules.personality.clone();
         let plain = [
             (Section::System, "Instructions", prompts.system.clone(), Reason::Instructions),
             (Section::Personality, "Personality", personality, Reason::Configured),
-            (Section::Guidelines, "Guidelines", guidelines, Reason::Guideline),
+            (Section::Guidelines, "Guidelines", prompts.guidelines.trim().to_owned(), Reason::Guideline),
         ];
         let mut blocks = Vec::new();
         for (section, label, body, reason) in plain {
@@ -257,12 +250,34 @@ impl<'a> Work<'a> {
                 blocks.push(self.block(section, RowKind::Text, text, section.title(), reason));
             }
         }
+        blocks.extend(self.state_request().filter(|_| !self.waits()));
         if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
             let text = state_text(&state.text);
             let title = format!("state v{}{}", state.version, if state.edited { ", edited by you" } else { "" });
             blocks.push(self.block(Section::State, RowKind::State, text, &title, Reason::CurrentState));
         }
         blocks
+    }
+
+    /// Whether the plan decides if the model is asked for a state block: nothing yet tells that turns are left out.
+    fn waits(&self) -> bool {
+        let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
+        auto && self.snapshot.state.is_none() && self.snapshot.gaps.is_empty()
+    }
+
+    /// The text that asks the model to keep a state block; none where the policy never asks.
+    fn state_request(&mut self) -> Option<Block> {
+        let rules = &self.snapshot.rules;
+        let older = rules.policy.state_block == StateBlock::Auto;
+        let mut text = rules.prompts.state_request.trim().to_owned();
+        if rules.policy.state_block == StateBlock::Off || text.is_empty() {
+            return None;
+        }
+        if rules.policy.choose == Choose::Lane {
+            text = format!("{text}\n\n{}", crate::engine::turns::open_question::REQUEST);
+        }
+        let (text, reason) = (render_forms::block("Keeping the state", &text), Reason::StateRequested { older });
+        Some(self.block(Section::Guidelines, RowKind::Text, text, "request for a state block", reason))
     }
 
     fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
@@ -406,7 +421,8 @@ impl<'a> Work<'a> {
         };
         let (tools_tokens, tool_costs) = self.builder.weigh_tools(rules, &shape);
         self.notice();
-        let basis = self.basis(&blocks, &turns, &inactive_marks);
+        let state_request = self.state_request().filter(|_| self.waits());
+        let basis = self.basis(blocks.iter().chain(&state_request), &turns, &inactive_marks);
         let input = PlanInput {
             basis,
             policy: rules.policy.clone(),
@@ -421,6 +437,7 @@ impl<'a> Work<'a> {
             budget: rules.budget,
             shape,
             blocks,
+            state_request,
             turns,
             gaps: self.snapshot.gaps.clone(),
             open,
@@ -449,13 +466,18 @@ impl<'a> Work<'a> {
         }
         if self.snapshot.state_missing
             && self.snapshot.state.is_some()
-            && self.snapshot.rules.policy.state_block == StateBlock::Required
+            && matches!(self.snapshot.rules.policy.state_block, StateBlock::Required | StateBlock::Auto)
         {
             self.warnings.push(Warning::StateMissing);
         }
     }
 
-    fn basis(&self, blocks: &[Block], turns: &[TurnInput], inactive_marks: &[InactiveMark]) -> Basis {
+    fn basis<'b>(
+        &self,
+        blocks: impl Iterator<Item = &'b Block>,
+        turns: &[TurnInput],
+        inactive_marks: &[InactiveMark],
+    ) -> Basis {
         let snapshot = self.snapshot;
         let draft = match &snapshot.draft {
             Some((_, content)) if snapshot.lane.is_empty() => content.hash(),

@@ -13,6 +13,7 @@ use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::policy::StateBlock;
+use crate::domain::planning::reason::Reason;
 use crate::engine::api::{DraftKind, Event};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
@@ -199,17 +200,12 @@ impl Core {
     /// What the screen is told when an answer is written.
     fn settle(&mut self, branch: BranchId, live: &Live, state: Option<StateVersion>, end: End) {
         let card = live.card.clone();
-        let asked = live
-            .solved
-            .plan
-            .rows
-            .iter()
-            .any(|row| row.section() == Some(crate::domain::planning::policy::Section::Guidelines));
+        let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
         let required = asked
             && self
                 .branch(branch)
                 .and_then(|b| self.rules(&b))
-                .is_ok_and(|r| r.policy.state_block == StateBlock::Required);
+                .is_ok_and(|r| r.policy.state_block != StateBlock::Optional);
         let missing = required && end == End::Complete && state.is_none();
         if let Ok(session) = self.session_mut(branch) {
             session.put_run(&card);

@@ -141,6 +141,8 @@ pub(crate) struct Talk {
     pub(crate) preamble: bool,
     pub(crate) open: Vec<Said>,
     pub(crate) own: Vec<Own>,
+    /// Asks the model to keep a state block, if turns are left out.
+    pub(crate) state_request: Option<String>,
     pub(crate) marks: Vec<(On, MarkKind)>,
     pub(crate) inactive_marks: Vec<(MarkKind, u32)>,
     /// These closed turns have a summary, which says this.
@@ -175,6 +177,7 @@ impl Default for Talk {
             preamble: false,
             open: Vec::new(),
             own: vec![Own { section: Section::System, text: "Be helpful and exact.".into() }],
+            state_request: None,
             marks: Vec::new(),
             inactive_marks: Vec::new(),
             summary: None,
@@ -346,6 +349,7 @@ impl Gatherer<'_> {
             certainty: Certainty::Estimated,
             budget: talk.room(),
             blocks,
+            state_request: talk.state_request.as_ref().map(|text| self.state_request(text)),
             turns,
             gaps: gaps.collect(),
             open,
@@ -583,6 +587,11 @@ impl Gatherer<'_> {
             blocks.push(self.block(section, row, reason, text, atom));
         }
         blocks
+    }
+
+    fn state_request(&mut self, text: &str) -> Block {
+        let text = render_forms::block("Keeping the state", text);
+        self.block(Section::Guidelines, RowKind::Text, Reason::StateRequested { older: true }, text, None)
     }
 
     fn block(&mut self, section: Section, kind: RowKind, reason: Reason, text: String, atom: Option<Atom>) -> Block {

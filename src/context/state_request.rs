@@ -1,0 +1,54 @@
+//! Whether the model is asked to keep a state block, where the policy leaves that to the plan: from the first request on that
+//! leaves out a turn which nobody excluded and no summary stands for.
+//! Not for: the text of the request, or policies that always ask or never do (`engine::plans`).
+
+use super::admit::{self, Admitted, RowPosition};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::input::{Block, NotSent, PlanInput};
+use crate::domain::planning::plan::{Blocked, Reason};
+use std::borrow::Cow;
+
+/// The remedy: a state block that exists is kept from then on.
+const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it");
+
+/// The input, with the request for a state block among its blocks where turns are left out. It never blocks a call: where
+/// there is no room for it, a row says so.
+pub(super) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
+    let Some(request) = &input.state_request else { return Ok(Cow::Borrowed(input)) };
+    let without = admit::admit(input)?;
+    if !leaves_out_turns(&without) {
+        return Ok(Cow::Borrowed(input));
+    }
+    let mut decided = PlanInput { state_request: None, ..input.clone() };
+    decided.blocks.push(request.clone());
+    if admit::admit(&decided).is_err() {
+        decided.blocks.pop();
+        decided.near.push(left_out(request, without.free()));
+    }
+    Ok(Cow::Owned(decided))
+}
+
+/// Whether something was said that the request leaves out, though no person, lane or summary keeps it out.
+fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
+    let input = admitted.input;
+    let lost = |(at, turn): (usize, &crate::domain::planning::input::TurnInput)| {
+        let place = admitted.places[at];
+        let left = matches!(place, RowPosition::Outside | RowPosition::NoLease { .. });
+        let kept_out = admitted.summed.by[at].is_some() || admitted.choice.reason(at) == Some(&Reason::OtherLane);
+        left && !kept_out && turn.messages.iter().any(|message| message.bar.is_none())
+    };
+    input.gaps.iter().any(|gap| admitted.summed.gap(gap).is_none()) || input.turns.iter().enumerate().any(lost)
+}
+
+fn left_out(request: &Block, free: u32) -> NotSent {
+    NotSent {
+        atom: Atom::Section { text: request.text },
+        kind: request.kind,
+        reason: Reason::Budget { free },
+        title: request.title.clone(),
+        tokens: request.tokens,
+        source: request.source.clone(),
+        remedy: (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned()),
+        scores: request.scores.clone(),
+    }
+}
