@@ -172,7 +172,7 @@ impl Core {
             return Ok(turn.map(|turn| head(turn.nodes.start).key));
         }
         if let Some(id) = chip(name) {
-            let fits = |head: &NodeHead| head.id.to_string().starts_with(&id) || head.key.to_string().starts_with(&id);
+            let fits = |head: &NodeHead| head.id.begins(&id) || head.key.begins(&id);
             let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
             return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
         }

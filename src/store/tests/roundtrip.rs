@@ -370,8 +370,16 @@ fn plans_traces_usage_counts_settings() {
     assert_eq!(store.plan_by_prefix("ab").unwrap(), [(plan, "{\"a\":1}".to_owned())]);
     assert_eq!(store.plan_by_prefix("a").unwrap().len(), 2);
     assert_eq!(store.traces(session, 2).unwrap(), [trace("two", Some(ToolStatus::Ok)), trace("three", None)]);
-    assert_eq!(store.recent_usage(9).unwrap().iter().map(|r| (r.run, r.est_prompt)).collect::<Vec<_>>(), [(run.id, 3)]);
-    assert!(store.recent_usage(0).unwrap().is_empty());
+    let usage = |limit| {
+        let mut found = Vec::new();
+        let take = |report: UsageReport| {
+            found.push((report.run, report.est_prompt));
+            true
+        };
+        store.recent_usage(limit, take).unwrap();
+        found
+    };
+    assert_eq!((usage(9), usage(0)), (vec![(run.id, 3)], Vec::new()));
     assert_eq!(store.usage(session).unwrap(), [report]);
     let counts = store.counts(&[key, other], Encoding::O200kBase).unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(key, 7)]);
