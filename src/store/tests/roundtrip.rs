@@ -409,6 +409,11 @@ fn search_finds_words_in_its_session() {
     assert!(store.search("s1 * ) ^ -- \"", None, 10).unwrap().is_empty());
     assert!(store.search("quick", Some(SessionId(Uuid::now_v7())), 10).unwrap().is_empty());
     assert_eq!(store.search("quick", None, 1).unwrap().len(), 1);
+    let newest = |words: &str, limit| store.newest_with(words, one.session, limit).unwrap();
+    let [first, _, third] = [0, 1, 2].map(|at| one.nodes[at].head.id);
+    assert_eq!((newest("quick brown", 9), newest("brown quick", 9)), (vec![first], vec![]));
+    assert_eq!((newest("the", 9), newest("the", 1)), (vec![third, first], vec![third]));
+    assert_eq!((newest("reply", 9), newest("s1 * ) ^ -- \"", 9), newest("", 9)), (vec![], vec![], vec![]));
 }
 
 #[test]
