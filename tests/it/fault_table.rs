@@ -142,7 +142,6 @@ const TERMINAL: &[Row] = &[
         &["into_the_background_and_back", "a_stopped_program_ends_with_its_terminal"],
     ),
     ("3 closed", "tests/it/pty/terminal_lost.rs", &["the_window_is_closed_in_the_middle_of_an_answer", "in_tmux"]),
-    ("3 closed", "tests/it/pty/timing.rs", &["a_closed_terminal_ends_the_program_within_a_second"]),
     ("4 sizes", "tests/it/pty/sizes.rs", &["a_storm_of_sizes", "from_one_cell_to_a_wall"]),
     ("4 sizes", "tests/it/screens/properties.rs", &["nothing_panics"]),
     (
