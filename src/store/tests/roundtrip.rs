@@ -15,6 +15,7 @@ use crate::domain::conversation::state_suggestions::SuggestedPin;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Form};
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
+use crate::store::Store;
 use crate::store::types::{OpenRun, StoreError, Write};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -322,6 +323,16 @@ fn report(run: &RunCard, plan: Hash) -> UsageReport {
     }
 }
 
+fn newest_usage(store: &Store, limit: usize) -> Vec<(RunId, u32)> {
+    let mut found = Vec::new();
+    let take = |report: UsageReport| {
+        found.push((report.run, report.est_prompt));
+        true
+    };
+    store.recent_usage(limit, take).unwrap();
+    found
+}
+
 #[test]
 fn plans_traces_usage_counts_settings() {
     let place = TempStore::new();
@@ -370,16 +381,7 @@ fn plans_traces_usage_counts_settings() {
     assert_eq!(store.plan_by_prefix("ab").unwrap(), [(plan, "{\"a\":1}".to_owned())]);
     assert_eq!(store.plan_by_prefix("a").unwrap().len(), 2);
     assert_eq!(store.traces(session, 2).unwrap(), [trace("two", Some(ToolStatus::Ok)), trace("three", None)]);
-    let usage = |limit| {
-        let mut found = Vec::new();
-        let take = |report: UsageReport| {
-            found.push((report.run, report.est_prompt));
-            true
-        };
-        store.recent_usage(limit, take).unwrap();
-        found
-    };
-    assert_eq!((usage(9), usage(0)), (vec![(run.id, 3)], Vec::new()));
+    assert_eq!((newest_usage(&store, 9), newest_usage(&store, 0)), (vec![(run.id, 3)], Vec::new()));
     assert_eq!(store.usage(session).unwrap(), [report]);
     let counts = store.counts(&[key, other], Encoding::O200kBase).unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(key, 7)]);
