@@ -142,13 +142,27 @@ fn read_all(bench: &Bench) {
     let mut ids = conn.prepare("SELECT id FROM plan").unwrap();
     let ids: Vec<[u8; 32]> = ids.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
     let store = bench.store();
-    let mut times: Vec<f64> = Vec::with_capacity(ids.len());
-    for id in ids {
+    let read = |id: [u8; 32]| {
         let since = Instant::now();
         assert_eq!(store.plan_by_prefix(&Hash(id).to_string()).unwrap().len(), 1);
-        times.push(since.elapsed().as_secs_f64() * 1e3);
-    }
+        since.elapsed().as_secs_f64() * 1e3
+    };
+    // Another program that runs meanwhile makes single reads slow: the middle one of three is the plan's own.
+    let mut worst = 0.0_f64;
+    let mut middle = |id: [u8; 32]| {
+        let mut times = [read(id), read(id), read(id)];
+        times.sort_by(f64::total_cmp);
+        worst = worst.max(times[2]);
+        times[1]
+    };
+    let mut times: Vec<f64> = ids.into_iter().map(&mut middle).collect();
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    println!("  reading a plan: {:.2} ms at the median, {:.2} ms at most, of {}", at(0.5), at(1.0), times.len());
+    println!(
+        "  reading a plan, the middle one of three: {:.2} ms at the median, {:.2} ms at most, of {}; a single one {worst:.2} ms \
+         at most",
+        at(0.5),
+        at(1.0),
+        times.len()
+    );
 }

@@ -1,20 +1,28 @@
 //! Many turns in one process, through the engine's door as the program goes: what one more turn costs in bytes of the
 //! store, resident memory, open descriptors and CPU, told after 100, 1,000 and 10,000 turns and between.
 //! `cargo bench --bench soak [-- TURNS [STORE [BUDGET]]]`; without STORE it is made in the temporary folder and deleted.
-//! The offline model answers. Not for: time that a person waits (`workbench`, `planning`).
+//! The offline model answers, without the pace at which it writes for a reader; all else is wired as for the program.
+//! Not for: time that a person waits (`workbench`, `planning`).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, reason = "small numbers")]
 
 use pleach::config::load::{Environment, Sources, load};
 use pleach::config::settings::CallOverrides;
+use pleach::domain::base::failure::Failure;
 use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::model::{ModelInfo, Profile};
+use pleach::domain::call::provider::{Provider, ProviderError};
+use pleach::domain::call::tokens::CountTokens;
 use pleach::engine::Engine;
 use pleach::engine::api::{
     Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionRequest, Ticket, TurnRequest,
 };
+use pleach::engine::startup::setup::{Servers, Setup};
 use pleach::engine::startup::wiring;
+use pleach::llm::offline::model::Offline;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Turns after which figures are told.
@@ -47,7 +55,9 @@ fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
     let env = Environment::of([("HOME", home.to_str().unwrap())]);
     let sources = Sources { env, workspace: home.to_path_buf(), store: Some(store.to_path_buf()), overrides };
     let config = load(sources).unwrap();
-    let (engine, events) = Engine::start(wiring::setup(&config, false).unwrap());
+    let setup = wiring::setup(&config, false).unwrap();
+    let servers = Arc::new(Unpaced(setup.counter.clone()));
+    let (engine, events) = Engine::start(Setup { servers, ..setup });
     let mut screen = Screen { door: Box::new(engine.door()), events, next: 0 };
     let branch = screen.session();
     println!("  turns   store MB  bytes a turn   resident MB  descriptors  CPU ms a turn   ms a turn");
@@ -85,6 +95,27 @@ fn question(turn: usize) -> String {
     match turn % 10 {
         0 => format!("What did we say about {topic} in turn {}?", turn / 2),
         _ => format!("Turn {turn}: tell me about {topic}. {detail}"),
+    }
+}
+
+/// The offline model, which writes as fast as it can.
+struct Unpaced(Arc<dyn CountTokens>);
+
+impl Servers for Unpaced {
+    fn provider(&self, _: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+        Ok(Arc::new(Offline::new(self.0.clone()).with_pace(Duration::ZERO)))
+    }
+
+    fn ready(&self, _: &Profile) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn models(&self, _: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
+        Ok(Vec::new())
+    }
+
+    fn probe(&self, _: &Profile) -> Result<usize, ProviderError> {
+        Ok(1)
     }
 }
 

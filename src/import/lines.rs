@@ -63,6 +63,8 @@ pub struct Stream {
     /// Elements so far.
     number: u64,
     pub(super) messages: u32,
+    /// Messages that are read: [`MESSAGES_MOST`].
+    pub(super) most: u32,
     pub(super) sessions: usize,
     /// Branches that were left out.
     branches_lost: u64,
@@ -110,6 +112,7 @@ impl Stream {
             ending: None,
             number: 0,
             messages: 0,
+            most: MESSAGES_MOST,
             sessions: 0,
             branches_lost: 0,
             stranger: None,
@@ -138,13 +141,12 @@ impl Stream {
         let hopeless = self.sessions == 0
             && self.piles.is_empty()
             && (self.number >= HOPELESS.0 || self.source.place() - shape.start > HOPELESS.1);
-        if hopeless || self.messages >= MESSAGES_MOST {
+        if hopeless || self.messages >= self.most {
             let more = if hopeless { 0 } else { split::count(&mut self.source, shape.cutting)? };
             if more > 0 {
                 let why = format!(
-                    "{more} more {}s were skipped: pleach reads {MESSAGES_MOST} messages from one file; split it \
-                        for the rest",
-                    shape.element
+                    "{more} more {}s were skipped: pleach reads {} messages from one file; split it for the rest",
+                    shape.element, self.most
                 );
                 self.notes.skip(self.place(self.number + 1), why);
             }

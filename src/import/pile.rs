@@ -103,7 +103,7 @@ impl Stream {
     }
 
     /// How the session without a name begins: a hash of it, and its first question. Its messages are read once more, up
-    /// to the first answer.
+    /// to the first answer, or to as many messages as are read at all: a file of questions alone may have no end.
     fn beginning(&mut self, pile: &Pile) -> io::Result<(String, Option<String>)> {
         let mut flow = Flow::new("", "", pile.flow.tree);
         let (here, shape) = (self.source.place(), self.reader.shape);
@@ -111,7 +111,8 @@ impl Stream {
         let (mut hash, mut number, mut notes) = (Beginning::default(), 0, Notes::default());
         let mut over = false;
         while !hash.over {
-            if !over && let Some(element) = split::next(&mut self.source, shape.cutting)? {
+            let more = !over && number < u64::from(self.most);
+            if more && let Some(element) = split::next(&mut self.source, shape.cutting)? {
                 number += 1;
                 let spot = FilePosition { place: element.place, number };
                 let Some(draft) = self.reader.nameless(&element, number) else { continue };
@@ -134,5 +135,29 @@ impl Stream {
         }
         self.source.go(here)?;
         Ok(hash.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::record::Pieces as _;
+    use std::io::Cursor;
+
+    #[test]
+    fn a_beginning_without_an_answer_is_read_no_further_than_messages_are() {
+        let known_as = |last: &str| {
+            let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+            let text = (0..30).map(|number| line(&number.to_string())).collect::<String>() + &line(last);
+            let mut stream = crate::import::open(Box::new(Cursor::new(text.into_bytes())), "").unwrap();
+            stream.most = 20;
+            let mut pieces = std::iter::from_fn(|| stream.next().unwrap());
+            let begun = pieces.find_map(|piece| match piece {
+                Piece::Begin { source, .. } => Some(source),
+                _ => None,
+            });
+            begun.unwrap()
+        };
+        assert_eq!(known_as("one"), known_as("another"), "what is not read of a file does not say which it is");
     }
 }

@@ -308,6 +308,9 @@ fn thought(value: &Value) -> Option<Said> {
 #[must_use]
 pub fn read_usage(value: &Value) -> Usage {
     let number = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(count));
+    // More than can be is bounded by the prompt later, and told; it must not be lost here.
+    let most = |value: &Value| value.as_u64().filter(|whole| *whole > u64::from(u32::MAX)).map(|_| u32::MAX);
+    let share = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(|n| count(n).or(most(n))));
     // This one form tells what was cached beside the prompt, not within it.
     let beside = if value.get("prompt_tokens").is_none() {
         ["/cache_read_input_tokens", "/cache_creation_input_tokens"].map(|path| number(&[path]).unwrap_or(0))
@@ -323,13 +326,13 @@ pub fn read_usage(value: &Value) -> Usage {
             "/output_tokens_details/reasoning_tokens",
             "/reasoning_tokens",
         ]),
-        cached_read: number(&[
+        cached_read: share(&[
             "/prompt_tokens_details/cached_tokens",
             "/input_tokens_details/cached_tokens",
             "/prompt_cache_hit_tokens",
             "/cache_read_input_tokens",
         ]),
-        cache_write: number(&[
+        cache_write: share(&[
             "/prompt_tokens_details/cache_write_tokens",
             "/prompt_tokens_details/cache_creation_tokens",
             "/cache_creation_input_tokens",

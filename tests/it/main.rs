@@ -19,6 +19,7 @@ mod embeddings;
 mod engine_histories;
 mod engine_lanes;
 mod engine_turns;
+mod fault_table;
 mod folder;
 mod foreign;
 mod laws;

@@ -249,6 +249,8 @@ fn nothing_outside_is_read_or_written() {
     if !place.has("landlock") {
         return;
     }
+    let said = place.deed(&json!({"line": "true"})).unwrap().protection;
+    assert!(said.iter().any(|line| line.contains("files that control pleach")), "{said:?}");
     let outside = place.outside("new");
     let secret = place.outside("secret");
     std::os::unix::fs::symlink(place.outer.path().join("out"), place.inside("way")).unwrap();

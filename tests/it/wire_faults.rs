@@ -1,139 +1,10 @@
 //! The fault table of what servers send, row by row, seen from outside: the exit code, what is said, what is kept, what
-//! stands in the store, and how often was posted. [`COVERED`] names for each row of the table the tests that hold it, here
-//! or nearer to the fault.
+//! stands in the store, and how often was posted. `fault_table` names for each row the tests that hold it, here or nearer to
+//! the fault.
 
 use crate::support::binary::{Home, profile};
 use crate::support::server::{Request, Server, Step, end, head, json, send, stream, words};
 use serde_json::Value;
-
-/// Each row of the fault table about servers, keys and packages, with a file and the tests in it that hold the row.
-const COVERED: &[(&str, &str, &[&str])] = &[
-    (
-        "D1 a tokenizer fails",
-        "src/llm/counting/tokens.rs",
-        &["hostile_text_is_counted_nearly", "megabytes_of_anything_are_taken"],
-    ),
-    ("D2 a byte order mark", "src/llm/sse.rs", &["reads_what_servers_send", "any_bytes_any_split"]),
-    (
-        "D3 bytes that are no text",
-        "src/llm/sse.rs",
-        &["invalid_utf8_costs_its_own_line_only", "work_is_linear_in_the_bytes"],
-    ),
-    ("D3 a body that is no stream", "src/llm/stream.rs", &["bodies_that_are_no_stream", "any_body_is_survived"]),
-    ("D4 no end mark", "src/llm/stream.rs", &["only_an_end_mark_completes", "errors_in_the_middle_end_it"]),
-    ("D4 sloppy calls", "src/llm/chunk.rs", &["calls_by_id_and_by_place", "calls_that_are_all_numbered_zero"]),
-    (
-        "D5 a terminal that is gone",
-        "tests/it/pty/terminal_lost.rs",
-        &["the_window_is_closed_in_the_middle_of_an_answer"],
-    ),
-    ("9 every split", "src/llm/sse.rs", &["every_split_of_a_stream_gives_the_same", "fields_in_any_split"]),
-    (
-        "9 every split",
-        "src/llm/stream.rs",
-        &["every_split_reads_the_same", "texts_cut_anywhere_and_sent_in_any_order_come_whole"],
-    ),
-    ("9 every split", "tests/it/wire.rs", &["splits_on_the_socket_change_nothing"]),
-    ("9 endless events", "src/llm/sse.rs", &["an_endless_event_is_cut"]),
-    ("9 halves of characters", "src/llm/halves.rs", &["any_cut_between_units_gives_the_same_text"]),
-    ("9 halves of characters", "tests/it/wire_faults.rs", &["each_row_of_the_fault_table"]),
-    ("10 dialects", "tests/it/wire.rs", &["every_dialect_reads_as_expected"]),
-    ("10 odd objects", "src/llm/chunk.rs", &["content_in_every_form", "usage_in_every_form"]),
-    ("10 absurd usage", "tests/it/wire_faults.rs", &["absurd_numbers_of_cached_tokens_are_bounded_and_told"]),
-    ("11 calls in pieces", "tests/it/wire.rs", &["tool_calls_come_together"]),
-    (
-        "11 calls in pieces",
-        "src/llm/chunk.rs",
-        &[
-            "calls_by_index",
-            "a_name_that_comes_in_pieces_is_joined",
-            "a_piece_that_equals_the_name_so_far_is_judged_by_the_tools_on_offer",
-            "repeated_fields_and_objects_as_arguments",
-            "calls_without_id_get_one",
-            "interleaved_calls_come_together",
-        ],
-    ),
-    ("11 calls with one id", "tests/it/engine_turns.rs", &["calls_with_one_id_get_ids_of_their_own"]),
-    ("11 a call without a name", "src/llm/stream.rs", &["no_words_a_filter_or_a_call_without_a_name_are_no_success"]),
-    (
-        "11 unreadable arguments",
-        "tests/it/wire_faults.rs",
-        &["a_call_whose_arguments_cannot_be_read_is_answered_and_not_run"],
-    ),
-    (
-        "12 no end, a reset, an error in the middle, another body",
-        "tests/it/wire.rs",
-        &[
-            "a_stream_without_an_end_is_truncated",
-            "a_cut_chunked_body_is_truncated",
-            "a_reset_keeps_what_came",
-            "an_error_in_the_middle_is_not_retried",
-            "a_body_that_is_no_stream_says_what_it_is",
-            "an_open_connection_after_the_finish_reason_is_not_waited_for",
-        ],
-    ),
-    ("12 an unreadable piece", "src/llm/stream.rs", &["an_unreadable_piece_ends_the_answer_and_is_kept"]),
-    ("12 bodies by name", "src/llm/body.rs", &["bodies_are_named_for_what_they_are"]),
-    ("12 every end", "tests/it/engine_turns.rs", &["every_bad_end_has_its_own"]),
-    ("12 every end", "tests/it/wire_faults.rs", &["each_row_of_the_fault_table"]),
-    ("13 silence", "tests/it/wire.rs", &["silence_is_given_up", "comments_alone_still_let_it_be_stopped"]),
-    ("13 stopped meanwhile", "tests/it/wire.rs", &["stopping_is_quick_and_closes_the_socket"]),
-    ("13 stopped meanwhile", "tests/it/pty/consent_prompt.rs", &["ctrl_c_stops_the_turn_at_once"]),
-    ("13 nobody there", "tests/it/wire.rs", &["nobody_there_is_tried_twice"]),
-    ("13 no such name, no TLS", "tests/it/wire_faults.rs", &["who_cannot_be_reached_is_named_and_nothing_is_kept"]),
-    ("14 waits as asked", "src/llm/retry.rs", &["reads_every_form_of_retry_after", "backoff_grows_and_is_spread"]),
-    (
-        "14 only what passes, before the first event",
-        "tests/it/wire.rs",
-        &[
-            "a_rate_limit_is_waited_out_as_asked",
-            "a_long_retry_after_is_told_and_not_waited_for",
-            "failing_servers_are_asked_as_often_as_the_profile_says",
-            "what_does_not_pass_is_asked_once",
-            "a_wait_can_be_stopped",
-        ],
-    ),
-    ("15 one POST", "tests/it/wire.rs", &["a_connection_that_breaks_after_the_post_is_not_tried_again"]),
-    (
-        "15 one POST",
-        "tests/it/engine_turns.rs",
-        &[
-            "one_post_and_events_in_order",
-            "two_quick_asks_are_one_call",
-            "the_same_bytes_are_never_posted_twice",
-            "a_dead_programs_run_is_recovered_and_never_sent_again",
-        ],
-    ),
-    ("15 quirks", "tests/it/wire_faults.rs", &["quirks_are_learned_by_model_shown_and_forgotten"]),
-    (
-        "16 stopped",
-        "tests/it/engine_turns.rs",
-        &["cancelled_before_and_after_the_first_word", "stopping_saves_what_came"],
-    ),
-    ("17 killed", "tests/it/crash.rs", &["sixty_kills_in_a_stream_lose_nothing", "a_kill_before_the_first_word"]),
-    ("27 keys", "tests/it/wire.rs", &["no_error_shows_the_key"]),
-    ("27 keys", "tests/it/cli.rs", &["the_key_goes_to_the_server_and_nowhere_else"]),
-    (
-        "27 keys",
-        "tests/it/wire_faults.rs",
-        &["what_diagnostics_quote_is_free_of_keys_bounded_and_goes_with_its_message"],
-    ),
-    ("31 another host", "tests/it/wire.rs", &["a_redirect_carries_no_key_anywhere"]),
-];
-
-#[test]
-fn each_row_has_tests_that_exist() {
-    for (row, file, tests) in COVERED {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-        let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{row}: {file}: {error}"));
-        for test in *tests {
-            let at = source.find(&format!("fn {test}(")).unwrap_or_else(|| panic!("{row}: {file} has no {test}"));
-            // An attribute of its own, or the macro of a property, stands right before it.
-            let before = source[..at].trim_end();
-            assert!(before.ends_with("#[test]"), "{row}: {test} in {file} is no test");
-        }
-    }
-}
 
 /// The beginning of "gzip" bodies.
 const GZIP: &[u8] = b"\x1F\x8B\x08\0\0\0\0\0\0\x03KI,I\xB4R";
@@ -405,13 +276,18 @@ fn who_cannot_be_reached_is_named_and_nothing_is_kept() {
 
 #[test]
 fn absurd_numbers_of_cached_tokens_are_bounded_and_told() {
-    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":50,\"completion_tokens\":3,\"prompt_tokens_details\":{\"cached_tokens\":4000000}}}\n\n";
-    let server = Server::start_posts(vec![streamed(vec![words("hi"), send(usage), end()])]);
-    let home = Home::asking(&server.base_url());
-    let said = home.run(&["ask", "hi"]);
-    assert!(said.code == 0 && said.err.contains("4,000,000 cached tokens"), "{}", said.err);
-    let usage = home.json(&["plans", "list"])[0]["usage"].clone();
-    assert_eq!((&usage["prompt"], &usage["cached_read"]), (&Value::from(50), &Value::from(50)));
+    for (cached, told) in [("4000000", "4,000,000 cached tokens"), ("999999999999", "cached tokens")] {
+        let usage = format!(
+            "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":50,\"completion_tokens\":3,\
+             \"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}}}}}\n\n"
+        );
+        let server = Server::start_posts(vec![streamed(vec![words("hi"), send(&usage), end()])]);
+        let home = Home::asking(&server.base_url());
+        let said = home.run(&["ask", "hi"]);
+        assert!(said.code == 0 && said.err.contains(told), "{cached}: {}", said.err);
+        let usage = home.json(&["plans", "list"])[0]["usage"].clone();
+        assert_eq!((&usage["prompt"], &usage["cached_read"]), (&Value::from(50), &Value::from(50)), "{cached}");
+    }
 }
 
 /// A server whose model `picky` takes no temperature, and which says of no model `tools` that it takes tools.

@@ -21,11 +21,17 @@ impl Hash {
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()
     }
+
+    /// Whether its hex digits begin so, in lower case.
+    #[must_use]
+    pub fn begins(&self, digits: &str) -> bool {
+        blake3::Hash::from_bytes(self.0).to_hex().starts_with(digits)
+    }
 }
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
     }
 }
 

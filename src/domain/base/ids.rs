@@ -13,6 +13,14 @@ macro_rules! id {
         #[serde(transparent)]
         pub struct $name(pub Uuid);
 
+        impl $name {
+            /// Whether its text begins so, in lower case.
+            #[must_use]
+            pub fn begins(&self, text: &str) -> bool {
+                self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()).starts_with(text)
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)

@@ -27,7 +27,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
     };
     let begins = |slot: &Slot| {
         let head = tree.head(*slot);
-        head.id.to_string().starts_with(&wanted) || head.key.to_string().starts_with(&wanted)
+        head.id.begins(&wanted) || head.key.begins(&wanted)
     };
     let all: Vec<Slot> = (0..u32::try_from(tree.len()).unwrap_or(u32::MAX)).collect();
     for slots in [path, &all] {

@@ -4,59 +4,65 @@
 
 use crate::domain::call::meter::{Calibration, CalibrationEntry, NEWEST, PromptCost, Sample, ShortRead};
 use crate::domain::call::model::Price;
-use crate::domain::call::usage::UsageReport;
 use crate::domain::planning::plan::ContextPlan;
 use crate::engine::core::Core;
 use crate::store::Store;
 use std::collections::BTreeMap;
 
-/// How many of the newest calls of all models are looked at. Reading them takes a few milliseconds, once and after calls.
+/// How many of the newest calls of all models are looked at. Reading them all takes a few milliseconds; what is learned of one
+/// model ends as soon as enough of its calls were seen, for it is learned again after every call.
 const RECENT: usize = 1_000;
 
 /// Profile, model, encoding.
 type Key = (String, String, String);
 
-/// What was learned, until something is reported.
+/// What was learned of the models that were asked about, until something is reported.
 #[derive(Default)]
-pub(crate) struct Meters(Option<BTreeMap<Key, Calibration>>);
+pub(crate) struct Meters(BTreeMap<Key, Option<Calibration>>);
 
 impl Meters {
     /// A call was reported, here or in another window.
     pub(crate) fn forget(&mut self) {
-        self.0 = None;
+        self.0.clear();
     }
 
-    fn of(&mut self, store: &Store, key: &Key) -> Option<Calibration> {
-        self.0.get_or_insert_with(|| learn(&store.recent_usage(RECENT).unwrap_or_default())).get(key).copied()
+    fn of(&mut self, store: &Store, key: Key) -> Option<Calibration> {
+        *self.0.entry(key).or_insert_with_key(|key| learn(store, Some(key)).remove(key))
     }
 }
 
-/// What the newest accounts teach, newest first.
-fn learn(reports: &[UsageReport]) -> BTreeMap<Key, Calibration> {
+/// What the newest accounts teach: of one model, or of every one.
+fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
     let mut samples: BTreeMap<Key, Vec<Sample>> = BTreeMap::new();
-    for report in reports.iter().filter(|report| !report.encoding.is_empty()) {
-        let Some(sample) = report.sample() else { continue };
-        let key = (report.provider.clone(), report.model.clone(), report.encoding.clone());
-        let of = samples.entry(key).or_default();
-        if of.len() < NEWEST {
-            of.push(sample);
+    let read = store.recent_usage(RECENT, |report| {
+        let sample = report.sample().filter(|_| !report.encoding.is_empty());
+        let key = (report.provider, report.model, report.encoding);
+        if let Some(sample) = sample.filter(|_| wanted.is_none_or(|wanted| *wanted == key)) {
+            let of = samples.entry(key).or_default();
+            if of.len() < NEWEST {
+                of.push(sample);
+            }
+            return wanted.is_none() || of.len() < NEWEST;
         }
+        true
+    });
+    if let Err(error) = read {
+        tracing::warn!(%error, "what calls took could not be read");
     }
     samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
 }
 
 /// All that was learned, by profile, model and encoding.
 pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
-    let all = learn(&store.recent_usage(RECENT).unwrap_or_default());
     let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
-    all.into_iter().map(row).collect()
+    learn(store, None).into_iter().map(row).collect()
 }
 
 impl Core {
     /// What is known of how a plan's model counts.
     pub(crate) fn calibration(&mut self, plan: &ContextPlan) -> Option<Calibration> {
         let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
-        self.meters.of(&self.store, &key)
+        self.meters.of(&self.store, key)
     }
 
     /// What a plan's call costs before it is sent, where prices are known.

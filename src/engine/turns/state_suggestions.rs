@@ -172,7 +172,7 @@ impl Core {
             return Ok(turn.map(|turn| head(turn.nodes.start).key));
         }
         if let Some(id) = chip(name) {
-            let fits = |head: &NodeHead| head.id.to_string().starts_with(&id) || head.key.to_string().starts_with(&id);
+            let fits = |head: &NodeHead| head.id.begins(&id) || head.key.begins(&id);
             let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
             return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
         }
@@ -180,19 +180,20 @@ impl Core {
         if words.chars().count() < SHORTEST {
             return Ok(None);
         }
-        let mut places = Vec::new();
-        for hit in self.store.search(&format!("{words} "), Some(session.card.id), HITS)? {
-            let Some(slot) = session.tree.slot(hit.node) else { continue };
+        let turn_of = |at: usize| turns.partition_point(|turn| turn.nodes.end <= at);
+        let mut first: Option<usize> = None;
+        for node in self.store.newest_with(&words, session.card.id, HITS)? {
+            let Some(slot) = session.tree.slot(node) else { continue };
             let at = session.tree.depth(slot) as usize;
-            if path.get(at) == Some(&slot) && self.says(hit.node, session.tree.head(slot), &words)? {
-                places.push(at);
+            if path.get(at) != Some(&slot) || !self.says(node, session.tree.head(slot), &words)? {
+                continue;
             }
+            if first.is_some_and(|first| turn_of(first) != turn_of(at)) {
+                return Ok(None);
+            }
+            first = Some(first.map_or(at, |first| first.min(at)));
         }
-        places.sort_unstable();
-        let turn_of = |at: usize| turns.iter().position(|turn| turn.nodes.contains(&at));
-        let Some(first) = places.first().copied() else { return Ok(None) };
-        let one = places.iter().all(|at| turn_of(*at) == turn_of(first));
-        Ok(one.then(|| head(first).key))
+        Ok(first.map(|at| head(at).key))
     }
 
     /// Whether a message says these words in this order, its state block aside.

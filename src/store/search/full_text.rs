@@ -1,7 +1,7 @@
 //! Full-text search over messages.
 //! Not for: retrieval into prompts, or titles of sessions (they are few; the caller looks through the cards).
 
-use crate::domain::base::ids::SessionId;
+use crate::domain::base::ids::{NodeId, SessionId};
 use crate::store::Store;
 use crate::store::sql::int;
 use crate::store::types::{Hit, StoreError};
@@ -40,6 +40,26 @@ impl Store {
                 Ok(Hit { session: row.get(0)?, node: row.get(1)?, score: row.get(2)? })
             })?;
             Ok(hits.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+impl Store {
+    /// The newest messages of a session that hold these words one after another. Nothing is ranked, which would read where
+    /// every message of the session stands in the index.
+    pub fn newest_with(&self, words: &str, session: SessionId, limit: usize) -> Result<Vec<NodeId>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
+            let Some(n) = query.query_row([session], |row| row.get::<_, i64>(0)).optional()? else {
+                return Ok(Vec::new());
+            };
+            let words = words.replace('\0', " ").replace('"', "\"\"");
+            let mut query = conn.prepare_cached(
+                "SELECT node.id FROM search JOIN node ON node.n = search.rowid
+                 WHERE search MATCH ?1 ORDER BY search.rowid DESC LIMIT ?2",
+            )?;
+            let expression = format!("session : s{n} AND words : \"{words}\"");
+            Ok(query.query_map((expression, int(limit as u64)), |row| row.get(0))?.collect::<Result<_, _>>()?)
         })
     }
 }

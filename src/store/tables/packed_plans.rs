@@ -4,7 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OptionalExtension};
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::rc::Rc;
 
 /// Plans in a group. Each has at most six others below it (the bits of its place), and a group at most this many plans that
@@ -40,15 +40,21 @@ fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
     Ok(out)
 }
 
-/// The way back.
+/// The way back, in one step into memory of the size that stands in the frame: a stream would keep a window as large as the
+/// dictionary beside it.
 fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
-    let mut text = String::new();
-    let read = |text: &mut String| match base {
-        Some(base) => zstd::stream::read::Decoder::with_ref_prefix(body, base.as_bytes())?.read_to_string(text),
-        None => zstd::stream::read::Decoder::new(body)?.read_to_string(text),
-    };
-    read(&mut text).map_err(|error| StoreError::Sql(format!("a stored plan does not read: {error}")))?;
-    Ok(text)
+    let failed = |why: String| StoreError::Sql(format!("a stored plan does not read: {why}"));
+    let refused = |code| failed(zstd::zstd_safe::get_error_name(code).to_owned());
+    let size = zstd::zstd_safe::get_frame_content_size(body).ok().flatten();
+    let size = size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| failed("its size is missing".into()))?;
+    let mut text = Vec::new();
+    text.try_reserve_exact(size).map_err(|error| failed(error.to_string()))?;
+    let mut context = zstd::zstd_safe::DCtx::try_create().ok_or_else(|| failed("no memory".into()))?;
+    if let Some(base) = base {
+        context.ref_prefix(base.as_bytes()).map_err(refused)?;
+    }
+    context.decompress(&mut text, body).map_err(refused)?;
+    String::from_utf8(text).map_err(|error| failed(error.to_string()))
 }
 
 /// The place whose plan is the dictionary of this one's.

@@ -11,6 +11,9 @@ use crate::store::sql::{Json, hex_range, int};
 use crate::store::types::{OpenRun, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
+/// The plus keeps SQLite from reading all runs there ever were in their order: the few that are open stand in an index.
+pub(crate) const OPEN_RUNS: &str = "SELECT card, owner, after, head, draft FROM plan_run WHERE open = 1 ORDER BY +n";
+
 /// The user message of a run, as it waits in the run's row.
 type Draft = (NodeHead, Content);
 
@@ -50,8 +53,7 @@ impl Store {
     /// All runs of the store that were never closed, oldest first.
     pub fn open_runs(&self) -> Result<Vec<OpenRun>, StoreError> {
         self.read(|conn| {
-            let mut query =
-                conn.prepare_cached("SELECT card, owner, after, head, draft FROM plan_run WHERE open = 1 ORDER BY n")?;
+            let mut query = conn.prepare_cached(OPEN_RUNS)?;
             Ok(query.query_map([], open_run)?.collect::<Result<_, _>>()?)
         })
     }

@@ -65,12 +65,18 @@ impl Store {
         })
     }
 
-    /// The newest `limit` accounts of calls, of whatever session, newest first.
-    pub fn recent_usage(&self, limit: usize) -> Result<Vec<UsageReport>, StoreError> {
+    /// Shows `take` the newest `limit` accounts of calls, of whatever session, newest first, until it says that it has
+    /// enough.
+    pub fn recent_usage(&self, limit: usize, mut take: impl FnMut(UsageReport) -> bool) -> Result<(), StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT body FROM usage_report ORDER BY run DESC LIMIT ?1")?;
-            let rows = query.query_map([int(limit as u64)], |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let mut rows = query.query([int(limit as u64)])?;
+            while let Some(row) = rows.next()? {
+                if !take(row.get::<_, Json<_>>(0)?.0) {
+                    break;
+                }
+            }
+            Ok(())
         })
     }
 }

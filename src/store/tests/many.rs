@@ -144,5 +144,10 @@ fn hot_reads_never_scan() {
             assert!(!step.starts_with("SCAN") && !step.contains("TEMP B-TREE"), "{step}");
         }
     }
+    let open = on_writer(&store, |conn| {
+        let mut query = conn.prepare(&format!("EXPLAIN QUERY PLAN {}", crate::store::tables::runs::OPEN_RUNS)).unwrap();
+        query.query_map([], |row| row.get::<_, String>(3)).unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+    });
+    assert_eq!(open[0], "SCAN plan_run USING INDEX plan_run_open", "of all runs only the open ones are read");
     assert!(store.counts(&[scene.nodes[0].head.key], Encoding::O200kBase).unwrap().is_empty());
 }

@@ -15,6 +15,7 @@ use crate::domain::conversation::state_suggestions::SuggestedPin;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Form};
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
+use crate::store::Store;
 use crate::store::types::{OpenRun, StoreError, Write};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -322,6 +323,16 @@ fn report(run: &RunCard, plan: Hash) -> UsageReport {
     }
 }
 
+fn newest_usage(store: &Store, limit: usize) -> Vec<(RunId, u32)> {
+    let mut found = Vec::new();
+    let take = |report: UsageReport| {
+        found.push((report.run, report.est_prompt));
+        true
+    };
+    store.recent_usage(limit, take).unwrap();
+    found
+}
+
 #[test]
 fn plans_traces_usage_counts_settings() {
     let place = TempStore::new();
@@ -370,8 +381,7 @@ fn plans_traces_usage_counts_settings() {
     assert_eq!(store.plan_by_prefix("ab").unwrap(), [(plan, "{\"a\":1}".to_owned())]);
     assert_eq!(store.plan_by_prefix("a").unwrap().len(), 2);
     assert_eq!(store.traces(session, 2).unwrap(), [trace("two", Some(ToolStatus::Ok)), trace("three", None)]);
-    assert_eq!(store.recent_usage(9).unwrap().iter().map(|r| (r.run, r.est_prompt)).collect::<Vec<_>>(), [(run.id, 3)]);
-    assert!(store.recent_usage(0).unwrap().is_empty());
+    assert_eq!((newest_usage(&store, 9), newest_usage(&store, 0)), (vec![(run.id, 3)], Vec::new()));
     assert_eq!(store.usage(session).unwrap(), [report]);
     let counts = store.counts(&[key, other], Encoding::O200kBase).unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(key, 7)]);
@@ -401,6 +411,11 @@ fn search_finds_words_in_its_session() {
     assert!(store.search("s1 * ) ^ -- \"", None, 10).unwrap().is_empty());
     assert!(store.search("quick", Some(SessionId(Uuid::now_v7())), 10).unwrap().is_empty());
     assert_eq!(store.search("quick", None, 1).unwrap().len(), 1);
+    let newest = |words: &str, limit| store.newest_with(words, one.session, limit).unwrap();
+    let [first, _, third] = [0, 1, 2].map(|at| one.nodes[at].head.id);
+    assert_eq!((newest("quick brown", 9), newest("brown quick", 9)), (vec![first], vec![]));
+    assert_eq!((newest("the", 9), newest("the", 1)), (vec![third, first], vec![third]));
+    assert_eq!((newest("reply", 9), newest("s1 * ) ^ -- \"", 9), newest("", 9)), (vec![], vec![], vec![]));
 }
 
 #[test]

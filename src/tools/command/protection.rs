@@ -45,7 +45,11 @@ fn files(acts: &ActingTools, means: Means) -> String {
         1 => " and one more folder".into(),
         count => format!(" and {count} more folders"),
     };
-    let writes = format!("writes only in the workspace (.git too) and a temporary folder{more}");
+    // `edit_file` and `write_file` are asked about such files alone; a command is asked about as a whole.
+    let writes = format!(
+        "writes only in the workspace (.git, and AGENTS.md and other files that control pleach, too) and a temporary \
+            folder{more}"
+    );
     match (means.landlock, means.space) {
         (0, Space::None) => "no landlock on this system: the command can read and write whatever you can".into(),
         (0, _) => format!(

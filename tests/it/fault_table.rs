@@ -1,0 +1,374 @@
+//! The fault table, held: for each of its rows the tests that keep it. Rows 1 to 8 are the terminal's, 9 to 17 what servers
+//! send, 18 to 26 the store's, 27 to 31 keys, foreign text and tools, D1 to D5 faults of packages; the named ones were found
+//! by attacks on the whole program.
+//! Not for: the tests themselves.
+
+/// A row, a file, and the tests in it that hold the row.
+type Row = (&'static str, &'static str, &'static [&'static str]);
+
+/// Packages, and what servers send.
+const SERVERS: &[Row] = &[
+    (
+        "D1 a tokenizer fails",
+        "src/llm/counting/tokens.rs",
+        &["hostile_text_is_counted_nearly", "megabytes_of_anything_are_taken"],
+    ),
+    ("D2 a byte order mark", "src/llm/sse.rs", &["reads_what_servers_send", "any_bytes_any_split"]),
+    (
+        "D3 bytes that are no text",
+        "src/llm/sse.rs",
+        &["invalid_utf8_costs_its_own_line_only", "work_is_linear_in_the_bytes"],
+    ),
+    ("D3 a body that is no stream", "src/llm/stream.rs", &["bodies_that_are_no_stream", "any_body_is_survived"]),
+    ("D4 no end mark", "src/llm/stream.rs", &["only_an_end_mark_completes", "errors_in_the_middle_end_it"]),
+    ("D4 sloppy calls", "src/llm/chunk.rs", &["calls_by_id_and_by_place", "calls_that_are_all_numbered_zero"]),
+    (
+        "D5 a terminal that is gone",
+        "tests/it/pty/terminal_lost.rs",
+        &["the_window_is_closed_in_the_middle_of_an_answer"],
+    ),
+    ("9 every split", "src/llm/sse.rs", &["every_split_of_a_stream_gives_the_same", "fields_in_any_split"]),
+    (
+        "9 every split",
+        "src/llm/stream.rs",
+        &["every_split_reads_the_same", "texts_cut_anywhere_and_sent_in_any_order_come_whole"],
+    ),
+    ("9 every split", "tests/it/wire.rs", &["splits_on_the_socket_change_nothing"]),
+    ("9 endless events", "src/llm/sse.rs", &["an_endless_event_is_cut"]),
+    ("9 halves of characters", "src/llm/halves.rs", &["any_cut_between_units_gives_the_same_text"]),
+    ("9 halves of characters", "tests/it/wire_faults.rs", &["each_row_of_the_fault_table"]),
+    ("10 dialects", "tests/it/wire.rs", &["every_dialect_reads_as_expected"]),
+    ("10 odd objects", "src/llm/chunk.rs", &["content_in_every_form", "usage_in_every_form"]),
+    ("10 absurd usage", "tests/it/wire_faults.rs", &["absurd_numbers_of_cached_tokens_are_bounded_and_told"]),
+    ("11 calls in pieces", "tests/it/wire.rs", &["tool_calls_come_together"]),
+    (
+        "11 calls in pieces",
+        "src/llm/chunk.rs",
+        &[
+            "calls_by_index",
+            "a_name_that_comes_in_pieces_is_joined",
+            "a_piece_that_equals_the_name_so_far_is_judged_by_the_tools_on_offer",
+            "repeated_fields_and_objects_as_arguments",
+            "calls_without_id_get_one",
+            "interleaved_calls_come_together",
+        ],
+    ),
+    ("11 calls with one id", "tests/it/engine_turns.rs", &["calls_with_one_id_get_ids_of_their_own"]),
+    ("11 a call without a name", "src/llm/stream.rs", &["no_words_a_filter_or_a_call_without_a_name_are_no_success"]),
+    (
+        "11 unreadable arguments",
+        "tests/it/wire_faults.rs",
+        &["a_call_whose_arguments_cannot_be_read_is_answered_and_not_run"],
+    ),
+    (
+        "12 no end, a reset, an error in the middle, another body",
+        "tests/it/wire.rs",
+        &[
+            "a_stream_without_an_end_is_truncated",
+            "a_cut_chunked_body_is_truncated",
+            "a_reset_keeps_what_came",
+            "an_error_in_the_middle_is_not_retried",
+            "a_body_that_is_no_stream_says_what_it_is",
+            "an_open_connection_after_the_finish_reason_is_not_waited_for",
+        ],
+    ),
+    ("12 an unreadable piece", "src/llm/stream.rs", &["an_unreadable_piece_ends_the_answer_and_is_kept"]),
+    ("12 bodies by name", "src/llm/body.rs", &["bodies_are_named_for_what_they_are"]),
+    ("12 every end", "tests/it/engine_turns.rs", &["every_bad_end_has_its_own"]),
+    ("12 every end", "tests/it/wire_faults.rs", &["each_row_of_the_fault_table"]),
+    ("13 silence", "tests/it/wire.rs", &["silence_is_given_up", "comments_alone_still_let_it_be_stopped"]),
+    ("13 stopped meanwhile", "tests/it/wire.rs", &["stopping_is_quick_and_closes_the_socket"]),
+    ("13 stopped meanwhile", "tests/it/pty/consent_prompt.rs", &["ctrl_c_stops_the_turn_at_once"]),
+    ("13 nobody there", "tests/it/wire.rs", &["nobody_there_is_tried_twice"]),
+    ("13 no such name, no TLS", "tests/it/wire_faults.rs", &["who_cannot_be_reached_is_named_and_nothing_is_kept"]),
+    ("14 waits as asked", "src/llm/retry.rs", &["reads_every_form_of_retry_after", "backoff_grows_and_is_spread"]),
+    (
+        "14 only what passes, before the first event",
+        "tests/it/wire.rs",
+        &[
+            "a_rate_limit_is_waited_out_as_asked",
+            "a_long_retry_after_is_told_and_not_waited_for",
+            "failing_servers_are_asked_as_often_as_the_profile_says",
+            "what_does_not_pass_is_asked_once",
+            "a_wait_can_be_stopped",
+        ],
+    ),
+    ("15 one POST", "tests/it/wire.rs", &["a_connection_that_breaks_after_the_post_is_not_tried_again"]),
+    (
+        "15 one POST",
+        "tests/it/engine_turns.rs",
+        &[
+            "one_post_and_events_in_order",
+            "two_quick_asks_are_one_call",
+            "the_same_bytes_are_never_posted_twice",
+            "a_dead_programs_run_is_recovered_and_never_sent_again",
+        ],
+    ),
+    ("15 quirks", "tests/it/wire_faults.rs", &["quirks_are_learned_by_model_shown_and_forgotten"]),
+    (
+        "16 stopped",
+        "tests/it/engine_turns.rs",
+        &["cancelled_before_and_after_the_first_word", "stopping_saves_what_came"],
+    ),
+    ("17 killed", "tests/it/crash.rs", &["sixty_kills_in_a_stream_lose_nothing", "a_kill_before_the_first_word"]),
+    ("27 keys", "tests/it/wire.rs", &["no_error_shows_the_key"]),
+    ("27 keys", "tests/it/cli.rs", &["the_key_goes_to_the_server_and_nowhere_else"]),
+    (
+        "27 keys",
+        "tests/it/wire_faults.rs",
+        &["what_diagnostics_quote_is_free_of_keys_bounded_and_goes_with_its_message"],
+    ),
+    ("31 another host", "tests/it/wire.rs", &["a_redirect_carries_no_key_anywhere"]),
+];
+
+/// The terminal.
+const TERMINAL: &[Row] = &[
+    (
+        "1 given back",
+        "tests/it/pty/terminal_restored.rs",
+        &[
+            "after_quitting",
+            "after_signals",
+            "with_the_mouse_taken",
+            "after_a_panic",
+            "a_panic_in_a_call_ends_only_the_call",
+            "after_a_failed_start",
+            "ctrl_c_at_once",
+        ],
+    ),
+    (
+        "2 into the background",
+        "tests/it/pty/shell.rs",
+        &["into_the_background_and_back", "a_stopped_program_ends_with_its_terminal"],
+    ),
+    ("3 closed", "tests/it/pty/terminal_lost.rs", &["the_window_is_closed_in_the_middle_of_an_answer", "in_tmux"]),
+    ("4 sizes", "tests/it/pty/sizes.rs", &["a_storm_of_sizes", "from_one_cell_to_a_wall"]),
+    ("4 sizes", "tests/it/screens/properties.rs", &["nothing_panics"]),
+    (
+        "5 pastes",
+        "tests/it/pty/journeys.rs",
+        &["an_enormous_paste", "a_paste_that_holds_its_own_end", "a_paste_without_brackets"],
+    ),
+    ("5 pastes", "src/tui/shell/input.rs", &["a_long_burst_is_one_paste", "a_line_end_inside_a_burst_is_text"]),
+    ("6 widths", "src/tui/text/wrap.rs", &["never_wider_than_the_room"]),
+    ("6 widths", "src/tui/text/markdown.rs", &["any_text_fits_and_is_safe"]),
+    (
+        "7 sequences",
+        "tests/it/pty/hostile_text.rs",
+        &["from_stored_conversations", "from_a_server", "from_the_keyboard", "links_give_addresses_and_nothing_else"],
+    ),
+    ("7 sequences", "tests/it/cli_bad.rs", &["no_text_from_outside_acts_on_a_terminal"]),
+    ("7 sequences", "src/domain/base/safe_text.rs", &["no_control_survives", "nothing_that_acts_is_copied"]),
+    (
+        "8 invisible text",
+        "src/domain/base/safe_text.rs",
+        &["tag_characters_are_seen", "every_character_that_nobody_sees_is_marked", "exact_is_reversible"],
+    ),
+    ("8 invisible text in pipes", "tests/it/folder.rs", &["a_pipe_gets_what_nobody_sees_escaped_on_request"]),
+];
+
+/// The store, and what comes into it.
+const STORE: &[Row] = &[
+    (
+        "18 whole or not at all",
+        "tests/it/crash.rs",
+        &["a_kill_in_any_write_loses_nothing", "sixty_kills_in_a_stream_lose_nothing"],
+    ),
+    (
+        "19 several programs",
+        "tests/it/cli_many.rs",
+        &["eight_programs_take_fifty_turns_each_on_one_store", "eight_programs_take_turns_on_one_branch"],
+    ),
+    ("19 several programs", "src/store/tests/many.rs", &["eight_windows_write_without_an_error"]),
+    (
+        "19 several programs",
+        "src/store/tests/fences.rs",
+        &["a_head_that_moved_stays", "one_open_run_a_branch_while_its_owner_lives", "a_late_end_writes_nothing"],
+    ),
+    (
+        "19 one branch asked at once",
+        "tests/it/cli_many.rs",
+        &["without_waiting_one_asks_and_the_others_are_refused", "who_waits_goes_on_after_a_kill_and_may_leave"],
+    ),
+    (
+        "20 no log, no right to write",
+        "src/store/tests/files.rs",
+        &[
+            "without_wal_it_still_works_and_says_so",
+            "a_folder_that_cannot_be_written_is_read",
+            "a_file_nobody_writes_is_read_as_it_stands",
+        ],
+    ),
+    ("20 an import into a store that cannot be written", "tests/it/cli_bad.rs", &["a_read_only_folder"]),
+    ("21 a full disk", "src/store/tests/files.rs", &["a_full_disk_is_survived"]),
+    ("21 a full disk", "tests/it/crash.rs", &["a_full_disk_in_the_middle_of_an_answer"]),
+    (
+        "21 a full disk",
+        "tests/it/pty/damage.rs",
+        &["a_full_disk_in_the_middle_of_an_answer", "quitting_on_a_full_disk"],
+    ),
+    ("21 output without room", "tests/it/cli_bad.rs", &["standard_output_without_room"]),
+    (
+        "22 damage",
+        "src/store/tests/damage.rs",
+        &[
+            "nothing_changes_until_it_is_moved_and_then_it_is_whole",
+            "a_damaged_backup_is_passed_over",
+            "what_can_still_be_read_is_read",
+        ],
+    ),
+    (
+        "22 damage",
+        "tests/it/pty/damage.rs",
+        &["nothing_changes_without_an_answer", "from_the_newest_backup", "and_from_nothing"],
+    ),
+    (
+        "22 silent damage",
+        "src/store/tests/damage.rs",
+        &["a_store_without_content_beside_a_backup_is_asked_about", "what_stands_on_sound_pages_is_examined"],
+    ),
+    ("22 silent damage", "tests/it/cli_bad.rs", &["a_store_that_vanished_and_one_with_a_hole"]),
+    (
+        "23 checked after an unclean end only",
+        "src/store/tests/damage.rs",
+        &["only_an_unclean_end_is_looked_into", "damage_after_an_unclean_end_is_told"],
+    ),
+    (
+        "24 versions",
+        "src/store/tests/migrate.rs",
+        &[
+            "the_golden_store_of_schema_1_opens",
+            "an_older_store_is_migrated_after_a_backup",
+            "a_step_that_fails_leaves_the_old_store",
+            "a_kill_in_the_middle_leaves_the_old_store",
+        ],
+    ),
+    ("24 versions", "tests/it/cli_bad.rs", &["a_store_of_a_newer_program"]),
+    ("25 modes of files", "src/store/tests/files.rs", &["only_the_owner_reads_the_files"]),
+    ("25 modes of files", "src/config/load_tests.rs", &["modes_are_private_and_loose_ones_are_mentioned"]),
+    (
+        "26 removed for good",
+        "src/store/tests/purge.rs",
+        &[
+            "a_removed_message_leaves_no_trace",
+            "a_purge_waits_for_readers_and_says_so",
+            "a_deleted_session_leaves_what_others_share",
+        ],
+    ),
+    ("26 removed from backups", "src/store/tests/plans.rs", &["what_was_removed_can_be_removed_from_backups_too"]),
+    (
+        "stored plans stay small",
+        "src/store/tests/plans.rs",
+        &[
+            "a_turn_takes_few_bytes_however_long_the_conversation",
+            "plans_of_an_older_store_read_the_same_before_during_and_after",
+            "an_older_store_shrinks_beside_the_work",
+            "backups_are_counted_and_hold_the_plans_once",
+        ],
+    ),
+    ("stored plans read back", "src/store/tables/packed_plans.rs", &["every_plan_reads_as_it_was_stored"]),
+    ("imports at once", "tests/it/cli_exchange.rs", &["imports_at_once_add_a_conversation_once"]),
+    (
+        "input without bounds",
+        "tests/it/cli_exchange.rs",
+        &["no_shape_of_file_takes_more_than_200_mb", "a_message_without_end_is_refused"],
+    ),
+    ("input without bounds", "tests/it/cli_bad.rs", &["ten_megabytes_on_standard_input"]),
+];
+
+/// Foreign text, and what tools may do.
+const TOOLS: &[Row] = &[
+    (
+        "28 secrets",
+        "src/export/secrets.rs",
+        &["every_rule_has_a_sample_and_masks_it", "innocent_text_stays", "a_megabyte_takes_a_moment_only"],
+    ),
+    (
+        "29 foreign text is data",
+        "tests/it/project.rs",
+        &["text_that_poses_as_something_else_stays_inside_its_delimiters"],
+    ),
+    ("29 foreign text is data", "src/context/render_forms.rs", &["delimiter_is_absent_from_the_text"]),
+    ("29 an imported state block", "tests/it/folder.rs", &["a_state_that_came_with_an_import_counts_after_a_yes"]),
+    (
+        "30 out of the folder",
+        "src/tools/tests.rs",
+        &["nothing_leads_out", "pipes_devices_and_folders_are_refused_at_once", "ten_thousand_races_lead_nowhere"],
+    ),
+    (
+        "30 out of the folder",
+        "src/tools/acting_tests.rs",
+        &["nothing_is_written_outside_or_to_what_is_no_file", "ten_thousand_races_write_nothing_outside"],
+    ),
+    (
+        "30 a command reaches outside",
+        "tests/it/sandbox_attacks.rs",
+        &["nothing_reaches_out_as_any_user_on_any_system", "what_a_command_needs_works_as_any_user_on_any_system"],
+    ),
+    (
+        "30 a command reaches outside",
+        "tests/it/sandbox_commands.rs",
+        &[
+            "nothing_outside_is_read_or_written",
+            "no_network_no_tracing_no_new_spaces",
+            "a_fork_bomb_is_ended",
+            "the_environment_holds_no_secrets",
+        ],
+    ),
+    ("30 scratch folders", "tests/it/sandbox_attacks.rs", &["what_a_killed_program_left_is_cleared_at_the_next_start"]),
+    (
+        "denied files",
+        "tests/it/deny_rules.rs",
+        &["no_command_brings_out_what_a_rule_denies", "a_rule_given_now_holds_for_the_next_look"],
+    ),
+    ("denied files", "src/tools/tests.rs", &["no_tool_shows_a_file_that_a_rule_keeps_back"]),
+    (
+        "rules with a star",
+        "src/domain/tool/indirect_commands.rs",
+        &["what_runs_something_else_is_found", "what_a_program_is_for_is_not"],
+    ),
+    (
+        "a folder's own settings",
+        "tests/it/folder.rs",
+        &[
+            "a_folders_settings_take_effect_only_after_trust_and_a_yes_to_them",
+            "a_faulty_file_of_a_folder_stops_no_command",
+        ],
+    ),
+    ("files that steer the program", "tests/it/consent.rs", &["a_file_that_steers_the_program_is_asked_about_alone"]),
+    (
+        "a yes to what was not seen",
+        "tests/it/screens/consent.rs",
+        &[
+            "a_tail_behind_blank_lines_is_seen",
+            "a_yes_counts_once_the_end_was_on_the_screen",
+            "a_long_command_hides_nothing",
+        ],
+    ),
+];
+
+#[test]
+fn each_row_has_tests_that_exist() {
+    for (row, file, tests) in [TERMINAL, SERVERS, STORE, TOOLS].concat() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{row}: {file}: {error}"));
+        for test in tests {
+            let at = source.find(&format!("fn {test}(")).unwrap_or_else(|| panic!("{row}: {file} has no {test}"));
+            // Its attributes stand right before it.
+            let above = source[..at].lines().rev().map(str::trim).filter(|line| !line.is_empty());
+            let attributes: Vec<&str> = above.take_while(|line| line.starts_with("#[")).collect();
+            assert!(attributes.contains(&"#[test]"), "{row}: {test} in {file} is no test");
+            assert!(!attributes.iter().any(|line| line.starts_with("#[ignore")), "{row}: {test} in {file} is not run");
+        }
+    }
+}
+
+/// Every row of the table is named, so that a new one is not forgotten.
+#[test]
+fn every_number_is_there() {
+    let all = [TERMINAL, SERVERS, STORE, TOOLS].concat();
+    let expected = (1..=31).map(|number| number.to_string()).chain((1..=5).map(|number| format!("D{number}")));
+    for number in expected {
+        assert!(all.iter().any(|(row, _, _)| row.split(' ').next() == Some(&number)), "row {number} has no test");
+    }
+}
