@@ -3,7 +3,10 @@
 use pleach::cli::{self, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};
 use pleach::domain::{base::failure::Failure, conversation::record::Incoming};
-use pleach::engine::{Engine, startup::wiring};
+use pleach::engine::{
+    Engine,
+    startup::{setup, wiring},
+};
 use pleach::{export, import, telemetry, tools, tui};
 
 const FORMATS: Formats = Formats {
@@ -36,5 +39,17 @@ fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
     }
     let (engine, events) = Engine::start(wiring::setup_or_ask(config, args.global.demo, &tui::ask_about)?);
     let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
-    Ok(tui::run(Box::new(engine.door()), events, tui::Setup::new(config, &args.global), commands)?.code())
+    let setup = tui::Setup::new(config, &args.global);
+    Ok(tui::run(Box::new(engine.door()), events, setup, (commands, tour(config)))?.code())
+}
+
+/// Starts an engine for the tour, on the demo's conversation and without the person's folder.
+fn tour(config: &load::Config) -> tui::OpenTour {
+    let config = config.clone();
+    Box::new(move || {
+        let setup = wiring::setup(&config, true)?;
+        let (engine, events) = Engine::start(setup::Setup { trusted: false, ..setup });
+        let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
+        Ok(tui::TourEngine { door: Box::new(engine.door()), events, commands, engine: Box::new(engine) })
+    })
 }

@@ -17,11 +17,12 @@ use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
 use model::{Facts, Key, Model, Pending};
-use msg::{Cmd, Msg};
+use msg::{Cmd, Msg, Taken};
 pub use shell::commands::RunCommand;
 use shell::configuration::Reading;
 pub use shell::start::ask_about;
 use shell::terminal::Screen;
+pub use shell::tour::{OpenTour, TourEngine};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -102,7 +103,12 @@ pub enum TuiError {
 }
 
 /// Runs the workbench until the person quits or a signal ends it. The terminal is given back on every way out.
-pub fn run(door: Box<dyn Door>, events: Events, setup: Setup, commands: RunCommand) -> Result<Exit, TuiError> {
+pub fn run(
+    door: Box<dyn Door>,
+    events: Events,
+    setup: Setup,
+    (commands, tour): (RunCommand, OpenTour),
+) -> Result<Exit, TuiError> {
     if !io::IsTerminal::is_terminal(&io::stdin()) || !io::IsTerminal::is_terminal(&io::stdout()) {
         return Err(TuiError::NoTerminal);
     }
@@ -115,7 +121,8 @@ pub fn run(door: Box<dyn Door>, events: Events, setup: Setup, commands: RunComma
     shell::input::read(to.clone())?;
     let back = to.clone();
     let (answers, commands) = shell::commands::begin(commands, back.clone())?;
-    let mut bench = Workbench::new(door, screen, &setup, (shell::highlight::begin(back.clone())?, commands, back));
+    let threads = (shell::highlight::begin(back.clone())?, commands, back);
+    let mut bench = Workbench::new(door, screen, &setup, threads, tour);
     bench.cache.links = links;
     if let Some(reading) = &bench.reading {
         shell::watch::watch(reading.folders(), to.clone());
@@ -175,6 +182,12 @@ struct Workbench {
     ended: Option<i32>,
     /// What was typed before the session was open.
     early: Vec<Msg>,
+    /// Starts the engine of a tour.
+    open_tour: OpenTour,
+    /// How many tours there were.
+    tours: u64,
+    /// The person's own workbench, while the tour is shown.
+    outside: Option<shell::tour::Outside>,
 }
 
 impl Workbench {
@@ -183,6 +196,7 @@ impl Workbench {
         screen: Screen,
         setup: &Setup,
         (colours, commands, back): shell::commands::Threads,
+        open_tour: OpenTour,
     ) -> Self {
         let facts = Facts {
             offset: jiff::Zoned::now().offset().seconds(),
@@ -219,6 +233,9 @@ impl Workbench {
             began: Instant::now(),
             ended: None,
             early: Vec::new(),
+            open_tour,
+            tours: 0,
+            outside: None,
         }
     }
 
@@ -281,7 +298,7 @@ impl Workbench {
             if taken.pressed {
                 shown = Some(Instant::now());
             }
-            if self.model.quit {
+            if self.quits()? {
                 return Ok(self.ended.map_or(Exit::Quit, Exit::Signal));
             }
         }
@@ -331,6 +348,7 @@ impl Workbench {
             self.cache.colours.put(lines);
             return Ok(());
         }
+        let Some(msg) = self.sort(msg)? else { return Ok(()) };
         self.model.now = self.now();
         #[cfg(debug_assertions)]
         rehearse(&msg);
@@ -366,8 +384,13 @@ impl Workbench {
     }
 
     fn perform(&mut self, cmds: Vec<Cmd>) -> io::Result<()> {
+        let mut tour = None;
         for cmd in cmds {
+            if self.left_alone(&cmd) {
+                continue;
+            }
             match cmd {
+                Cmd::Tour(open) => tour = Some(open),
                 Cmd::Send(ticket, request) => self.door.send(ticket, request),
                 Cmd::Run(line, args) => drop(self.commands.send((line, args))),
                 Cmd::Copy(text) => self.copy(text)?,
@@ -385,14 +408,14 @@ impl Workbench {
                     self.again()?;
                 }
                 Cmd::Compose(text) => {
-                    let result = lend(&text)?;
+                    let result = shell::editor::lend(&text)?;
                     self.again()?;
                     let more = update::update(&mut self.model, Msg::Composed(result));
                     self.perform(more)?;
                 }
             }
         }
-        Ok(())
+        tour.map_or(Ok(()), |open| self.tour(open))
     }
 
     /// Copies beside the screen where a program does it, which may take its time; else at once.
@@ -431,41 +454,6 @@ impl Workbench {
         }
         let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
         self.perform(cmds)
-    }
-}
-
-/// Lends the terminal to the person's editor. Keys are its own meanwhile.
-fn lend(text: &str) -> io::Result<Result<String, String>> {
-    let Some(_held) = shell::input::hold() else {
-        return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));
-    };
-    shell::terminal::switch_off();
-    let lent = shell::system::lend();
-    let result = shell::editor::edit(text);
-    drop(lent);
-    shell::terminal::switch_on()?;
-    Ok(result)
-}
-
-/// What messages were.
-#[derive(Clone, Copy)]
-struct Taken {
-    /// A person did one of them.
-    pressed: bool,
-    /// They only brought words of an answer.
-    words: bool,
-}
-
-impl Taken {
-    fn of(msg: &Msg) -> Self {
-        Self {
-            pressed: matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_)),
-            words: matches!(msg, Msg::Engine(event) if matches!(**event, Event::Stream { .. })),
-        }
-    }
-
-    fn and(self, more: Self) -> Self {
-        Self { pressed: self.pressed || more.pressed, words: self.words && more.words }
     }
 }
 

@@ -38,6 +38,8 @@ pub enum Msg {
     Ran(String, Printed),
     /// From the engine.
     Engine(Box<Event>),
+    /// From the engine of a tour, by the tour's number.
+    TourEvent(u64, Box<Event>),
     /// The engine's thread ended by itself: nothing works any more.
     EngineGone,
     /// The frame that was drawn lacks these contents.
@@ -103,4 +105,28 @@ pub enum Cmd {
     Reload(bool),
     /// Tell a person who looks elsewhere.
     Notify(String),
+    /// Open the tour, or leave it.
+    Tour(bool),
+}
+
+/// What messages were.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    /// A person did one of them.
+    pub(crate) pressed: bool,
+    /// They only brought words of an answer.
+    pub(crate) words: bool,
+}
+
+impl Taken {
+    pub(crate) fn of(msg: &Msg) -> Self {
+        Self {
+            pressed: matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_)),
+            words: matches!(msg, Msg::Engine(event) | Msg::TourEvent(_, event) if matches!(**event, Event::Stream { .. })),
+        }
+    }
+
+    pub(crate) fn and(self, more: Self) -> Self {
+        Self { pressed: self.pressed || more.pressed, words: self.words && more.words }
+    }
 }

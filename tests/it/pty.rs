@@ -3,8 +3,10 @@
 mod comfort;
 mod consent_prompt;
 mod damage;
+mod guided_tour;
 mod hostile_text;
 mod journeys;
+mod newcomer;
 mod picture;
 mod shell;
 mod sizes;

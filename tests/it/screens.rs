@@ -91,7 +91,7 @@ impl Stage {
                 Cmd::Reload(asked) => self.kept.push(format!("reload {asked}")),
                 Cmd::Notify(text) => self.kept.push(format!("notify {text}")),
                 Cmd::SaveUnsaved(path, lines) => self.kept.push(format!("{path}\n{lines}")),
-                Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) => {}
+                Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) | Cmd::Tour(_) => {}
             }
         }
     }

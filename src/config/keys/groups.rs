@@ -7,8 +7,6 @@ use crate::domain::base::plain_text::first_clause;
 /// A heading of the menus.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ActionGroup {
-    /// Writing and sending.
-    Message,
     /// What the next request includes.
     Context,
     /// Branches and the tree.
@@ -21,6 +19,8 @@ pub enum ActionGroup {
     Session,
     /// How things look, and moving about.
     View,
+    /// Writing and sending.
+    Message,
 }
 
 impl ActionGroup {
@@ -46,7 +46,7 @@ impl Action {
     pub const fn group(self) -> ActionGroup {
         match self {
             Self::Send | Self::Newline | Self::ExpandPaste | Self::HistoryUp | Self::HistoryDown | Self::Complete
-            | Self::Compose | Self::TakeQueued | Self::UndoTyping | Self::RedoTyping | Self::SelectAll
+            | Self::Compose | Self::TakeQueued | Self::DeleteToStart | Self::UndoTyping | Self::RedoTyping | Self::SelectAll
             | Self::Interrupt | Self::Clear | Self::Edit | Self::Regenerate | Self::Continue | Self::Reply
             | Self::Copy | Self::CopyPart | Self::Label | Self::Favourite | Self::Labels | Self::Delete => {
                 ActionGroup::Message
@@ -74,7 +74,7 @@ impl Action {
             | Self::Project | Self::Skills | Self::Modules | Self::RenewThing | Self::SwitchThing
             | Self::EditThing | Self::OlderVersion | Self::NewerVersion | Self::Reload | Self::Quit
             | Self::QuitIfEmpty | Self::Suspend => ActionGroup::Session,
-            Self::Help | Self::Palette | Self::Back | Self::Fold | Self::Unfold | Self::NextPane | Self::PrevPane
+            Self::Help | Self::Tour | Self::Palette | Self::Back | Self::Fold | Self::Unfold | Self::NextPane | Self::PrevPane
             | Self::Leave | Self::Redraw | Self::ToggleMouse | Self::Themes | Self::NextLayout | Self::Zen
             | Self::HideBranches | Self::HideContext | Self::HideTools | Self::Narrower | Self::Wider
             | Self::EvenPanels | Self::ScrollUp | Self::ScrollDown | Self::Up | Self::Down | Self::Top

@@ -257,6 +257,10 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     config.overrides.model = None;
     let reading = crate::import::read(DEMO, "demo.jsonl")?;
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
+    let mut setup = plain(&config)?;
+    // The offline model is the only one there is, and a branch may choose between its voices.
+    setup.profiles.retain(|name, _| name == "offline");
+    (setup.call.profile, setup.model) = (None, None);
     Ok(Setup {
         reading: Some(reading),
         temporary: Some(folder),
@@ -264,7 +268,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
         policies_dir: None,
         named: None,
         folder: None,
-        ..plain(&config)?
+        ..setup
     })
 }
 
@@ -400,7 +404,7 @@ impl Servers for Network {
 
     fn models(&self, profile: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
         if profile.backend != Backend::Openai {
-            return Ok(vec![own_model(profile)]);
+            return Ok(own_models(profile));
         }
         llm::models::list(profile, self.key_for_provider(profile)?.as_ref(), LIST)
     }
@@ -413,9 +417,16 @@ impl Servers for Network {
     }
 }
 
-fn own_model(profile: &Profile) -> ModelInfo {
+/// The profile's model; of the offline one also its second voice.
+fn own_models(profile: &Profile) -> Vec<ModelInfo> {
+    let voices =
+        llm::offline::VOICES.into_iter().filter(|voice| profile.backend == Backend::Offline && *voice != profile.model);
+    std::iter::once(profile.model.as_str()).chain(voices).map(|name| own_model(profile, name)).collect()
+}
+
+fn own_model(profile: &Profile, name: &str) -> ModelInfo {
     ModelInfo {
-        name: profile.model.clone(),
+        name: name.to_owned(),
         context_window: profile.context_window,
         input_limit: None,
         max_output: None,

@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 const QUOTE: usize = 400;
 /// Passages that are quoted.
 const PASSAGES: usize = 3;
+/// The model's second voice: it names the one passage that fits best. A race of both gives two different answers.
+pub(crate) const BRIEF: &str = "offline-brief";
 /// Tool calls that one message may ask for.
 const CALLS: usize = 8;
 
@@ -35,12 +37,17 @@ pub(crate) fn answer(body: &Body) -> Answer {
     if results.is_empty() && !calls.is_empty() {
         return Answer::Calls(calls);
     }
-    let mut text = intro(body);
+    let brief = body.model == BRIEF;
+    let mut text = if brief { BRIEF_INTRO.to_owned() } else { intro(body) };
     for why in refused {
         text.push_str("\n\n");
         text.push_str(&why);
     }
-    if results.is_empty() {
+    if results.is_empty() && brief {
+        let found = passages(body);
+        let best = found.iter().find(|passage| passage.role == "assistant").or(found.first());
+        text.push_str(&best.map_or_else(|| "\n\nThere is none.".to_owned(), Passage::shown));
+    } else if results.is_empty() {
         quote_context(body, &mut text);
     } else {
         for result in results {
@@ -53,6 +60,9 @@ pub(crate) fn answer(body: &Body) -> Answer {
     }
     Answer::Text(text)
 }
+
+const BRIEF_INTRO: &str =
+    "I am the offline model in its brief voice: I only name the one earlier passage that fits your message best.";
 
 fn intro(body: &Body) -> String {
     let characters: usize = body.messages.iter().map(|message| message.text.chars().count()).sum();

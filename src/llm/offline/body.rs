@@ -13,6 +13,8 @@ pub(crate) struct Message {
 /// A request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Body {
+    /// The model that was asked.
+    pub(crate) model: String,
     pub(crate) messages: Vec<Message>,
     /// Names of the tools offered.
     pub(crate) tools: Vec<String>,
@@ -31,6 +33,7 @@ impl Body {
         let names = tools.into_iter().flatten().filter_map(|tool| tool.pointer("/function/name")?.as_str());
         let limit = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| value.get(name)?.as_u64());
         Some(Self {
+            model: value.get("model").and_then(Value::as_str).unwrap_or_default().to_owned(),
             messages,
             tools: names.map(str::to_owned).collect(),
             tools_json: tools.map(|tools| Value::Array(tools.clone()).to_string()).unwrap_or_default(),

@@ -233,6 +233,17 @@ mod tests {
     }
 
     #[test]
+    fn its_second_voice_answers_otherwise() {
+        let mut body = conversation();
+        body["model"] = json!("offline-brief");
+        let (brief, ..) = ask(&body);
+        assert!(brief.contains("brief voice") && brief.contains("> The harbour crane stands"), "{brief}");
+        assert!(!brief.contains("> Where is the harbour") && brief.contains("---STATE---"), "{brief}");
+        body["messages"] = json!([{"role": "user", "content": "Hello"}]);
+        assert!(ask(&body).0.contains("There is none."));
+    }
+
+    #[test]
     fn keeps_a_state_block_when_asked() {
         let (text, ..) = ask(&conversation());
         let fields = state::fields(&state::find(&text, true).unwrap().text);

@@ -319,8 +319,6 @@ pub struct Model {
     pub pending: HashMap<u64, Pending>,
     /// The last ticket given.
     pub tickets: u64,
-    /// When Esc was last pressed with nothing to leave.
-    pub esc_at: Option<u64>,
     /// When Ctrl+C was last pressed with nothing to clear.
     pub clear_at: Option<u64>,
     /// Messages to send when the open turn of their branch has ended.
@@ -343,6 +341,8 @@ pub struct Model {
     pub unwritten: Option<Box<super::screens::text_editor::model::Editor>>,
     /// The store cannot be written now.
     pub unwritable: bool,
+    /// The tour, while it is shown.
+    pub tour: Option<super::screens::tour::model::Tour>,
     /// The loop ends.
     pub quit: bool,
 }

@@ -22,6 +22,7 @@ pub mod stack;
 pub mod summaries;
 pub mod text_editor;
 pub mod tools;
+pub mod tour;
 pub mod traces;
 pub mod tree;
 pub mod usage;

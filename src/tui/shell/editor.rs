@@ -1,11 +1,26 @@
 //! The message in the person's own editor, while the terminal is lent to it.
-//! Not for: giving the terminal away and taking it back (`terminal`), or keeping keys from being read meanwhile (`input`).
+//! Not for: how the terminal is given away and taken back (`terminal`), or how keys are kept from being read (`input`).
 
+use super::{input, system, terminal};
 use crate::config::editor;
 use crate::config::load::Environment;
+use std::io;
 
 /// What was saved. Errors are sentences.
-pub(crate) fn edit(text: &str) -> Result<String, String> {
+fn edit(text: &str) -> Result<String, String> {
     editor::edit(text, &Environment::of_process())
         .map_err(|error| format!("{error} Your message is unchanged. Set EDITOR to use another editor."))
+}
+
+/// Lends the terminal to the person's editor. Keys are its own meanwhile.
+pub(crate) fn lend(text: &str) -> io::Result<Result<String, String>> {
+    let Some(_held) = input::hold() else {
+        return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));
+    };
+    terminal::switch_off();
+    let lent = system::lend();
+    let result = edit(text);
+    drop(lent);
+    terminal::switch_on()?;
+    Ok(result)
 }

@@ -13,4 +13,5 @@ pub(super) mod start;
 pub(super) mod style;
 pub(super) mod system;
 pub(super) mod terminal;
+pub(super) mod tour;
 pub(super) mod watch;

@@ -48,6 +48,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         }
         A::ExpandPaste => open::expand_paste(model),
         A::TakeQueued => queueing::take(model),
+        A::DeleteToStart => keys::edit(model, TextArea::delete_line_by_head),
         A::UndoTyping => keys::edit(model, TextArea::undo),
         A::RedoTyping => keys::edit(model, TextArea::redo),
         A::SelectAll => keys::edit(model, TextArea::select_all),
@@ -90,6 +91,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Wider => panes::resize(model, true, out),
         A::EvenPanels => panes::even(model, out),
         A::Palette => picker::update::palette(model),
+        A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
         A::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
         A::Trust => open::trust(model),

@@ -90,7 +90,7 @@ pub(super) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'stat
 
 /// Moves up or down in the message; at its edge, among completions or the messages sent before.
 pub(super) fn recall(model: &mut Model, up: bool, chord: Option<Chord>) {
-    if model.composer.commanding() {
+    if model.composer.listing() {
         let count = crate::tui::chat::model::slash::completions(model.composer.first_line()).len();
         let at = model.composer.choice;
         model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
@@ -116,7 +116,7 @@ pub(super) fn pane(model: &mut Model, step: i64) {
     }
 }
 
-/// Esc: leaves what is open, then stops the answer, then (twice, with nothing typed) opens the tree.
+/// Esc: leaves what is open, then stops the answer. It never opens a screen and never clears what is typed.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
@@ -126,11 +126,11 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
         model.conversation.follow();
         return;
     }
-    if completing::close(model) {
+    let ended = model.tour.as_ref().is_some_and(screens::tour::model::Tour::ended);
+    if completing::close(model) || (ended && screens::tour::update::leave(model, out)) {
         return;
     }
-    if model.composer.commanding() {
-        model.composer.clear();
+    if model.composer.close_list() {
         return;
     }
     if take_back(model, out) || queueing::take_back(model) {
@@ -152,13 +152,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
             return;
         }
     }
-    let again = model.esc_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE);
-    if again && model.composer.is_empty() {
-        model.esc_at = None;
-        screens::tree::update::open(model);
-    } else {
-        model.esc_at = Some(model.now);
-    }
+    screens::tour::update::leave(model, out);
 }
 
 /// Takes back a call that waits for its plan. Its answer says so.
@@ -197,5 +191,9 @@ pub(crate) fn clear(model: &mut Model) {
     }
     model.clear_at = Some(model.now);
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();
-    model.status.say(Severity::Notice, format!("Press {key} again to quit."), model.now);
+    model.status.say(
+        Severity::Notice,
+        format!("Press {key} again to {}.", if model.tour.is_some() { "leave the tour" } else { "quit" }),
+        model.now,
+    );
 }

@@ -29,7 +29,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
         Msg::Key(chord) => keys::key(model, chord, &mut out),
         Msg::Paste(text) => keys::paste(model, &text, &mut out),
-        Msg::Resize(columns, rows) => model.size = (columns, rows),
+        Msg::Resize(columns, rows) => {
+            let tour = super::screens::tour::model::rows(model, rows);
+            model.size = (columns, rows.saturating_sub(tour));
+        }
         Msg::Mouse(pointer) => mouse::mouse(model, pointer, &mut out),
         Msg::Focus(here) => {
             model.away = !here;
@@ -42,8 +45,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Ran(line, printed) => super::chat::update::printed::came(model, &line, printed),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
-        // Taken in by the view and its cache.
-        Msg::Ground(_) | Msg::Coloured(_) => {}
+        // Taken in by the view and its cache, and told apart by the run loop.
+        Msg::Ground(_) | Msg::Coloured(_) | Msg::TourEvent(..) => {}
         Msg::Unsaved(path, result) => super::chat::update::quit::saved(model, path, result),
         Msg::Copied(how) => model.status.say(Severity::Notice, how, model.now),
         Msg::Signal(_) | Msg::EngineGone => model.quit = true,
@@ -57,6 +60,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     if let Some(run) = model.layers.last().and_then(|screen| screen.after()) {
         run(model, &mut out);
     }
+    super::screens::tour::update::follow(model);
     out
 }
 

@@ -24,6 +24,7 @@ pub(crate) mod paint;
 use crate::domain::base::ids::NodeId;
 use crate::tui::model::pointer::{HitArea, Target};
 use crate::tui::model::{Action, Focus, Model, When};
+use crate::tui::screens::tour;
 use crate::tui::text::Line;
 use crate::tui::theme::{Ink, Theme};
 use cache::Cache;
@@ -39,6 +40,22 @@ pub struct ViewContext<'a> {
 /// Draws one frame. First it settles what hangs on heights (scrolling, sizes of pages), then it paints. Returns the nodes
 /// whose contents the frame lacks.
 pub fn frame(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
+    let rows = tour::model::rows(model, buf.area.height);
+    if rows == 0 {
+        return page(model, cache, theme, buf);
+    }
+    // The tour stands below everything else.
+    let upper = Rect { height: buf.area.height - rows, ..buf.area };
+    let mut above = Buffer::empty(upper);
+    let wanted = page(model, cache, theme, &mut above);
+    buf.merge(&above);
+    let below = Rect { y: upper.bottom(), height: rows, ..buf.area };
+    tour::view::draw(&ViewContext { theme, model }, below, buf);
+    paint::ground(theme, buf);
+    wanted
+}
+
+fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
     let area = buf.area;
     if area.width == 0 || area.height == 0 {
         return Vec::new();

@@ -7,7 +7,7 @@ use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::widgets::{Block, Borders, Clear, Widget};
 
 /// Writes one line at the top of `area`, cut at its right edge.
@@ -22,9 +22,22 @@ pub(crate) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
         if room == 0 {
             break;
         }
-        let (next, _) = buf.set_stringn(x, area.y, &piece.text, room, theme.style(piece.ink));
+        let style = theme.style(piece.ink);
+        let (next, _) = buf.set_stringn(x, area.y, &piece.text, room, style);
+        if style.add_modifier.contains(Modifier::UNDERLINED) {
+            without_edges(&piece.text, Rect { x, width: next - x, height: 1, ..area }, buf);
+        }
         x = next;
     }
+}
+
+/// Takes the underline from the spaces before and after a text.
+fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
+    let spaces = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).min(cells.width);
+    let (before, after) = (spaces(text.len() - text.trim_start().len()), spaces(text.len() - text.trim_end().len()));
+    let plain = Style::new().remove_modifier(Modifier::UNDERLINED);
+    buf.set_style(Rect { width: before, ..cells }, plain);
+    buf.set_style(Rect { x: cells.right() - after, width: after, ..cells }, plain);
 }
 
 /// Writes one line, its code in colours where they are known, and its links as such.
@@ -76,21 +89,35 @@ pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
 }
 
-/// A frame with a title; returns the room inside. Frames need three columns and two rows.
+/// A title over what follows it; returns the room inside. What spans the screen from its top has one rule behind its
+/// title and no box; what lies over other things has a box. Frames need three columns and two rows.
 pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let area = area.intersection(buf.area);
     if area.width < 3 || area.height < 2 {
         return area;
     }
+    let edge = Rect { height: 1, ..area };
+    if edge == (Rect { height: 1, ..buf.area }) {
+        page_title(theme, title, edge, buf);
+        return Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 };
+    }
     let ink = if focus { Ink::Focus } else { Ink::Border };
     let block = Block::new().borders(Borders::ALL).border_set(theme.glyphs.frame).border_style(theme.style(ink));
     let inside = block.inner(area);
     block.render(area, buf);
-    caption(theme, title, Rect { height: 1, ..area }, buf);
+    caption(theme, title, edge, buf);
     inside
 }
 
-/// Words on a frame's upper or lower edge, with a space at both ends.
+/// A title with a rule behind it.
+fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
+    let wide = u16::try_from(title.width() + 2).unwrap_or(u16::MAX);
+    caption(theme, title, edge, buf);
+    let rule = Rect { x: edge.x.saturating_add(wide), width: edge.width.saturating_sub(wide), ..edge };
+    line(theme, &Line::of(Ink::Border, &theme.glyphs.rule.repeat(usize::from(rule.width))), rule, buf);
+}
+
+/// Words on the upper or lower edge of a frame or a page, with a space at both ends.
 pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     if title.pieces.is_empty() || edge.width < 5 {
         return;
@@ -99,7 +126,8 @@ pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
     padded.push_safe(Ink::Text, " ");
     padded.pieces.extend(title.pieces);
     padded.push_safe(Ink::Text, " ");
-    let room = Rect { x: edge.x + 1, width: edge.width - 2, ..edge };
+    let boxed = buf.cell((edge.x, edge.y)).is_some_and(|corner| corner.symbol() != " ");
+    let room = if boxed { Rect { x: edge.x + 1, width: edge.width - 2, ..edge } } else { edge };
     // Words on a frame are words and not frame: they do not take over its colour.
     let wide = u16::try_from(padded.width()).unwrap_or(u16::MAX).min(room.width);
     buf.set_style(Rect { width: wide, ..room }.intersection(buf.area), Style::reset());

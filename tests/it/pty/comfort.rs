@@ -261,10 +261,10 @@ fn what_a_command_prints_opens_on_the_screen() {
     pty.keys("/pin 1\r");
     pty.see("◆");
     pty.keys("/message read 1\r");
-    let text = pty.until("what it printed", |screen| screen.contains("┌ /message read 1"));
+    let text = pty.until("what it printed", |screen| screen.contains("/message read 1 ─"));
     assert!(text.contains("1 of ") && text.contains(" messages."), "{text}");
     pty.keys("\x1b");
-    pty.until("the text is closed", |screen| !screen.contains("┌ /message read 1"));
+    pty.until("the text is closed", |screen| !screen.contains("/message read 1 ─"));
     pty.keys("/plans why 99\r");
     pty.see("There is no turn 99");
     pty.see("/plans why 99");

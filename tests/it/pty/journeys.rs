@@ -48,7 +48,7 @@ fn a_newcomer() {
     let home = Home::fresh();
     let pty = desk(&home);
     pty.until("the first screen explains itself", |screen| {
-        screen.contains("shows every request") && screen.contains("Model servers") && screen.contains("Ctrl+O")
+        screen.contains("shows every request") && screen.contains("Model servers") && screen.contains("take the tour")
     });
     pty.keys("How do bees dance?");
     pty.keys("\r");

@@ -224,7 +224,7 @@ fn mode_cycles_everywhere() {
 }
 
 #[test]
-fn esc_leaves_then_interrupts_then_opens_the_tree() {
+fn esc_leaves_then_interrupts_and_opens_nothing() {
     let mut stage = fixture::opened();
     stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
     stage.press("tab esc");
@@ -233,7 +233,13 @@ fn esc_leaves_then_interrupts_then_opens_the_tree() {
     assert!(matches!(stage.last(), Request::Turn(TurnRequest::Cancel { .. })));
     stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
     let sent = stage.sent.len();
-    stage.press("esc esc");
+    stage.press("esc esc esc");
+    assert!(stage.model.layers.is_empty(), "Esc never opens a screen");
+    stage.type_text("/mod").press("esc esc");
+    assert_eq!(stage.model.composer.first_line(), "/mod", "Esc closes the list and keeps the line");
+    stage.press("ctrl-c up");
+    assert_eq!(stage.model.composer.first_line(), "/mod", "what Ctrl+C cleared comes back");
+    stage.press("ctrl-c f8");
     assert!(stage.model.layers.on::<TreeScreen>());
     stage.press("k");
     assert_eq!(stage.sent.len(), sent, "nothing changes until Enter");

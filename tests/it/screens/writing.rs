@@ -314,8 +314,12 @@ fn the_list_of_names_gives_way() {
 #[test]
 fn typing_is_undone_and_selected() {
     let mut stage = fixture::opened();
-    stage.type_text("one two").press("ctrl-w").press("ctrl-u");
+    stage.type_text("one two").press("ctrl-w alt-u");
     assert_eq!(stage.model.composer.first_line(), "one two");
+    stage.press("alt-r");
+    assert_eq!(stage.model.composer.first_line(), "one ");
+    stage.press("ctrl-u");
+    assert_eq!(stage.model.composer.first_line(), "", "Ctrl+U deletes to the start and never undoes");
     stage.press("alt-u");
     assert_eq!(stage.model.composer.first_line(), "one ");
     stage.press("alt-a").type_text("x");

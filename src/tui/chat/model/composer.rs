@@ -80,6 +80,8 @@ pub struct Composer {
     whole: Option<Arc<str>>,
     /// The selected completion.
     pub choice: usize,
+    /// Esc closed the list of commands; the line stays.
+    closed: bool,
     /// The session whose earlier messages are in the history, or were asked for.
     pub seeded: Option<SessionId>,
     /// What the store has of drafts; nothing where it refused one.
@@ -109,6 +111,7 @@ impl Default for Composer {
             back: None,
             whole: None,
             choice: 0,
+            closed: false,
             seeded: None,
             kept: HashMap::new(),
         }
@@ -152,6 +155,7 @@ impl Composer {
         self.whole = None;
         self.back = None;
         self.choice = 0;
+        self.closed = false;
         &mut self.area
     }
 
@@ -183,6 +187,19 @@ impl Composer {
     pub fn commanding(&self) -> bool {
         let line = self.first_line();
         self.area.lines().len() == 1 && line.starts_with('/') && !line.starts_with("//")
+    }
+
+    /// Whether the commands that the line may become are listed.
+    #[must_use]
+    pub fn listing(&self) -> bool {
+        self.commanding() && !self.closed
+    }
+
+    /// Closes that list. False where it is not open.
+    pub fn close_list(&mut self) -> bool {
+        let open = self.listing();
+        self.closed |= open;
+        open
     }
 
     /// The whole text with pastes opened. Worked out once a change.
@@ -315,12 +332,13 @@ impl Composer {
         self.whole = None;
         self.back = None;
         self.choice = 0;
+        self.closed = false;
     }
 
     /// The text goes into the history, from which it can be brought back.
     pub fn put_by(&mut self) {
         let text = self.text();
-        if self.back.is_none() && !self.commanding() {
+        if self.back.is_none() {
             self.remember(&text);
         }
     }
@@ -443,6 +461,7 @@ impl Composer {
         self.paste(&text);
         self.area.move_cursor(CursorMove::Top);
         self.back = (next < newest).then_some(next);
+        self.closed = true;
         true
     }
 

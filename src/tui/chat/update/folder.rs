@@ -19,7 +19,11 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// How it stands: every change stands in the question whole or, where there is no room, in a text that is read first.
 pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
-        return model.status.say(Severity::Notice, "This folder has no .pleach.toml.", model.now);
+        return model.status.say(
+            Severity::Notice,
+            "This folder has no .pleach.toml. /config shows your own settings.",
+            model.now,
+        );
     };
     let Some(digest) = card.digest.filter(|_| card.standing != FileStanding::Faulty) else {
         let text = card.notice().unwrap_or_else(|| format!("{}: {}.", card.path, card.words()));

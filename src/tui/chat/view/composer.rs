@@ -67,7 +67,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
 /// The list over the composer while a command or a name is typed. Drawn last, so that nothing crosses it.
 pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
-    if focus && look.model.composer.commanding() {
+    if focus && look.model.composer.listing() {
         completions(look, area, buf);
     } else if let Some(popup) = look.model.popup.as_ref().filter(|popup| focus && popup.seen()) {
         names(look, popup, area, buf);
@@ -141,21 +141,36 @@ fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
 }
 
-fn hints(look: &ViewContext<'_>, width: usize) -> Line {
+/// What can be done where the focus is.
+fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
-    let words: &[(Action, &str)] = match (look.model.focus, look.model.live_here().is_some()) {
+    match (look.model.focus, look.model.live_here().is_some()) {
         (Focus::Composer, true) if waits => {
             &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
+        (Focus::Composer, false) if look.model.composer.listing() => {
+            &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
+        }
+        (Focus::Composer, false) if look.model.composer.commanding() => {
+            &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")]
+        }
+        (Focus::Composer, false) if !look.model.composer.is_empty() => &[
+            (A::Send, "send"),
+            (A::CycleMode, "mode"),
+            (A::Context, "request"),
+            (A::Complete, "messages"),
+            (A::Palette, "actions"),
+            (A::Help, "help"),
+        ],
         (Focus::Composer, false) => &[
             (A::CycleMode, "mode"),
             (A::Context, "request"),
             (A::Branches, "branches"),
-            (A::Traces, "tools"),
+            (A::Complete, "messages"),
             (A::Palette, "actions"),
             (A::Help, "help"),
         ],
@@ -165,20 +180,25 @@ fn hints(look: &ViewContext<'_>, width: usize) -> Line {
             (A::Fork, "fork"),
             (A::Edit, "edit"),
             (A::Regenerate, "regenerate"),
-            (A::Copy, "copy"),
+            (A::Undo, "undo"),
             (A::Leave, "type"),
         ],
         (Focus::Branches, _) => &[
             (A::Open, "switch to"),
             (A::Fork, "fork"),
+            (A::Compare, "compare"),
             (A::Rename, "rename"),
             (A::Archive, "archive"),
+            (A::Undo, "undo"),
             (A::Leave, "type"),
         ],
         (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "type")],
-    };
+    }
+}
+
+fn hints(look: &ViewContext<'_>, width: usize) -> Line {
     let mut line = Line::new();
-    for (action, word) in words {
+    for (action, word) in hint_words(look) {
         let Some(key) = hint_key(look, *action) else { continue };
         let sep = if line.pieces.is_empty() { "" } else { "  " };
         if line.width() + sep.len() + text::width(&key) + word.len() + 6 > width {

@@ -22,18 +22,16 @@ pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 /// What to do while no model can be asked.
-const NOT_SET_UP: [(Action, &str); 3] = [
+const NOT_SET_UP: [(Action, &str); 4] = [
+    (Action::Tour, TOUR),
     (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
     (Action::Models, "choose one of the models that were found"),
     (Action::Help, "show all keys"),
 ];
 /// What to do first.
-const FIRST_STEPS: [(Action, &str); 4] = [
-    (Action::Models, "choose a model"),
-    (Action::Context, "see each item of the next request, and why it is included"),
-    (Action::CycleMode, "set how much context is added: Off, Light, Heavy"),
-    (Action::Help, "show all keys"),
-];
+const FIRST_STEPS: [(Action, &str); 3] =
+    [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
+const TOUR: &str = "take the tour: nine steps, a few minutes, offline, nothing is saved";
 
 pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
@@ -52,12 +50,13 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
         rows.push(Line::new());
         rows.extend(found(look, width));
     } else {
-        if session.settings().is_some_and(|settings| settings.profile == "offline") {
-            say("Type a message: the built-in offline model answers by quoting its context.", Ink::Text);
-        } else {
-            say("Type a message; Enter sends exactly what the next request shows.", Ink::Text);
-        }
         rows.extend(steps(look, &FIRST_STEPS, width));
+        let words = if session.settings().is_some_and(|settings| settings.profile == "offline") {
+            "Or type a message and press Enter: the built-in offline model answers."
+        } else {
+            "Or type a message and press Enter: exactly the next request is sent."
+        };
+        rows.extend(Flow::plain(words, width, Ink::Text));
         if !session.workspace.1 {
             let words = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
             rows.extend(Flow::plain(words, width, Ink::Dim));

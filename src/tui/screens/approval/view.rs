@@ -84,7 +84,7 @@ fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside
 
 fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "approve the selected changes" } else { "approve" };
-    let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "refuse")];
+    let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "deny")];
     if !ask.hunks.is_empty() {
         words.push((Action::TakeHunk, "choose"));
     }

@@ -49,7 +49,7 @@ fn rows(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let keys = &look.model.keys;
     let mut rows = Vec::new();
     let put = |rows: &mut Vec<Line>, keys: &str, does: &str| rows.extend(one(keys, does, width));
-    rows.push(Line::of(Ink::Heading, "common tasks"));
+    rows.push(Line::of(Ink::Heading, "Common tasks"));
     for (task, actions) in TASKS {
         let keys: Vec<String> = actions.iter().filter_map(|action| keys.key_of(*action)).collect();
         put(&mut rows, &keys.join("  "), task);
@@ -65,7 +65,7 @@ fn rows(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
         if seen.is_empty() {
             continue;
         }
-        rows.push(Line::of(Ink::Heading, when.title()));
+        rows.push(Line::of(Ink::Heading, &capitalized(when.title())));
         for action in seen {
             let here = keys.bindings().iter().filter(|b| b.when == when && b.run == action);
             let chords: Vec<String> = here.map(|b| b.on.to_string()).collect();
@@ -73,27 +73,33 @@ fn rows(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
         }
         rows.push(Line::new());
     }
-    rows.push(Line::of(Ink::Heading, "in the composer, as in a shell"));
+    rows.push(Line::of(Ink::Heading, "In the composer, as in a shell"));
     for (keys, does) in WRITING {
         put(&mut rows, keys, does);
     }
     rows.push(Line::new());
     let unbound = Action::ALL.iter().filter(|action| keys.key_of(**action).is_none());
-    rows.push(Line::of(Ink::Heading, "without a key (palette, or / and the name)"));
+    rows.push(Line::of(Ink::Heading, "Without a key (palette, or / and the name)"));
     for action in unbound {
         put(&mut rows, &format!("/{}", action.name()), action.sentence());
     }
     rows.push(Line::new());
-    rows.push(Line::of(Ink::Heading, "commands, as on the command line"));
+    rows.push(Line::of(Ink::Heading, "Commands, as on the command line"));
     for row in slash::commands() {
         put(&mut rows, &row.usage(), &row.sentence);
     }
     rows.push(Line::new());
-    rows.push(Line::of(Ink::Heading, "short names of commands"));
+    rows.push(Line::of(Ink::Heading, "Short names of commands"));
     for (name, means) in slash::short_names() {
         put(&mut rows, &format!("/{name}"), &format!("/{means}"));
     }
     rows
+}
+
+/// A heading: with a capital letter.
+fn capitalized(title: &str) -> String {
+    let mut letters = title.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Keys, and beside them what they do, on as many rows as it takes.
@@ -120,7 +126,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut 
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
-        let words = [(Action::Down, "on"), (Action::ScrollDown, "next page"), (Action::Leave, "leave")];
+        let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "leave")];
         let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
         paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }

@@ -15,6 +15,8 @@ pub enum Act {
     SaveUnsaved,
     /// Quit, whatever is lost.
     Leave,
+    /// Leave the tour.
+    LeaveTour,
     /// Only closes the question.
     Close,
     /// Runs an action.

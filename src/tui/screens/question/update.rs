@@ -32,6 +32,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Act::SaveUnsaved => quit::save(model),
         Act::Leave => model.quit = true,
+        Act::LeaveTour => out.push(Cmd::Tour(false)),
         Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
         Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
         Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),

@@ -129,11 +129,12 @@ fn hints(look: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
         (Action::IncludeOnce, "include once"),
-        (Action::TakeRow, "select"),
         (Action::Dismiss, "dismiss"),
-        (Action::PlanDiff, "changes"),
         (Action::Details, "details"),
         (Action::Filter, "filter"),
+        (Action::Leave, "leave"),
+        (Action::TakeRow, "select"),
+        (Action::PlanDiff, "changes"),
     ];
     let mut line = Line::new();
     for (action, word) in words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss) {

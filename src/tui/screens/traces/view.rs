@@ -162,13 +162,13 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
     words.extend([
+        (Action::Leave, "leave"),
         (Action::FollowLink, "go to the fix"),
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
         (Action::WholeSession, whole),
         (Action::Copy, "copy"),
         (Action::ToMessage, "message"),
-        (Action::Leave, "leave"),
     ]);
     view_accepted::hint_line(look, When::Tools, &words, width)
 }

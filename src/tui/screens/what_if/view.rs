@@ -61,8 +61,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, strip: &WhatIfScreen, area: Rect, buf
     let priced = (0..strip.len()).any(costs);
     let columns = Columns::of(inside.width, priced);
     let est = present.as_ref().ok().map(|known| known.est);
-    let label = present.as_ref().map_or("est", |known| known.certainty.label());
-    paint::right(look.theme, &header(columns, label), inside, buf);
+    paint::right(look.theme, &header(columns), inside, buf);
     let most = (inside.height.saturating_sub(1) * 3 / 5).max(3);
     let wanted = u16::try_from(strip.len()).unwrap_or(u16::MAX);
     let height = wanted.min(most).min(inside.height.saturating_sub(1));
@@ -85,12 +84,12 @@ pub(crate) fn draw(look: &ViewContext<'_>, strip: &WhatIfScreen, area: Rect, buf
     }
 }
 
-fn header(columns: Columns, label: &str) -> Line {
-    let mut words = format!("{:>9}", format!("tokens {label}"));
+fn header(columns: Columns) -> Line {
+    let mut words = format!("{:>9}", "tokens");
     for (shown, title, width) in [
         (columns.change, "change", 9),
-        (columns.room, "room", 9),
-        (columns.cost, "cost est", 10),
+        (columns.room, "budget", 9),
+        (columns.cost, "cost", 10),
         (columns.cached, "cached", 8),
     ] {
         if shown {
@@ -194,14 +193,11 @@ fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
     Line::of(ink, sign).with(Ink::Dim, &format!(" {place:<9} ")).with(Ink::Text, &item.title)
 }
 
-/// `As it stands: 14 items, 5,213 of 8,000 est. tokens.`
+/// `Current: 14 items, 5,213 of 8,000 tokens.`
 fn standing(known: &Figures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
-    format!(
-        "Current: {items}, {est} of {room} tokens {}. Nothing changes until you apply another.",
-        known.certainty.label()
-    )
+    format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
 }
 
 /// `mode Off: gains nothing, loses 4 items of 2,212 est. tokens; 2 go in another form.`

@@ -1,0 +1,120 @@
+//! How far a tour has come, and what things were like before.
+//! Not for: what the steps are (`steps`), or when one is done (`update`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::tui::chat::model::plan::{DisplayedPlan, PlanResult};
+use crate::tui::model::{Action, Model, When};
+use std::sync::Arc;
+
+/// One of the nine steps.
+pub(crate) struct Step {
+    /// Its name.
+    pub(crate) title: &'static str,
+    /// What is done in it, in order.
+    pub(crate) parts: &'static [Part],
+}
+
+/// One thing to do.
+pub(crate) struct Part {
+    /// What to do; each `{}` stands for one of the keys.
+    pub(crate) says: &'static str,
+    /// The keys, with the place where each counts.
+    pub(crate) keys: &'static [(Action, When)],
+    /// Whether it was done.
+    pub(crate) done: fn(&Model, &Tour) -> bool,
+    /// What came of it.
+    pub(crate) seen: &'static str,
+}
+
+/// The open branches as far as a person's acts change them.
+pub(crate) type Shape = Vec<(BranchId, Option<NodeId>, Vec<(Atom, MarkKind)>, Overrides)>;
+
+/// The plan of an unsent message before anything was changed.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct FirstPlan {
+    /// The branch.
+    pub(crate) branch: BranchId,
+    /// The message.
+    pub(crate) text: Arc<str>,
+    /// The digest of its request.
+    pub(crate) digest: Hash,
+    /// What the branches were like.
+    pub(crate) shape: Shape,
+}
+
+/// A tour under way.
+#[derive(Debug, Default)]
+pub struct Tour {
+    /// The step, and the part of it; past the last step at the end.
+    pub(crate) at: (usize, usize),
+    /// What came of the part before.
+    pub(crate) seen: &'static str,
+    /// What the branches were like when this step began, and which of them was stood on.
+    pub(crate) before: Option<(BranchId, Shape)>,
+    /// The branch that the person began on.
+    pub(crate) home: Option<BranchId>,
+    /// The second step's plan.
+    pub(crate) first: Option<FirstPlan>,
+}
+
+impl Tour {
+    /// The part that is to be done now; none at the end.
+    pub(crate) fn part(&self) -> Option<(&'static Step, &'static Part)> {
+        let step = super::steps::STEPS.get(self.at.0)?;
+        Some((step, step.parts.get(self.at.1)?))
+    }
+
+    /// Whether every step was done.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.part().is_none()
+    }
+
+    /// Branches that were not there when this step began.
+    pub(crate) fn fresh<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a Branch> {
+        let old = self.before.as_ref().map(|(_, shape)| shape.as_slice()).unwrap_or_default();
+        let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
+        branches.iter().filter(|branch| !branch.archived && !old.iter().any(|(id, ..)| *id == branch.id))
+    }
+
+    /// Marks and settings of a branch when this step began.
+    pub(crate) fn before(&self, branch: BranchId) -> Option<(&[(Atom, MarkKind)], &Overrides)> {
+        let (_, shape) = self.before.as_ref()?;
+        shape.iter().find(|(id, ..)| *id == branch).map(|(_, _, marks, overrides)| (marks.as_slice(), overrides))
+    }
+}
+
+/// What the open branches are like now.
+pub(crate) fn shape(model: &Model) -> Shape {
+    let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
+    let marks = |branch: &Branch| branch.marks.iter().map(|mark| (mark.target, mark.kind)).collect();
+    let open = branches.iter().filter(|branch| !branch.archived);
+    open.map(|branch| (branch.id, branch.head, marks(branch), branch.overrides.clone())).collect()
+}
+
+/// The plan that is shown, where it is the plan of the branch and the message that the person sees.
+pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
+    let shown =
+        model.plan.shown.as_ref().filter(|shown| Some(shown.branch) == model.branch().map(|branch| branch.id))?;
+    match &shown.solved {
+        PlanResult::Plan { digest, .. } if model.plan.due.is_none() => Some((shown, *digest)),
+        _ => None,
+    }
+}
+
+/// Rows of the tour: a title, what came of the last act, and two for what to do.
+const ROWS: u16 = 4;
+/// A terminal with fewer rows has the title and one line, one with fewer than the second nothing.
+const SMALL: (u16, u16) = (18, 8);
+
+/// How many rows of a terminal the tour takes.
+pub(crate) fn rows(model: &Model, height: u16) -> u16 {
+    match (&model.tour, height) {
+        (Some(_), height) if height >= SMALL.0 => ROWS,
+        (Some(_), height) if height >= SMALL.1 => 2,
+        _ => 0,
+    }
+}

@@ -1,0 +1,69 @@
+//! Going through the tour: a part that was done gives way to the next one.
+//! Not for: what the parts are (`steps`).
+
+use super::model::{FirstPlan, Tour, planned, shape};
+use crate::tui::model::Model;
+use crate::tui::model::status::Severity;
+use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::request::model::RequestScreen;
+
+/// Opens the tour; in it, says so.
+pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.tour.is_some() {
+        return model.status.say(Severity::Notice, "This is the tour.", model.now);
+    }
+    out.push(Cmd::Tour(true));
+}
+
+/// After every message: whether what is to be done was done.
+pub(crate) fn follow(model: &mut Model) {
+    let Some(mut tour) = model.tour.take() else { return };
+    if model.session.is_some() {
+        step(model, &mut tour);
+    }
+    model.tour = Some(tour);
+}
+
+fn step(model: &Model, tour: &mut Tour) {
+    let Some(here) = model.branch().map(|branch| branch.id) else { return };
+    tour.home.get_or_insert(here);
+    if tour.before.is_none() {
+        tour.before = Some((here, shape(model)));
+    }
+    while let Some((step, part)) = tour.part().filter(|(_, part)| (part.done)(model, tour)) {
+        if tour.first.is_none() && model.layers.on::<RequestScreen>() {
+            tour.first = planned(model).map(|(shown, digest)| FirstPlan {
+                branch: shown.branch,
+                text: shown.draft.text.clone(),
+                digest,
+                shape: shape(model),
+            });
+        }
+        tour.seen = part.seen;
+        tour.at.1 += 1;
+        if tour.at.1 == step.parts.len() {
+            tour.at = (tour.at.0 + 1, 0);
+            tour.before = Some((here, shape(model)));
+        }
+    }
+}
+
+/// Esc with nothing else to leave: at the end of the tour at once, before it after a question. False outside a tour.
+pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(tour) = &model.tour else { return false };
+    if tour.ended() {
+        out.push(Cmd::Tour(false));
+        return true;
+    }
+    model.layers.push(Question {
+        title: "Leave the tour?".to_owned(),
+        words: vec!["Your own conversation is as you left it; nothing of the tour is saved.".to_owned()],
+        choices: vec![
+            ('l', "leave the tour".to_owned(), Act::LeaveTour),
+            ('s', "stay and go on".to_owned(), Act::Close),
+        ],
+        cursor: 0,
+    });
+    true
+}
