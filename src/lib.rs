@@ -73,7 +73,8 @@
 //!    stored as suggestions. The engine records what the turn touched, counts leases down, and leases what was mentioned
 //!    again (`engine::turns::reflect`, decided by [`context::activation`]). The reported usage is stored beside the estimate.
 //!    From both, the meter learns how the model's server counts ([`domain::call::meter`]); this affects only display and
-//!    alarms.
+//!    alarms. Once the answer is on the screen, the engine records which items of the call it used, and by what evidence
+//!    (`engine::turns::item_use`, found by [`context::item_use`]); no text is stored with that.
 //! 7. After a turn has closed, a thread checks whether the policy wants a summary of older turns
 //!    (`engine::summaries::automatic`). The summary waits as a draft and enters no plan until a person accepts it.
 //!
@@ -171,6 +172,7 @@
 //! The calls that were made:
 //!
 //! * **run**: one call, recorded before it is made.
+//! * **use**: evidence that the answer of a run used an item: quoted, named, edited, its symbol mentioned, or expanded.
 //! * **digest**: a BLAKE3 hash; the request digest is the hash of the bytes that were posted.
 //! * **trace**: the record of one tool call: its arguments, who allowed it, and its outcome. A failed call is linked to the
 //!   later call that succeeded on the same thing ([`domain::tool::resolution`]).

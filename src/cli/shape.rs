@@ -3,6 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::item_use::UseCount;
 use crate::domain::call::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::call::provider::Diagnostic;
 use crate::domain::call::race::BranchRun;
@@ -351,6 +352,8 @@ pub struct RunShape<'a> {
     attempts: u32,
     error: Option<&'a str>,
     diagnostics: &'a [Diagnostic],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uses: Option<UseCount>,
     at: i64,
 }
 
@@ -379,6 +382,7 @@ pub fn run<'a>(card: &'a RunCard, branches: &'a [Branch]) -> RunShape<'a> {
         attempts: card.attempts,
         error: card.error.as_deref(),
         diagnostics: &card.diagnostics,
+        uses: card.uses,
         at: card.at,
     }
 }

@@ -254,6 +254,7 @@ fn card(status: RunStatus) -> RunCard {
         error: None,
         diagnostics: Vec::new(),
         aside: false,
+        uses: None,
         at: 0,
     }
 }

@@ -9,6 +9,7 @@
 //! * [`edited`] accounts for a request that a person edited by hand.
 //! * `state_request` decides whether the model is asked to keep a state block.
 //! * [`summary`] makes summaries of older turns and checks what they dropped.
+//! * [`item_use`] finds out which items an answer used.
 //! * [`checks`] counts a body by the plan's own rules, from its bytes alone.
 //!
 //! Not for: collecting what may go (`engine::plans`) or posting (`llm`).
@@ -27,6 +28,7 @@ mod edited_tests;
 mod excluded;
 mod explain;
 mod forms;
+pub mod item_use;
 #[cfg(test)]
 mod laws_tests;
 mod offers;

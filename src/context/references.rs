@@ -14,6 +14,8 @@ const QUOTED: (usize, usize) = (20, 300);
 const WORDS: usize = 4;
 /// Characters of a symbol at the least.
 const SHORTEST: usize = 4;
+/// A name that so many items of a call hold names none of them.
+pub const SHARED: usize = 3;
 
 /// What a text names of the conversation, in its order: `turn 7`, ids as `#1a2b3c4d`, and quoted words. What stands in
 /// blocks of code names nothing.
@@ -78,10 +80,27 @@ fn quotations(line: &str, found: &mut Vec<String>) {
 /// letter inside, or letters and digits mixed.
 #[must_use]
 pub fn symbols(text: &str) -> BTreeSet<String> {
+    every_symbol(text).take(SYMBOLS).map(str::to_owned).collect()
+}
+
+/// The same, all of them, as they stand in the text.
+pub fn every_symbol(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '\\' | '.' | ':' | '-');
-    let tokens = text.split(|c: char| !inside(c)).map(|token| token.trim_matches(['.', ':', '-', '/']));
-    let found = tokens.filter(|token| token.chars().count() >= SHORTEST && is_symbol(token));
-    found.take(SYMBOLS).map(str::to_owned).collect()
+    let tokens = text.split(move |c: char| !inside(c)).map(|token| token.trim_matches(['.', ':', '-', '/']));
+    tokens.filter(|token| token.chars().count() >= SHORTEST && is_symbol(token))
+}
+
+/// The items whose texts hold one of these names; a name that too many hold names none.
+#[must_use]
+pub fn holders<T: Ord>(texts: &[(usize, BTreeSet<T>)], names: &BTreeSet<T>) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    for name in names {
+        let of: BTreeSet<usize> = texts.iter().filter(|(_, held)| held.contains(name)).map(|(item, _)| *item).collect();
+        if of.len() < SHARED {
+            found.extend(of);
+        }
+    }
+    found
 }
 
 fn is_symbol(token: &str) -> bool {
@@ -117,6 +136,14 @@ mod tests {
                     https://example.org or A-Team, 3.14, end.";
         let found: Vec<String> = symbols(text).into_iter().collect();
         assert_eq!(found, ["Foo::bar_2", "main.py", "parse_header", "readFile", "src/wire.rs", "utf8"]);
+    }
+
+    #[test]
+    fn a_symbol_that_many_hold_names_none() {
+        let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+        let texts = [(0, set(&["a_b", "main.rs"])), (1, set(&["main.rs"])), (4, set(&["main.rs", "c_d"]))];
+        assert_eq!(holders(&texts, &set(&["main.rs"])), BTreeSet::new());
+        assert_eq!(holders(&texts, &set(&["a_b", "c_d", "e_f"])), [0, 4].into());
     }
 
     proptest! {

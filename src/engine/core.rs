@@ -133,6 +133,8 @@ pub(super) struct Core {
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
     pub(super) latched: HashMap<BranchId, u64>,
+    /// Answers of which is still to be found out what they used.
+    pub(super) unchecked: Vec<super::turns::item_use::AnswerToCheck>,
     /// Servers of tools.
     pub(super) foreign: super::tools::servers::Foreign,
     /// The newest generation that was asked for.
@@ -188,6 +190,7 @@ impl Core {
             jobs: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
+            unchecked: Vec::new(),
             foreign: super::tools::servers::Foreign::default(),
             newest: HashMap::new(),
             revisions: HashMap::new(),
@@ -239,6 +242,7 @@ impl Core {
                 Inbox::Stop => break,
             }
             self.drop_claims();
+            self.check_uses();
         }
         self.setup.foreign.close();
         self.planner.close();
@@ -246,6 +250,7 @@ impl Core {
             vectors.close();
         }
         self.abandon(inbox);
+        self.check_uses();
         if let Some(folder) = &self.setup.temporary {
             self.store.close();
             let _ = std::fs::remove_dir_all(folder);

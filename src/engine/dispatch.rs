@@ -173,6 +173,7 @@ impl Core {
             CallRequest::DiffPlans { before, after } => return self.look_at_diff(ticket, before, after),
             CallRequest::List => self.runs(),
             CallRequest::Ledger { branch, whole } => self.ledger(branch, whole),
+            CallRequest::Uses { run } => self.uses_of(run),
             CallRequest::StoredPlan { id } => self.stored_plan(&id),
             CallRequest::ReplayDryRun { run } => self.replay_dry(&run),
             CallRequest::Replay { run, profile, model, without } => {

@@ -133,6 +133,7 @@ impl<'a> Apply<'a> {
             Write::UserIsNode(run) => runs::user_is_node(self, *run),
             Write::PutRun(card) => runs::put(self, card),
             Write::CloseRun(card) => runs::close(self, card),
+            Write::PutUses { run, uses } => runs::put_uses(self, *run, uses),
             Write::PutChunk { run, seq, body } => runs::put_chunk(self, *run, *seq, body),
             Write::PutBranch(_)
             | Write::MoveHead { .. }

@@ -8,8 +8,12 @@ use rusqlite_migration::{M, Migrations};
 /// Stands in the header of every store of ours: `plch`.
 pub(super) const APPLICATION_ID: i64 = 0x706c_6368;
 
-pub(super) const STEPS: &[M<'static>] =
-    &[M::up(include_str!("schema/1.sql")), M::up(include_str!("schema/2.sql")), M::up(include_str!("schema/3.sql"))];
+pub(super) const STEPS: &[M<'static>] = &[
+    M::up(include_str!("schema/1.sql")),
+    M::up(include_str!("schema/2.sql")),
+    M::up(include_str!("schema/3.sql")),
+    M::up(include_str!("schema/4.sql")),
+];
 
 /// The newest schema that this program knows.
 pub(super) fn known() -> i64 {

@@ -3,6 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
+use crate::domain::call::item_use::CallUses;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::run::RunCard;
@@ -207,6 +208,13 @@ pub enum Write {
     PutRun(Box<RunCard>),
     /// A run's card at its end; its chunks go.
     CloseRun(Box<RunCard>),
+    /// What became of the items of a run (one that is gone meanwhile is passed over).
+    PutUses {
+        /// Of which run.
+        run: RunId,
+        /// It.
+        uses: CallUses,
+    },
     /// A piece of a stream. Opaque to the store.
     PutChunk {
         /// Of which run.

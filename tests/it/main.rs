@@ -22,6 +22,7 @@ mod engine_turns;
 mod fault_table;
 mod folder;
 mod foreign;
+mod item_use;
 mod laws;
 #[cfg(feature = "mcp")]
 mod mcp;

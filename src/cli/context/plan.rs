@@ -1,7 +1,7 @@
 //! `plan`, `plans`, `replay --dry-run`, `build`, and `context`: the next request, and past requests.
 //! Not for: solving plans (`context`).
 
-use super::diffs;
+use super::{diffs, item_use};
 use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::conversation::ask;
@@ -13,6 +13,7 @@ use crate::config::commands::calls::{ContextCommand, Plans};
 use crate::config::commands::setting::Setting;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
+use crate::domain::call::item_use::CallUses;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
@@ -100,7 +101,7 @@ pub(crate) fn plan(
         let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost);
         return run.io.value(&shape.on(branch));
     }
-    let mut text = described(&solved.plan, solved.calibration);
+    let mut text = described(&solved.plan, solved.calibration, None);
     let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
     if let Some(cost) = solved.cost {
         let _ = write!(text, "\n{}", priced(&cost));
@@ -118,8 +119,9 @@ fn priced(cost: &PromptCost) -> String {
     format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
 
-/// A plan as text.
-fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
+/// A plan as text; of a call that was made, with what its answer used of each item.
+fn described(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
+    let uses = uses.map(|uses| uses.by_row(plan)).unwrap_or_default();
     let mut text = String::new();
     let label = plan.certainty.label();
     let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
@@ -142,8 +144,9 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>) -> String {
     for (at, (section, tokens)) in plan.sections().into_iter().enumerate() {
         let gap = if at == 0 { "" } else { "\n" };
         let _ = writeln!(text, "{gap}{} {:>9}", column(section.title(), 58), number(tokens));
-        for row in plan.included().filter(|row| row.section() == Some(section)) {
-            let _ = writeln!(text, "{}", line(row));
+        for (at, row) in plan.included().enumerate().filter(|(_, row)| row.section() == Some(section)) {
+            let mark = uses.get(at).copied().flatten().map_or_else(String::new, |item| format!("  [{}]", item.words()));
+            let _ = writeln!(text, "{}{mark}", line(row));
         }
     }
     for (title, rows) in [("suggested", plan.suggested().collect()), ("left out", plan.excluded().collect::<Vec<_>>())]
@@ -213,8 +216,9 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
     let short =
         card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
     let told = card.diagnostics.iter().fold(String::new(), |told, one| told + "\n  ! " + &one.what);
+    let items = card.uses.map_or_else(String::new, |count| format!(" · {}", count.words()));
     format!(
-        "{}  plan {}  {}  {}  {} {}  {used}{cost}{edited}{short}{told}",
+        "{}  plan {}  {}  {}  {} {}  {used}{cost}{items}{edited}{short}{told}",
         card.id,
         card.plan.short(),
         time(card.at),
@@ -230,13 +234,18 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
             Answer::StoredPlan { plan, runs } => (plan, runs),
             other => return Err(unexpected(&other)),
         };
+    let uses = item_use::of(run, &runs)?;
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
         let mut value = serde_json::to_value(shape::plan(&plan, digest, None, None)).unwrap_or_default();
+        let marks = uses.iter().flat_map(|uses| uses.by_row(&plan)).enumerate();
+        for (at, item) in marks.filter_map(|(at, item)| Some((at, item?))) {
+            value["included"][at]["used_by"] = json!(item.by);
+        }
         value["runs"] = runs.iter().map(|card| json!(shape::run(card, &view.branches))).collect();
         return run.io.value(&value);
     }
-    let mut text = described(&plan, None);
+    let mut text = described(&plan, None, uses.as_ref());
     for card in &runs {
         let _ = writeln!(text, "{}", card_line(card, view));
         for told in card.diagnostics.iter().filter(|told| !told.raw.is_empty()) {

@@ -2,6 +2,7 @@
 //! and sparklines. A value that the server did not report is unknown, never 0.
 //! Not for: computing the figures (`engine`, `domain::call::ledger`).
 
+use super::item_use;
 use super::summaries::ratio;
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -38,10 +39,12 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     if run.io.json {
         let mut shape = stats_shape(&stats);
         shape["calls"] = ledger_shape(&ledger);
+        shape["uses"] = item_use::shape(&ledger.uses);
         return run.io.value(&shape);
     }
     say_stats(run, &stats);
     say_ledger(run, &ledger);
+    item_use::say(run, &ledger.uses);
     Ok(())
 }
 
@@ -112,6 +115,7 @@ fn ledger_shape(ledger: &Ledger) -> Value {
             "cached_share": call.cached_milli().map(share),
             "cost": call.cost_micro.map(dollars),
             "estimate_error": call.error_milli.map(off),
+            "uses": call.uses.as_ref().map(item_use::count_shape),
         })
     };
     json!({

@@ -181,6 +181,8 @@ impl Turn {
                 Err(failure) => return Err(run.client.refused(failure)),
             },
             Event::Stream { branch, run: id, text, .. } if branch == self.branch => self.stream(run, id, &text),
+            // What an answer used is found out after it: of the last one that may not come any more.
+            Event::Run(card) if card.uses.is_some() => {}
             Event::Run(card) if card.branch == self.branch => match self.cards.iter_mut().find(|c| c.id == card.id) {
                 Some(known) => *known = *card,
                 None => self.cards.push(*card),

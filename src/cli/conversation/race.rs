@@ -44,7 +44,7 @@ impl RaceEntry {
                 (self.failure, self.over) = (Some(failure.clone()), true);
             }
             Event::Stream { branch, text, .. } if *branch == self.branch => self.text.push_str(text),
-            Event::Run(card) if card.branch == self.branch => {
+            Event::Run(card) if card.branch == self.branch && card.uses.is_none() => {
                 if let Some(known) = self.cards.iter_mut().find(|known| known.id == card.id) {
                     *known = (**card).clone();
                 } else {

@@ -13,7 +13,7 @@ pub mod keep;
 pub mod parts;
 pub mod sources;
 pub mod survive;
-mod text;
+pub(crate) mod text;
 
 use crate::domain::summary::accepted::ratio_milli;
 

@@ -121,7 +121,12 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 
 /// Those of them that carry content.
 pub(crate) fn content_words(text: &str) -> impl Iterator<Item = String> + '_ {
-    words(text).filter(|word| word.chars().count() > 1 && STOP.binary_search(&word.as_str()).is_err())
+    words(text).filter(|word| carries(word))
+}
+
+/// Whether a word in lower case carries content.
+pub(crate) fn carries(word: &str) -> bool {
+    word.chars().count() > 1 && STOP.binary_search(&word).is_err()
 }
 
 /// Whether a phrase stands in a text as whole words. Both in lower case, the text as [`spaced`] gives it.

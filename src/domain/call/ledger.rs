@@ -2,6 +2,7 @@
 //! means. What a server did not report is unknown and counts nowhere, never as 0.
 //! Not for: collecting the calls (`engine`) or drawing (`chart`).
 
+use super::item_use::{UseCount, UseTotals};
 use super::run::{RunCard, RunStatus};
 use crate::domain::base::ids::{BranchId, RunId};
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub struct CallCost {
     pub cost_micro: Option<u64>,
     /// (actual − estimate) / estimate in thousandths.
     pub error_milli: Option<i64>,
+    /// How many of its items its answer used; none where that is not known.
+    pub uses: Option<UseCount>,
 }
 
 impl CallCost {
@@ -63,6 +66,7 @@ impl CallCost {
             cached: card.usage.cached_read,
             cost_micro: card.cost_micro,
             error_milli: read.map(off),
+            uses: card.uses,
         }
     }
 
@@ -178,6 +182,8 @@ pub struct Ledger {
     pub older: u32,
     /// Of all of them.
     pub totals: Totals,
+    /// What became of their items.
+    pub uses: UseTotals,
 }
 
 /// Thousandths as percent: `2.3 %`.
@@ -218,6 +224,7 @@ mod tests {
             cached,
             cost_micro: cost,
             error_milli: error,
+            uses: None,
         }
     }
 

@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod embedding;
+pub mod item_use;
 pub mod ledger;
 pub mod meter;
 pub mod model;

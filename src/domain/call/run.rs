@@ -1,6 +1,7 @@
 //! Runs: one row for every call to a model, written before the call is made.
 //! Not for: making calls (`engine`, `llm`).
 
+use super::item_use::UseCount;
 use super::meter::ShortRead;
 use super::provider::{CallEnd, Diagnostic, Outcome};
 use super::usage::Usage;
@@ -118,6 +119,9 @@ pub struct RunCard {
     /// A side question: nothing of it is a message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
+    /// How many of its items its answer used; none where that was not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<UseCount>,
     /// Milliseconds since 1970.
     pub at: i64,
 }
@@ -162,6 +166,7 @@ impl RunCard {
             error: None,
             diagnostics: Vec::new(),
             aside: false,
+            uses: None,
             at,
         }
     }
@@ -196,15 +201,15 @@ impl From<CallEnd> for RunStatus {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use uuid::Uuid;
 
-    fn card() -> RunCard {
+    pub(crate) fn card(id: RunId, session: SessionId, branch: BranchId) -> RunCard {
         RunCard {
-            id: RunId(Uuid::nil()),
-            session: SessionId(Uuid::nil()),
-            branch: BranchId(Uuid::nil()),
+            id,
+            session,
+            branch,
             user: None,
             answer: None,
             round: 1,
@@ -229,13 +234,15 @@ mod tests {
             error: None,
             diagnostics: Vec::new(),
             aside: false,
+            uses: None,
             at: 0,
         }
     }
 
     #[test]
     fn the_first_diagnostics_are_kept_and_no_more() {
-        let mut card = card();
+        let nil = Uuid::nil();
+        let mut card = card(RunId(nil), SessionId(nil), BranchId(nil));
         for number in 0..40 {
             card.diagnose(Diagnostic { what: number.to_string(), raw: String::new() });
         }

@@ -6,6 +6,7 @@ use crate::domain::base::damage::Holding;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::call::item_use::CallUses;
 use crate::domain::call::ledger::Ledger;
 use crate::domain::call::meter::{Calibration, CalibrationEntry, PromptCost};
 use crate::domain::call::model::ModelInfo;
@@ -98,6 +99,8 @@ pub enum Answer {
     Runs(Vec<RunCard>),
     /// What calls came to.
     Ledger(Box<Ledger>),
+    /// What became of the items of a call; none where that is not known.
+    Uses(Option<Box<CallUses>>),
     /// A stored plan with the calls made from it.
     StoredPlan {
         /// The plan.

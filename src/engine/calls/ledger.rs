@@ -2,7 +2,8 @@
 //! Not for: the arithmetic (`domain::call::ledger`) or single calls (`queries`).
 
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::call::item_use::{self, UseTotals};
 use crate::domain::call::ledger::{CallCost, Ledger, Totals};
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
@@ -13,22 +14,60 @@ use crate::engine::sessions::session::Session;
 
 /// Calls that are handed over; older ones are in the totals.
 const MOST: usize = 4_000;
+/// Calls whose items are added up, the newest of a session.
+const MOST_USES: usize = 1_000;
 
 impl Core {
     /// The calls that a branch's path is made of and those made on it, or all of its session.
     pub(crate) fn ledger(&self, id: BranchId, whole: bool) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
-        Ok(Answer::Ledger(Box::new(ledger(self.session_of(id)?, &branch, whole))))
+        let session = self.session_of(id)?;
+        let mut ledger = ledger(session, &branch, whole);
+        ledger.uses = self.use_totals(session, &branch, whole)?;
+        Ok(Answer::Ledger(Box::new(ledger)))
+    }
+
+    /// What became of the items of the newest calls; those of the branch's next request that were never used are named,
+    /// where that request is planned.
+    fn use_totals(&self, session: &Session, branch: &Branch, whole: bool) -> Result<UseTotals, Failure> {
+        let mut totals = UseTotals::default();
+        // Conversations of which nothing is known are not read for it.
+        if session.runs.iter().all(|card| card.uses.is_none()) {
+            return Ok(totals);
+        }
+        let uses = self.store.uses(session.card.id, MOST_USES)?;
+        for card in calls(session, branch, whole) {
+            if let Some(known) = uses.get(&card.id) {
+                totals.add(&card.policy, known);
+            }
+        }
+        let mut own = calls(session, branch, false);
+        own.reverse();
+        let turns = item_use::unused_turns(own.into_iter().filter_map(|card| Some((card, uses.get(&card.id)?))));
+        let next = self.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone());
+        totals.unused = next.map(|plan| item_use::unused(plan.included(), &turns)).unwrap_or_default();
+        Ok(totals)
+    }
+
+    /// What became of the items of one call.
+    pub(crate) fn uses_of(&self, run: RunId) -> Result<Answer, Failure> {
+        Ok(Answer::Uses(self.store.uses_of(run)?.map(Box::new)))
     }
 }
 
-fn ledger(session: &Session, branch: &Branch, whole: bool) -> Ledger {
-    let turns = turns(session);
+/// The calls that a branch's path is made of and those made on it, or all of its session; oldest first.
+fn calls<'a>(session: &'a Session, branch: &Branch, whole: bool) -> Vec<&'a RunCard> {
     let on_path = on_path(session, branch);
     let slot = |node: Option<NodeId>| node.and_then(|id| session.tree.slot(id));
     let counts =
         |card: &&RunCard| whole || card.branch == branch.id || slot(card.answer).is_some_and(|at| on_path[at as usize]);
-    let all: Vec<&RunCard> = session.runs.iter().filter(counts).collect();
+    session.runs.iter().filter(counts).collect()
+}
+
+fn ledger(session: &Session, branch: &Branch, whole: bool) -> Ledger {
+    let turns = turns(session);
+    let slot = |node: Option<NodeId>| node.and_then(|id| session.tree.slot(id));
+    let all = calls(session, branch, whole);
     let older = all.len().saturating_sub(MOST);
     let mut totals = Totals::default();
     let mut calls = Vec::with_capacity(all.len() - older);
@@ -42,7 +81,8 @@ fn ledger(session: &Session, branch: &Branch, whole: bool) -> Ledger {
             calls.push(call);
         }
     }
-    Ledger { branch: branch.id, whole, calls, older: u32::try_from(older).unwrap_or(u32::MAX), totals }
+    let older = u32::try_from(older).unwrap_or(u32::MAX);
+    Ledger { branch: branch.id, whole, calls, older, totals, uses: UseTotals::default() }
 }
 
 /// For each node, how many messages of the person's lead to it, itself included. Parents stand before their children.

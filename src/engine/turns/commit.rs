@@ -190,6 +190,9 @@ impl Core {
         }
         let tip = self.landed(branch, live, vec![head])?;
         live.card.answer = Some(tip);
+        if end == End::Complete {
+            self.check_uses_later(branch, live, content, &[]);
+        }
         self.settle(branch, live, state, end);
         for words in said {
             self.say(Event::Notice(words));
@@ -281,6 +284,7 @@ impl Core {
         })?;
         live.undoable |= live.moves && live.state.phase == Phase::Closed;
         live.card = card;
+        self.check_uses_later(branch, live, content, &traces);
         live.traces.clear();
         self.meters.forget();
         self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;

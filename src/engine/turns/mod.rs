@@ -6,6 +6,7 @@ pub(super) mod claims;
 pub(super) mod commit;
 pub(super) mod consent;
 pub(super) mod effects;
+pub(super) mod item_use;
 pub(super) mod limits;
 pub(super) mod live;
 pub mod machine;

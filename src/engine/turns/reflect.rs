@@ -27,8 +27,6 @@ use crate::engine::startup::setup::Rules;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// A symbol that so many items of a call hold names none of them.
-const SHARED: usize = 3;
 /// Tool calls of other branches that may have come between those of a turn.
 const OTHERS: usize = 64;
 /// Tokens of a card beside its messages' words, roughly.
@@ -222,8 +220,8 @@ impl Core {
             }
         }
         let (own, spoken) = (references::symbols(&asked), references::symbols(&said));
-        refers[0].extend(holders(&texts, &own));
-        refers[1].extend(holders(&texts, &spoken.difference(&own).cloned().collect()));
+        refers[0].extend(references::holders(&texts, &own));
+        refers[1].extend(references::holders(&texts, &spoken.difference(&own).cloned().collect()));
         refers[0].extend(self.replied_turn(scene));
         for turn in &refers[0] {
             found.entry(*turn).or_default().user = true;
@@ -231,10 +229,10 @@ impl Core {
         for turn in &refers[1] {
             found.entry(*turn).or_default().model = true;
         }
-        for turn in holders(&texts, &self.uses_away(scene.branch.id, &(&own | &spoken))) {
+        for turn in references::holders(&texts, &self.uses_away(scene.branch.id, &(&own | &spoken))) {
             found.entry(turn).or_default().hop = true;
         }
-        for turn in holders(&texts, &self.failed_on(scene)?) {
+        for turn in references::holders(&texts, &self.failed_on(scene)?) {
             found.entry(turn).or_default().against = true;
         }
         let cluster = scene.live.solved.contents.subject.map(|placed| placed.id);
@@ -431,19 +429,6 @@ fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
     there.end == End::Removed || there.hidden || lanes
 }
 
-/// The turns whose texts hold one of these symbols; one that too many hold names none.
-fn holders(texts: &[(usize, BTreeSet<String>)], symbols: &BTreeSet<String>) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    for symbol in symbols {
-        let of: BTreeSet<usize> =
-            texts.iter().filter(|(_, held)| held.contains(symbol)).map(|(turn, _)| *turn).collect();
-        if of.len() < SHARED {
-            found.extend(of);
-        }
-    }
-    found
-}
-
 /// Whether what a mark is on went with one of the turn's calls.
 fn sent(live: &Live, mark: &Mark) -> bool {
     let first = |atom: &Atom| -> Option<Hash> {
@@ -460,14 +445,6 @@ fn sent(live: &Live, mark: &Mark) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_symbol_that_many_hold_names_none() {
-        let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
-        let texts = [(0, set(&["a_b", "main.rs"])), (1, set(&["main.rs"])), (4, set(&["main.rs", "c_d"]))];
-        assert_eq!(holders(&texts, &set(&["main.rs"])), BTreeSet::new());
-        assert_eq!(holders(&texts, &set(&["a_b", "c_d", "e_f"])), [0, 4].into());
-    }
 
     #[test]
     fn what_happened_before_a_fork_counts_on_it() {

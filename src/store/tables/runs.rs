@@ -3,6 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId, SessionId};
+use crate::domain::call::item_use::CallUses;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, NodeHead};
 use crate::store::Store;
@@ -10,6 +11,7 @@ use crate::store::apply::Apply;
 use crate::store::sql::{Json, hex_range, int};
 use crate::store::types::{OpenRun, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
+use std::collections::HashMap;
 
 /// The plus keeps SQLite from reading all runs there ever were in their order: the few that are open stand in an index.
 pub(crate) const OPEN_RUNS: &str = "SELECT card, owner, after, head, draft FROM plan_run WHERE open = 1 ORDER BY +n";
@@ -37,6 +39,26 @@ impl Store {
     /// A session's calls, oldest first.
     pub fn runs(&self, session: SessionId) -> Result<Vec<RunCard>, StoreError> {
         self.read(|conn| cards(conn, "WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n", [session]))
+    }
+
+    /// What became of the items of a session's calls, of the newest `limit` of which it is known.
+    pub fn uses(&self, session: SessionId, limit: usize) -> Result<HashMap<RunId, CallUses>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT id, uses FROM plan_run WHERE session = (SELECT n FROM session WHERE id = ?1) AND uses IS NOT NULL
+                 ORDER BY n DESC LIMIT ?2",
+            )?;
+            let rows = query.query_map((session, int(limit as u64)), |row| Ok((row.get(0)?, row.get::<_, Json<_>>(1)?.0)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// What became of the items of one call; none where that is not known.
+    pub fn uses_of(&self, run: RunId) -> Result<Option<CallUses>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached("SELECT uses FROM plan_run WHERE id = ?1 AND uses IS NOT NULL")?;
+            Ok(query.query_row([run], |row| Ok(row.get::<_, Json<_>>(0)?.0)).optional()?)
+        })
     }
 
     /// The calls whose id begins so; two where there are more than one.
@@ -119,6 +141,15 @@ pub(crate) fn put(apply: &Apply<'_>, card: &RunCard) -> Result<(), StoreError> {
         "INSERT INTO plan_run (id, session, branch, plan, open, card) VALUES (?1, ?2, ?3, ?4, 0, ?5)
          ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, card = excluded.card",
         &[&card.id, &apply.session(card.session)?, &apply.branch(card.branch)?, &card.plan, &Json(&card)],
+    )?;
+    Ok(())
+}
+
+/// What became of a run's items. The rest of its card stays as it is.
+pub(crate) fn put_uses(apply: &Apply<'_>, run: RunId, uses: &CallUses) -> Result<(), StoreError> {
+    apply.run(
+        "UPDATE plan_run SET uses = ?2, card = json_set(card, '$.uses', json(?3)) WHERE id = ?1",
+        &[&run, &Json(uses), &Json(&uses.count())],
     )?;
     Ok(())
 }

@@ -5,6 +5,7 @@ mod damage;
 mod fences;
 mod files;
 mod find;
+mod item_use;
 mod many;
 mod memory;
 mod migrate;
@@ -149,6 +150,7 @@ fn card(scene: &SampleSession, status: RunStatus) -> RunCard {
         error: None,
         diagnostics: Vec::new(),
         aside: false,
+        uses: None,
         at: 20,
     }
 }

@@ -160,6 +160,8 @@ pub enum Pending {
     Calls,
     /// What the calls came to.
     Ledger,
+    /// Which rows no answer used, for the overlay.
+    Unused,
     /// Things with their versions.
     Things,
     /// A change of one of them, after which they are read again.

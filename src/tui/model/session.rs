@@ -168,6 +168,12 @@ impl Session {
         }
     }
 
+    /// Whether anything is known of what answers used of their calls.
+    #[must_use]
+    pub fn knows_uses(&self) -> bool {
+        self.by_answer.values().any(|card| card.uses.is_some())
+    }
+
     /// Takes a tool call in, new or changed.
     pub fn put_trace(&mut self, trace: ToolTrace) {
         self.trace_revision += 1;

@@ -118,6 +118,8 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::History, Ok(A::History(history))) => calls::update::told(model, history),
         (P::Ledger, Ok(A::Ledger(found))) => usage::update::came(model, ticket, found),
         (P::Ledger, Err(failure)) => usage::update::failed(model, ticket, &failure),
+        (P::Unused, Ok(A::Ledger(found))) => request::update::unused(model, &found.uses.unused),
+        (P::Unused, _) => request::update::unused(model, &[]),
         (P::Compare, Ok(A::Compared(compared))) => compare::update::came(model, ticket, compared),
         (P::Compare, Err(failure)) => compare::update::failed(model, ticket, &failure),
         (P::Raw { branch, draft, edit }, Ok(A::Raw(found))) => {

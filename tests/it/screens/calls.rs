@@ -6,6 +6,7 @@ use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
 use super::pictures::pictures;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
+use pleach::domain::call::item_use::UseCount;
 use pleach::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
 use pleach::domain::conversation::mark::Atom;
 use pleach::domain::conversation::message::Role;
@@ -106,6 +107,21 @@ fn listed() -> Stage {
     let runs = vec![fixture::run(1, &nodes[0], &nodes[3]), fixture::run(2, &nodes[4], &nodes[5])];
     stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
     stage
+}
+
+#[test]
+fn a_call_tells_what_its_answer_used() {
+    let mut stage = listed();
+    assert!(!stage.screen(120, 35).contains("shown"), "nothing is said where nothing is known");
+    let nodes = fixture::story();
+    let mut card = fixture::run(2, &nodes[4], &nodes[5]);
+    card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
+    stage.event(Event::Run(Box::new(card)));
+    pictures("calls_used", &mut stage);
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("12 shown, 3 used") && screen.contains("what it used"), "{screen}");
+    stage.press("v");
+    assert!(stage.kept.contains(&format!("run /plans show {}", run_id(2))), "{:?}", stage.kept);
 }
 
 fn diffs(stage: &Stage) -> Vec<(Option<CallSelector>, CallSelector)> {

@@ -134,6 +134,7 @@ pub(crate) fn run(n: u128, user: &Node, answer: &Node) -> RunCard {
         error: None,
         diagnostics: Vec::new(),
         aside: false,
+        uses: None,
         at: NOON,
     }
 }

@@ -7,6 +7,8 @@ use super::pictures::pictures;
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::RunId;
+use pleach::domain::call::item_use::{UnusedItem, UseCount, UseTotals};
+use pleach::domain::call::ledger::{Ledger, Totals};
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
@@ -25,6 +27,51 @@ use uuid::Uuid;
 
 fn plan() -> ContextPlan {
     fixture::plan(&fixture::story())
+}
+
+#[test]
+fn items_never_used_are_pointed_out_where_anything_is_known() {
+    let ledger = |stage: &Stage| {
+        let asks = |request: &&Request| matches!(request, Request::Call(CallRequest::Ledger { .. }));
+        stage.sent.iter().filter(|(_, request)| asks(&request)).count()
+    };
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o");
+    assert_eq!(ledger(&stage), 0, "a conversation of which nothing is known is not asked about");
+    stage.press("esc");
+    let nodes = fixture::story();
+    let mut card = fixture::run(2, &nodes[4], &nodes[5]);
+    card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
+    stage.event(Event::Run(Box::new(card)));
+    stage.press("ctrl-o");
+    assert_eq!(ledger(&stage), 1);
+    let note = plan().rows[2].clone();
+    let unused = UnusedItem {
+        atom: note.atom,
+        kind: RowKind::Note,
+        title: note.title,
+        pinned: true,
+        turns: 7,
+        tokens: note.tokens,
+    };
+    let ledger = Ledger {
+        branch: MAIN,
+        whole: false,
+        calls: Vec::new(),
+        older: 0,
+        totals: Totals::default(),
+        uses: UseTotals { calls: 7, unused: vec![unused], ..UseTotals::default() },
+    };
+    let asked = |request: &Request| matches!(request, Request::Call(CallRequest::Ledger { .. }));
+    stage.reply(asked, Answer::Ledger(Box::new(ledger)));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Never used 1, 340 tokens a call"), "{screen}");
+    while !stage.screen(120, 35).contains("used in none") {
+        stage.press("j");
+    }
+    pictures("overlay_unused", &mut stage);
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("sent in 7 turns") && screen.contains("p unpins it"), "{screen}");
 }
 
 fn out() -> Atom {

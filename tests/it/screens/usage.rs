@@ -3,6 +3,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
 use super::pictures::{picture, pictures};
+use pleach::domain::call::item_use::UseTotals;
 use pleach::domain::call::ledger::{CallCost, Ledger, Totals};
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::call::usage::Usage;
@@ -42,7 +43,8 @@ fn ledger(count: u32, whole: bool) -> Box<Ledger> {
     }
     let older = calls.len().saturating_sub(4_000);
     let calls = calls.split_off(older);
-    Box::new(Ledger { branch: MAIN, whole, calls, older: u32::try_from(older).unwrap(), totals })
+    let older = u32::try_from(older).unwrap();
+    Box::new(Ledger { branch: MAIN, whole, calls, older, totals, uses: UseTotals::default() })
 }
 
 fn asked(request: &Request) -> bool {

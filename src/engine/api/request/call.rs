@@ -3,7 +3,7 @@
 
 use super::super::acts::CallSelector;
 use super::super::draft::ItemName;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::race::Limits;
 use crate::domain::conversation::branch::Overrides;
 
@@ -18,6 +18,11 @@ pub enum CallRequest {
         branch: BranchId,
         /// Of all branches of its session.
         whole: bool,
+    },
+    /// What became of the items of a call.
+    Uses {
+        /// Which.
+        run: RunId,
     },
     /// A stored plan, by a unique prefix of its id, or of a run's id.
     StoredPlan {

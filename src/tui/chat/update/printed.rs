@@ -3,7 +3,7 @@
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
-use crate::config::commands::read;
+use crate::config::commands::read::{self, Typed};
 use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::model::Model;
 use crate::tui::model::status::Severity;
@@ -24,6 +24,13 @@ pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec
         args.global.branch = Some(session.current.to_string());
     }
     out.push(Cmd::Run(line.to_owned(), Box::new(args)));
+}
+
+/// The same for a line that a screen makes.
+pub(crate) fn line(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
+    if let Ok(Typed::Command(args)) = read::read(line) {
+        print(model, line, *args, out);
+    }
 }
 
 /// A text in which commands of the command line are named as they are typed here.

@@ -31,6 +31,7 @@ impl Screen for Calls {
         match action {
             Action::ChooseCall => self.choose(),
             Action::Open => return Outcome::Then(update::enter),
+            Action::Details => return Outcome::Then(update::plan),
             _ => return Outcome::Pass,
         }
         Outcome::Done

@@ -8,7 +8,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::{ItemHistory, PlanDiff};
 use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest, Request};
-use crate::tui::chat::update::acts;
+use crate::tui::chat::update::{acts, printed};
 use crate::tui::model::status::Severity;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
@@ -65,6 +65,14 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = other.map(|id| CallSelector::Named(id.to_string()));
     let after = CallSelector::Named(selected.to_string());
     differ(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
+}
+
+/// The plan of the selected call, to be read: its rows, each with what the answer used of it.
+pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
+    let selected = model.layers.top::<Calls>().and_then(Calls::selected).map(|card| card.id);
+    if let Some(id) = selected {
+        printed::line(model, &format!("/plans show {id}"), out);
+    }
 }
 
 /// The next call against the last one of the branch.

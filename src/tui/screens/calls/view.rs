@@ -34,7 +34,10 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         _ => "compare with the previous call",
     };
     if area.height >= 2 {
-        let words = [(Action::Open, enter), (Action::ChooseCall, "mark for comparing"), (Action::Leave, "leave")];
+        let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "mark for comparing")];
+        let known = calls.selected().is_some_and(|card| card.uses.is_some());
+        words.extend(known.then_some((Action::Details, "what it used")));
+        words.push((Action::Leave, "leave"));
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
@@ -145,6 +148,7 @@ fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
     sums.extend(card.cost_micro.map(text::money));
     sums.extend(card.total_ms.map(text::duration));
+    sums.extend(card.uses.map(|uses| uses.words()));
     rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));
     rows.extend(Flow::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
     rows.extend(card.error.iter().flat_map(|error| Flow::plain(error, room, Ink::Danger)));

@@ -4,6 +4,7 @@
 pub mod model;
 pub mod model_filter;
 pub mod model_preview;
+pub mod model_unused;
 pub(crate) mod update;
 pub(crate) mod view;
 pub(crate) mod view_detail;
@@ -67,6 +68,7 @@ impl Screen for RequestScreen {
     fn after(&self) -> Option<Run> {
         Some(|model, out| {
             update::row_text(model, out);
+            update::ask_unused(model, out);
             update::look_ahead(model, out);
         })
     }

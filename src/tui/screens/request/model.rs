@@ -5,6 +5,7 @@ use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActOutcome;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
+use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::tree::{self, Tree};
 use crate::domain::planning::diff::ItemHistory;
@@ -27,6 +28,8 @@ pub enum Entry {
     Framing(u32),
     /// The border to what is only suggested.
     Suggested(usize),
+    /// The border to what no answer used, with its tokens.
+    Unused(usize, u64),
     /// The border to what is out, with its tokens.
     Excluded(usize, u64),
     /// Rows that have something else in common: how many, their tokens.
@@ -109,6 +112,8 @@ pub struct RequestScreen {
     pub arranged: ListArrangement,
     /// What the act at hand would do.
     pub ahead: ActOutcome,
+    /// Rows that no answer used; none until that was asked.
+    pub unused: Option<Vec<UnusedItem>>,
     /// History, scores, hashes and the figures of the budget are shown.
     pub details: bool,
     /// Rows of the detail pane that are scrolled past.
@@ -206,6 +211,7 @@ impl RequestScreen {
                 self.put(rows, at, entries);
             }
         }
+        self.put_unused(rows, places, entries);
         let out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
         if !out.is_empty() {
             let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();

@@ -5,9 +5,10 @@
 use super::model::{Content, RequestScreen, turns_of_range};
 use super::model_preview::ActOutcome;
 use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::RowKind;
-use crate::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request};
+use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request};
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Severity;
 use crate::tui::model::{Action, Model, Pending};
@@ -155,6 +156,24 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
             Pending::Lately(atom),
             out,
         );
+    }
+}
+
+/// Asks once which rows no answer used, where anything is known of that.
+pub(crate) fn ask_unused(model: &mut Model, out: &mut Vec<Cmd>) {
+    let known = model.session.as_ref().is_some_and(Session::knows_uses);
+    let asked =
+        model.layers.top::<RequestScreen>().is_none_or(|overlay| overlay.unused.is_some() || overlay.content.is_none());
+    let waits = model.pending.values().any(|pending| *pending == Pending::Unused);
+    if let (true, Some(branch)) = (known && !asked && !waits, model.branch().map(|branch| branch.id)) {
+        send(model, Request::Call(CallRequest::Ledger { branch, whole: false }), Pending::Unused, out);
+    }
+}
+
+/// They came; none where it could not be told.
+pub(crate) fn unused(model: &mut Model, found: &[UnusedItem]) {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
+        overlay.show_unused(found.to_vec());
     }
 }
 

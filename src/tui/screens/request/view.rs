@@ -238,9 +238,8 @@ fn entries(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
                 paint::pair(look.theme, &label, &value, place, buf);
             }
             Entry::Suggested(count) => border(look, &format!("Suggested pins {count}"), place, buf),
-            Entry::Excluded(count, tokens) => {
-                border(look, &format!("Left out {count}, {} tokens", text::short(tokens)), place, buf);
-            }
+            Entry::Unused(count, tokens) => sum(look, ("Never used", " a call"), (count, tokens), place, buf),
+            Entry::Excluded(count, tokens) => sum(look, ("Left out", ""), (count, tokens), place, buf),
             Entry::Group(heading, count, tokens) => {
                 let label = Line::of(Ink::Heading, &heading.title()).with(Ink::Dim, &format!(" {count}"));
                 paint::pair(look.theme, &label, &Line::of(Ink::Heading, &text::short(tokens)), place, buf);
@@ -276,6 +275,11 @@ fn border(look: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
     let left = usize::from(area.width).saturating_sub(text::width(words) + 2);
     let line = format!("{} {words} {}", rule.repeat(left / 2), rule.repeat(left - left / 2));
     paint::line(look.theme, &Line::of(Ink::Excluded, &line), area, buf);
+}
+
+/// A border with how many rows follow and their tokens.
+fn sum(look: &ViewContext<'_>, words: (&str, &str), rows: (usize, u64), area: Rect, buf: &mut Buffer) {
+    border(look, &format!("{} {}, {} tokens{}", words.0, rows.0, text::short(rows.1), words.1), area, buf);
 }
 
 /// The sign before a row, and its ink: a person's decisions by their marks, what a limit forced out by `!`, everything else

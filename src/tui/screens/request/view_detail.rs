@@ -39,6 +39,7 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     let mut rows = taken(look, overlay, room);
     rows.extend(Flow::plain(&row.reason.sentence(), room, Ink::Accent));
     rows.extend(remedy(look, overlay, row, room));
+    rows.extend(unused(look, overlay, row, room));
     if overlay.taken.is_empty() {
         rows.extend(ahead(look, overlay, room));
     }
@@ -130,6 +131,14 @@ fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         rows.extend(Flow::plain(&words, room, Ink::Text));
     }
     rows
+}
+
+/// That no answer used a row, and the key that leaves it out.
+fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
+    let Some(item) = overlay.unused_row(row) else { return Vec::new() };
+    let (action, does) = if item.pinned { (Action::Pin, "unpins it") } else { (Action::Exclude, "leaves it out") };
+    let words = format!("Item {}. {} {does}.", item.words(), look.key_in(action, When::Overlay));
+    Flow::plain(&words, room, Ink::Text)
 }
 
 /// What the act at hand would do, worked out beside the plan.

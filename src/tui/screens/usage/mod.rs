@@ -40,6 +40,7 @@ impl Screen for UsageScreen {
             Action::CallBefore => self.step(-1),
             Action::CallAfter => self.step(1),
             Action::Open => return Outcome::Then(update::enter),
+            Action::Details => return Outcome::Then(update::text),
             Action::WholeSession => return Outcome::Then(update::whole),
             _ => return Outcome::Pass,
         }

@@ -85,6 +85,7 @@ impl UsageScreen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::call::item_use::UseTotals;
     use crate::domain::call::ledger::Totals;
     use crate::domain::call::run::RunStatus;
     use uuid::Uuid;
@@ -106,9 +107,17 @@ mod tests {
             cached: None,
             cost_micro: None,
             error_milli: None,
+            uses: None,
         };
         let calls = (0..count).map(call).collect();
-        Box::new(Ledger { branch, whole: false, calls, older: 0, totals: Totals::default() })
+        Box::new(Ledger {
+            branch,
+            whole: false,
+            calls,
+            older: 0,
+            totals: Totals::default(),
+            uses: UseTotals::default(),
+        })
     }
 
     #[test]

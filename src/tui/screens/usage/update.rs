@@ -6,6 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::ledger::Ledger;
 use crate::engine::api::{CallRequest, Request};
+use crate::tui::chat::update::printed;
 use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
@@ -33,6 +34,13 @@ pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(sheet) = model.layers.top_mut::<UsageScreen>() {
         (sheet.whole, sheet.ticket) = (whole, ticket);
     }
+}
+
+/// All figures as text: also those of the items, by source and by policy.
+pub(crate) fn text(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
+    let line = if sheet.whole { "/stats --whole-session" } else { "/stats" };
+    printed::line(model, line, out);
 }
 
 /// The figures came.

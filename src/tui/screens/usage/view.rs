@@ -162,13 +162,11 @@ pub(crate) fn draw(look: &ViewContext<'_>, sheet: &UsageScreen, area: Rect, buf:
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let other = if sheet.whole { "this branch only" } else { "whole session" };
-        let words = [
-            (Action::CallBefore, "previous call"),
-            (Action::CallAfter, "after"),
-            (Action::Open, "open it"),
-            (Action::WholeSession, other),
-            (Action::Leave, "leave"),
-        ];
+        let known = sheet.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
+        let mut words =
+            vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "after"), (Action::Open, "open it")];
+        words.extend(known.then_some((Action::Details, "items used")));
+        words.extend([(Action::WholeSession, other), (Action::Leave, "leave")]);
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let line = view_accepted::hint_line(look, When::Stats, &words, usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
@@ -326,6 +324,7 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     figures.push(or_unknown("cached", cached));
     figures.push(or_unknown("out", call.output.map(number)));
     figures.push(or_unknown("cost", call.cost_micro.map(text::money)));
+    figures.extend(call.uses.map(|uses| uses.words()));
     let mut rows = Flow::plain(&place.join(&dot), width, Ink::Text);
     rows.extend(Flow::plain(&figures.join(&dot), width, Ink::Text));
     rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));

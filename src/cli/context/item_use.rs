@@ -1,0 +1,113 @@
+//! What answers used of the items of their calls, printed: the part of `stats`, and marks on the rows of a stored plan.
+//! Not for: finding it out (`engine`) or its sums (`domain::call::item_use`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, number};
+use crate::cli::stop::Stop;
+use crate::domain::call::item_use::{CallUses, UnusedItem, UseCount, UseTotals};
+use crate::domain::call::ledger::percent;
+use crate::domain::call::run::RunCard;
+use crate::engine::api::{Answer, CallRequest, Request};
+use serde_json::{Value, json};
+
+/// Items that were never used, of which so many are named.
+const NAMED: usize = 8;
+/// Columns of a title.
+const TITLE: usize = 40;
+
+/// What became of the items of the newest of some calls of which it is known.
+pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
+    let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
+    match run.client.call(Request::Call(CallRequest::Uses { run: card.id }), &mut run.io)? {
+        Answer::Uses(uses) => Ok(uses.map(|uses| *uses)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Counts for JSON.
+#[must_use]
+pub(crate) fn count_shape(count: &UseCount) -> Value {
+    json!({
+        "shown": count.shown,
+        "used": count.used,
+        "shown_tokens": count.shown_tokens,
+        "used_tokens": count.used_tokens,
+    })
+}
+
+/// What `stats --json` says of items; null where nothing is known.
+#[must_use]
+pub(crate) fn shape(totals: &UseTotals) -> Value {
+    if totals.calls == 0 {
+        return Value::Null;
+    }
+    let named = |key: &str, name: &str, count: &UseCount| {
+        let mut value = count_shape(count);
+        value[key] = name.into();
+        value
+    };
+    let mut value = count_shape(&totals.all);
+    value["calls"] = totals.calls.into();
+    value["by_source"] =
+        totals.by_section.iter().map(|(section, count)| named("source", section.name(), count)).collect();
+    let policies = totals.by_policy.iter().map(|(name, calls, count)| {
+        let mut value = named("policy", name, count);
+        value["calls"] = (*calls).into();
+        value
+    });
+    value["by_policy"] = policies.collect();
+    let unused = totals.unused.iter().map(|item| {
+        json!({
+            "id": item.atom.key(),
+            "kind": item.kind.name(),
+            "title": item.title,
+            "turns": item.turns,
+            "tokens": item.tokens,
+            "command": command(item),
+        })
+    });
+    value["never_used"] = unused.collect();
+    value
+}
+
+fn command(item: &UnusedItem) -> String {
+    format!("pleach {} {}", if item.pinned { "unpin" } else { "exclude" }, item.atom.key().short())
+}
+
+/// Prints what `stats` says of items; nothing where nothing is known.
+pub(crate) fn say(run: &mut Run<'_, '_>, totals: &UseTotals) {
+    if totals.calls == 0 {
+        return;
+    }
+    let line = |name: &str, count: &UseCount| {
+        let share = count.used_tokens * 1_000 / count.shown_tokens.max(1);
+        format!(
+            "{} {} shown, {} used  {} of {} tokens ({})",
+            column(name, 20),
+            number(count.shown),
+            number(count.used),
+            number(count.used_tokens),
+            number(count.shown_tokens),
+            percent(share)
+        )
+    };
+    run.io.say(&line("items", &totals.all));
+    for (section, count) in &totals.by_section {
+        run.io.say(&line(&format!("  {}", section.title()), count));
+    }
+    for (policy, calls, count) in &totals.by_policy {
+        let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{} calls", number(*calls)) };
+        run.io.say(&format!("{}, {calls}", line(&format!("  policy {policy}"), count)));
+    }
+    for item in totals.unused.iter().take(NAMED) {
+        let title = column(item.title.lines().next().unwrap_or_default(), TITLE);
+        run.io.say(&format!(
+            "unused       {} {}: {}; `{}`",
+            item.kind.name(),
+            title.trim_end(),
+            item.words(),
+            command(item)
+        ));
+    }
+}

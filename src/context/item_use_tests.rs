@@ -1,0 +1,210 @@
+//! What counts as evidence that an answer used an item, and laws of it.
+//! Not for: the texts of real calls (`tests/it/item_use.rs`).
+
+use super::*;
+use crate::domain::base::hash::Hash as Key;
+use proptest::prelude::*;
+
+fn note(text: &str) -> SentItem<'_> {
+    SentItem { text, ..SentItem::default() }
+}
+
+fn symbol(qualified: &str, path: &str, lines: (u32, u32)) -> CodeRef {
+    let (path, qualified) = (path.to_owned(), qualified.to_owned());
+    CodeRef { path, qualified, kind: Kind::Function, lines, nth: 0, file: Key::of(b"file") }
+}
+
+fn of(item: SentItem<'_>, known: &str, said: &str) -> Vec<UseKind> {
+    find_uses(&[item], known, said, &[]).remove(0)
+}
+
+fn call(args: &str, changed: &[(&str, Option<(u32, u32)>)]) -> ToolUse {
+    let changed = changed.iter().map(|(path, lines)| ChangedFile { path: (*path).to_owned(), lines: *lines });
+    ToolUse { args: args.to_owned(), done: true, changed: changed.collect() }
+}
+
+const LEASE: &str = "We agreed that the lease of the lock lasts 1,500 ms, see src/lock/lease.rs and renew_lease.";
+
+#[test]
+fn words_in_a_row_are_a_quotation() {
+    let cases = [
+        ("Well, we agreed that the lease of the lock lasts a while.", "", vec![UseKind::Quoted]),
+        ("The LEASE of a lock, lasts; agreed?", "", vec![]),
+        ("Agreed: lease, lock, lasts as before.", "", vec![UseKind::Quoted]),
+        ("A lock has a lease which lasts.", "", vec![]),
+        ("the lease of the lock lasts: agreed lease lock lasts", "We agreed the lease of the lock lasts?", vec![]),
+        ("", "", vec![]),
+    ];
+    for (said, known, wanted) in cases {
+        assert_eq!(of(note(LEASE), known, said), wanted, "{said}");
+    }
+    let chat = "Let me know if you have any other questions about it.";
+    assert_eq!(of(note(chat), "", chat), [], "stop words count for nothing");
+}
+
+#[test]
+fn rare_names_that_the_question_lacks_are_named() {
+    for said in ["Look at renew_lease.", "It is 1500 ms.", "Open lease.rs:12.", "In `src/lock/lease.rs`, line 3."] {
+        assert_eq!(of(note(LEASE), "", said), [UseKind::Named], "{said}");
+        assert_eq!(of(note(LEASE), said, said), [], "{said}");
+    }
+    assert_eq!(of(note(LEASE), "What of src/lock/lease.rs?", "Open lease.rs."), [], "the question has its path");
+    let items = [note("retry_at is 5"), note("retry_at was 4"), note("retry_at, MAX_WAIT")];
+    let used = find_uses(&items, "", "Set retry_at and MAX_WAIT.", &[]);
+    assert_eq!(used, [vec![], vec![], vec![UseKind::Named]], "what three items have names none of them");
+    let turn = SentItem { turn: Some(7), ..note("Tea.") };
+    assert_eq!(of(turn, "", "As you said in turn 7."), [UseKind::Named]);
+    assert_eq!((of(turn, "And turn 7?", "As in turn 7."), of(turn, "", "As in turn 8.")), (vec![], vec![]));
+}
+
+#[test]
+fn numbers_need_digits_or_a_unit() {
+    let all = |text: &str| numbers(text).collect::<Vec<_>>();
+    let text =
+        "1. In 2 of 12 cases, 37 % of 1,500 ms; port 8443, v1.82.0, 2026-03-14, a100, 100 and 5000, 30s, 12abc, µ 5 µs";
+    assert_eq!(all(text), ["37%", "1500ms", "8443", "2026-03-14", "30s", "5µs"]);
+    assert!(UNITS.is_sorted() && COMMON.is_sorted());
+}
+
+#[test]
+fn a_symbol_is_told_from_a_word() {
+    let rotate = symbol("auth::Session::rotate", "src/auth.rs", (10, 20));
+    let item = SentItem { code: Some(&rotate), ..note("pub fn rotate(&self) {}") };
+    for said in ["Call `rotate` first.", "Then rotate(pool) runs.", "Session::rotate is slow.", "a Session.rotate"] {
+        assert_eq!(of(item, "", said), [UseKind::Symbol], "{said}");
+    }
+    for said in ["Please rotate it.", "rotated(x)", "`rotates`", "rotate, then stop"] {
+        assert_eq!(of(item, "", said), [], "{said}");
+    }
+    let new = symbol("Session::new", "src/auth.rs", (1, 4));
+    let item = SentItem { code: Some(&new), ..note("pub fn new() -> Self {}") };
+    assert_eq!((of(item, "", "Use `new()`."), of(item, "", "Use Session::new().")), (vec![], vec![UseKind::Symbol]));
+}
+
+#[test]
+fn tools_edit_lines_and_show_more() {
+    let rotate = symbol("Session::rotate", "src/auth.rs", (10, 20));
+    let items =
+        [SentItem { code: Some(&rotate), ..note("fn x() {}") }, SentItem { path: Some("NOTES.md"), ..note("y") }];
+    let by = |call: ToolUse| find_uses(&items, "", "", &[call]);
+    let cases = [
+        (call("{}", &[("src/auth.rs", Some((18, 30)))]), vec![UseKind::Edited], vec![]),
+        (call("{}", &[("src/auth.rs", Some((21, 30)))]), vec![], vec![]),
+        (
+            call("{}", &[("src/auth.rs", None), ("NOTES.md", Some((1, 1)))]),
+            vec![UseKind::Edited],
+            vec![UseKind::Edited],
+        ),
+        (call(r#"{"path": "./src/auth.rs"}"#, &[]), vec![UseKind::Expanded], vec![]),
+        (call(r#"{"path": "src/auth.rs", "start_line": 30, "lines": 5}"#, &[]), vec![], vec![]),
+        (call(r#"{"path": "NOTES.md", "start_line": 3}"#, &[]), vec![], vec![UseKind::Expanded]),
+        (call(r#"{"symbol": "rotate"}"#, &[]), vec![UseKind::Expanded], vec![]),
+        (call(r#"{"symbol": "Session::rotate", "path": "src/disk.rs"}"#, &[]), vec![UseKind::Symbol], vec![]),
+        (call(r#"{"symbol": "tate"}"#, &[]), vec![], vec![]),
+        (ToolUse { done: false, ..call(r#"{"path": "NOTES.md"}"#, &[]) }, vec![], vec![]),
+    ];
+    for (made, code, file) in cases {
+        assert_eq!(by(made.clone()), [code, file], "{made:?}");
+    }
+    let quoted = call(r#"{"edits": [{"old": "lease of the lock\nlasts agreed"}]}"#, &[]);
+    let text = "The lease of the lock lasts. Agreed.";
+    assert_eq!(
+        find_uses(&[note(text)], "", "", &[quoted]),
+        [[UseKind::Quoted]],
+        "arguments are read, whatever their form"
+    );
+}
+
+#[test]
+fn changed_lines_lie_between_what_both_texts_share() {
+    let lines = |before: &str, after: &str| ChangedFile::lines(before, after);
+    assert_eq!(lines("a\nb\nc\nd", "a\nX\nY\nd"), Some((2, 3)));
+    assert_eq!(lines("a\nb\nc", "a\nb\nX\nc"), Some((2, 3)), "put in between");
+    assert_eq!(lines("a\na\na", "a\na"), Some((3, 3)));
+    assert_eq!((lines("a\nb", "a\nb"), lines("", "x"), lines("x", "")), (None, Some((1, 1)), Some((1, 1))));
+}
+
+const STOPS: &[&str] = &["the", "of", "and", "is", "it", "that", "to", "in", "we", "this", "have", "with"];
+
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "[b-df-hj-np-tv-z]{2}[aeiou][b-df-hj-np-tv-z]{2,4}",
+        2 => "[a-z]{3,5}_[a-z]{3,5}",
+        1 => "src/[a-z]{3,6}\\.rs",
+        1 => "[1-9][0-9]{3}",
+        4 => proptest::sample::select(STOPS).prop_map(str::to_owned),
+    ]
+}
+
+fn texts(most: usize) -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec(word(), 0..most)
+}
+
+fn has_content(word: &str) -> bool {
+    !STOPS.contains(&word)
+}
+
+proptest! {
+    #[test]
+    fn without_a_common_word_nothing_is_used(
+        items in proptest::collection::vec(texts(40), 1..6), known in texts(20), said in texts(60)
+    ) {
+        let said: Vec<String> = said.into_iter()
+            .filter(|word| !has_content(word) || !items.iter().flatten().any(|own| own.contains(word) || word.contains(own)))
+            .collect();
+        let texts: Vec<String> = items.iter().map(|words| words.join(" ")).collect();
+        let items: Vec<SentItem<'_>> = texts.iter().map(|text| note(text)).collect();
+        let used = find_uses(&items, &known.join(" "), &said.join(" "), &[]);
+        prop_assert!(used.iter().all(Vec::is_empty), "{:?} by {:?}", texts, said);
+    }
+
+    #[test]
+    fn eight_quoted_words_are_always_found(
+        others in proptest::collection::vec(texts(40), 0..6), own in proptest::collection::vec(word(), 8..60),
+        from in any::<proptest::sample::Index>(), around in (texts(20), texts(20)), copies in 1_usize..5,
+    ) {
+        let from = from.index(own.len() - 7);
+        let quote = &own[from..from + 8];
+        let content = quote.iter().filter(|word| has_content(word)).count();
+        let said = [around.0.join(" "), quote.join(" "), around.1.join(" ")].join(". ");
+        let mut texts = vec![own.join(" "); copies];
+        texts.extend(others.iter().map(|words| words.join(" ")));
+        let items: Vec<SentItem<'_>> = texts.iter().map(|text| note(text)).collect();
+        let used = find_uses(&items, "", &said, &[]);
+        if content == 8 {
+            prop_assert!(used[..copies].iter().all(|by| by.contains(&UseKind::Quoted)), "{said}");
+        }
+        let alone = find_uses(&items[..1], "", &said, &[]);
+        prop_assert!(content < RUN || alone[0].contains(&UseKind::Quoted), "{said}");
+    }
+
+    #[test]
+    fn what_the_question_has_is_not_named(own in texts(40), known in texts(10), said in texts(60)) {
+        let (text, said) = (own.join(" "), said.join(" "));
+        let before = of(note(&text), &known.join(" "), &said);
+        let asked = format!("{} {text}", known.join(" "));
+        let after = of(note(&text), &asked, &said);
+        prop_assert!(!after.contains(&UseKind::Named) && !after.contains(&UseKind::Quoted), "{after:?} {before:?}");
+        let less = of(note(&text), "", &said);
+        prop_assert!(before.iter().all(|kind| less.contains(kind)), "more that is known never brings evidence");
+    }
+
+    #[test]
+    fn stop_words_never_count(
+        own in proptest::collection::vec(proptest::sample::select(STOPS), 0..60),
+        said in proptest::collection::vec(proptest::sample::select(STOPS), 0..60)
+    ) {
+        prop_assert_eq!(of(note(&own.join(" ")), "", &said.join(" ")), []);
+        let both = own.join(" ");
+        prop_assert_eq!(of(note(&both), "", &both), []);
+    }
+
+    #[test]
+    fn any_texts_are_read(item in "\\PC{0,200}", known in "\\PC{0,80}", said in "\\PC{0,200}", args in "\\PC{0,40}") {
+        let code = symbol(&item, &known, (1, 2));
+        let items = [note(&item), SentItem { code: Some(&code), path: Some(&known), ..note(&said) }];
+        let used = find_uses(&items, &known, &said, &[call(&args, &[(&known, None)])]);
+        prop_assert_eq!(used.len(), 2);
+        prop_assert!(used.iter().all(|by| by.is_sorted()));
+    }
+}

@@ -1,0 +1,263 @@
+//! What became of the items of a call: which of them its answer used, by what evidence, and sums of that.
+//! Not for: finding the evidence (`context::item_use`) or what a call cost (`ledger`).
+//!
+//! Evidence is lexical or structural: nobody asked a model. An item without any may still have helped, and a quotation
+//! may be chance; that is why kinds of evidence are kept and no verdict. No word of an item is kept.
+
+use super::run::RunCard;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::domain::planning::policy::Section;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The rule by which evidence is found at present; raised whenever another rule finds other evidence.
+pub const RULE: u32 = 1;
+/// Turns in which an item was sent and never used before it is pointed out.
+pub const AGAIN: u32 = 5;
+
+/// How an answer used an item.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UseKind {
+    /// A run of its words stands in the answer or in the arguments of a tool call.
+    Quoted,
+    /// The answer has a path, identifier, number or turn of it that few other items and not the question have.
+    Named,
+    /// A tool changed its lines, or its file where the lines are not known.
+    Edited,
+    /// The answer names or calls the symbol that it shows.
+    Symbol,
+    /// The model had a tool show more of it.
+    Expanded,
+}
+
+impl UseKind {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quoted => "quoted",
+            Self::Named => "named",
+            Self::Edited => "edited",
+            Self::Symbol => "symbol",
+            Self::Expanded => "expanded",
+        }
+    }
+}
+
+/// One item of a call.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ItemUse {
+    /// It: the key of its row's atom.
+    pub item: Hash,
+    /// Where it stood.
+    pub section: Section,
+    /// Its tokens as estimated.
+    pub tokens: u32,
+    /// The evidence; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<UseKind>,
+}
+
+impl ItemUse {
+    /// `used: quoted, named` or `not used`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let kinds: Vec<&str> = self.by.iter().map(|kind| kind.name()).collect();
+        if kinds.is_empty() { "not used".to_owned() } else { format!("used: {}", kinds.join(", ")) }
+    }
+}
+
+/// The items of one call, in the order of the request.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CallUses {
+    /// The rule by which evidence was found.
+    pub rule: u32,
+    /// They.
+    pub items: Vec<ItemUse>,
+}
+
+impl CallUses {
+    /// How many there are and how many were used.
+    #[must_use]
+    pub fn count(&self) -> UseCount {
+        self.items.iter().fold(UseCount::default(), UseCount::and)
+    }
+
+    /// What became of each row that went, in the order of the call's plan; none for rows that do not count.
+    #[must_use]
+    pub fn by_row(&self, plan: &ContextPlan) -> Vec<Option<&ItemUse>> {
+        let mut items = self.items.iter();
+        plan.included().map(|row| if counts(row) { items.next() } else { None }).collect()
+    }
+}
+
+/// Whether an answer can show that it used a row. Instructions, rules and skills steer an answer and leave no words in it,
+/// and the question is no item.
+#[must_use]
+pub fn counts(row: &Row) -> bool {
+    use RowKind as K;
+    let own = match row.kind {
+        K::Text | K::Rules | K::Skills | K::Search | K::Request | K::Part | K::Range => false,
+        K::State
+        | K::Note
+        | K::Preamble
+        | K::Turn
+        | K::Card
+        | K::Summary
+        | K::Quote
+        | K::Message
+        | K::Memory
+        | K::Module
+        | K::Code => true,
+    };
+    own && row.section().is_some_and(|section| section != Section::UserMessage)
+}
+
+/// Items that were sent and used, with their tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct UseCount {
+    /// Items that were sent.
+    pub shown: u32,
+    /// Of these, used.
+    pub used: u32,
+    /// Tokens of all of them.
+    pub shown_tokens: u64,
+    /// Tokens of the used ones.
+    pub used_tokens: u64,
+}
+
+impl UseCount {
+    fn and(self, item: &ItemUse) -> Self {
+        let (used, tokens) = (!item.by.is_empty(), u64::from(item.tokens));
+        Self {
+            shown: self.shown + 1,
+            used: self.used + u32::from(used),
+            shown_tokens: self.shown_tokens + tokens,
+            used_tokens: self.used_tokens + if used { tokens } else { 0 },
+        }
+    }
+
+    /// `12 shown, 3 used`
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("{} shown, {} used", self.shown, self.used)
+    }
+}
+
+/// An item that is sent again and again and was never used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnusedItem {
+    /// It.
+    pub atom: Atom,
+    /// Of which kind.
+    pub kind: RowKind,
+    /// First words, unsanitised.
+    pub title: String,
+    /// It is pinned, and not only leased.
+    pub pinned: bool,
+    /// In how many turns it was sent since it was last used.
+    pub turns: u32,
+    /// What each call saves without it, in tokens as estimated.
+    pub tokens: u32,
+}
+
+impl UnusedItem {
+    /// `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`
+    #[must_use]
+    pub fn words(&self) -> String {
+        let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
+        format!("sent in {} turns, used in none; leaving it out saves about {tokens} tokens a call", self.turns)
+    }
+}
+
+/// What became of the items of many calls.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UseTotals {
+    /// Calls of which it is known.
+    pub calls: u32,
+    /// All items.
+    pub all: UseCount,
+    /// By section, in the order of sections.
+    pub by_section: Vec<(Section, UseCount)>,
+    /// By policy, with its calls, in the order of their names.
+    pub by_policy: Vec<(String, u32, UseCount)>,
+    /// Items of the next request that were never used, what saves most first.
+    pub unused: Vec<UnusedItem>,
+}
+
+impl UseTotals {
+    /// Takes a call in.
+    pub fn add(&mut self, policy: &str, uses: &CallUses) {
+        self.calls += 1;
+        let at = self.by_policy.binary_search_by(|(name, ..)| name.as_str().cmp(policy)).unwrap_or_else(|at| {
+            self.by_policy.insert(at, (policy.to_owned(), 0, UseCount::default()));
+            at
+        });
+        self.by_policy[at].1 += 1;
+        for item in &uses.items {
+            self.all = self.all.and(item);
+            self.by_policy[at].2 = self.by_policy[at].2.and(item);
+            let known = self.by_section.binary_search_by_key(&item.section, |(section, _)| *section);
+            let place = known.unwrap_or_else(|place| {
+                self.by_section.insert(place, (item.section, UseCount::default()));
+                place
+            });
+            self.by_section[place].1 = self.by_section[place].1.and(item);
+        }
+    }
+}
+
+/// In how many turns each item was sent since an answer last used it. `calls`: the newest first. The calls of a turn count
+/// once: what one of them used was used in the turn.
+#[must_use]
+pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>) -> BTreeMap<Hash, u32> {
+    let calls: Vec<_> = calls.collect();
+    let (mut turns, mut used): (BTreeMap<Hash, u32>, BTreeMap<Hash, bool>) = (BTreeMap::new(), BTreeMap::new());
+    for turn in calls.chunk_by(|(a, _), (b, _)| a.user.is_some() && a.user == b.user) {
+        let mut here: BTreeMap<Hash, bool> = BTreeMap::new();
+        for item in turn.iter().flat_map(|(_, uses)| &uses.items) {
+            *here.entry(item.item).or_default() |= !item.by.is_empty();
+        }
+        for (item, hit) in here {
+            let over = used.entry(item).or_default();
+            *over |= hit;
+            if !*over {
+                *turns.entry(item).or_default() += 1;
+            }
+        }
+    }
+    turns
+}
+
+/// The rows of the next request that were sent again and again and never used. Only what is attached to a message is
+/// pointed out: the turns of the window are the policy's to choose.
+#[must_use]
+pub fn unused<'a>(rows: impl Iterator<Item = &'a Row>, turns: &BTreeMap<Hash, u32>) -> Vec<UnusedItem> {
+    let attached = |row: &&Row| counts(row) && row.section().is_some_and(Section::is_attached);
+    // A person accepted a summary and quoted a message: no mark leaves them out.
+    let can = |row: &&Row| !matches!(row.kind, RowKind::Summary | RowKind::Quote);
+    let mut found: Vec<UnusedItem> = rows
+        .filter(attached)
+        .filter(can)
+        .filter_map(|row| {
+            let turns = turns.get(&row.atom.key()).copied().filter(|turns| *turns >= AGAIN)?;
+            Some(UnusedItem {
+                atom: row.atom,
+                kind: row.kind,
+                title: row.title.clone(),
+                pinned: row.pin == Some(MarkKind::Sticky),
+                turns,
+                tokens: row.tokens,
+            })
+        })
+        .collect();
+    found.sort_by_key(|item| std::cmp::Reverse(item.tokens));
+    found
+}
+
+#[cfg(test)]
+#[path = "item_use_tests.rs"]
+mod tests;

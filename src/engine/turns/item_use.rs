@@ -1,0 +1,120 @@
+//! What an answer used of its call's items: found out after the answer was written and shown, and stored with the call, so
+//! that undo and forks change nothing of it.
+//! Not for: the evidence (`context::item_use`) or its sums (`engine::calls::ledger`).
+
+use super::live::Live;
+use crate::context::item_use::{ChangedFile, SentItem, ToolUse, find_uses};
+use crate::context::render_forms;
+use crate::domain::base::ids::{BranchId, RunId, SessionId};
+use crate::domain::call::item_use::{CallUses, ItemUse, RULE, counts};
+use crate::domain::conversation::message::{Content, Role};
+use crate::domain::planning::plan::{ContextPlan, Form, Row};
+use crate::domain::tool::trace::{ToolStatus, ToolTrace};
+use crate::engine::api::Event;
+use crate::engine::core::Core;
+use crate::engine::plans::input_builder::Contents;
+use crate::store::types::Write;
+use std::sync::Arc;
+
+/// An answer of which is still to be found out what it used.
+pub(crate) struct AnswerToCheck {
+    session: SessionId,
+    branch: BranchId,
+    run: RunId,
+    plan: Arc<ContextPlan>,
+    contents: Arc<Contents>,
+    said: Content,
+    traces: Vec<ToolTrace>,
+}
+
+impl Core {
+    /// Notes an answer that was just written. A request that was edited by hand has no items to tell apart.
+    pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &Live, said: &Content, traces: &[ToolTrace]) {
+        if live.solved.edited || !live.solved.plan.included().any(counts) {
+            return;
+        }
+        self.unchecked.push(AnswerToCheck {
+            session: live.session,
+            branch,
+            run: live.card.id,
+            plan: live.solved.plan.clone(),
+            contents: live.solved.contents.clone(),
+            said: said.clone(),
+            traces: traces.to_vec(),
+        });
+    }
+
+    /// Finds out what the noted answers used. Called once everything else that follows from a message is done: by then the
+    /// answer is on the screen, and a next round is being planned.
+    pub(crate) fn check_uses(&mut self) {
+        for answer in std::mem::take(&mut self.unchecked) {
+            let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();
+            let uses = uses(&answer, &calls);
+            let count = uses.count();
+            // Nothing depends on it: where the store refuses, the call stays without.
+            if self.store.write(vec![Write::PutUses { run: answer.run, uses }]).is_err() {
+                continue;
+            }
+            let Ok(session) = self.session_mut(answer.branch) else { continue };
+            let Some(mut card) = session.runs.iter().rev().find(|card| card.id == answer.run).cloned() else {
+                continue;
+            };
+            card.uses = Some(count);
+            session.put_run(&card);
+            self.say(Event::Run(Box::new(card)));
+        }
+    }
+
+    fn tool_use(&self, session: SessionId, trace: &ToolTrace) -> ToolUse {
+        let text = |hash| self.store.file_text(session, hash).ok().flatten();
+        let changed = trace.changed.iter().map(|path| {
+            let texts = trace.more.files.iter().find(|texts| texts.path == *path);
+            let both = texts.and_then(|texts| Some((text(texts.before?)?, text(texts.after?)?)));
+            ChangedFile {
+                path: path.clone(),
+                lines: both.and_then(|(before, after)| ChangedFile::lines(&before, &after)),
+            }
+        });
+        ToolUse { args: trace.args.clone(), done: trace.status == Some(ToolStatus::Ok), changed: changed.collect() }
+    }
+}
+
+fn uses(answer: &AnswerToCheck, calls: &[ToolUse]) -> CallUses {
+    let (items, rest): (Vec<&Row>, Vec<&Row>) = answer.plan.included().partition(|row| counts(row));
+    let texts: Vec<String> = items.iter().map(|row| text(row, &answer.contents)).collect();
+    let sent: Vec<SentItem<'_>> = items
+        .iter()
+        .zip(&texts)
+        .map(|(row, text)| SentItem {
+            text,
+            turn: row.source.turn,
+            path: row.source.path.as_deref(),
+            code: row.source.code.as_deref(),
+        })
+        .collect();
+    let known: Vec<String> = rest.iter().map(|row| text_of_others(row, &answer.contents)).collect();
+    let said = render_forms::words(answer.plan.id, Role::Assistant, &answer.said, Form::NoState);
+    let found = find_uses(&sent, &known.join("\n"), &said, calls);
+    let items = items.iter().zip(found).filter_map(|(row, by)| {
+        let section = row.section()?;
+        Some(ItemUse { item: row.atom.key(), section, tokens: row.tokens, by })
+    });
+    CallUses { rule: RULE, items: items.collect() }
+}
+
+/// A row's text as it was sent.
+fn text(row: &Row, contents: &Contents) -> String {
+    let block = row.text.and_then(|text| contents.blocks.get(&text)).map(ToString::to_string);
+    let messages = row.items.iter().filter_map(|item| {
+        let content = contents.messages.get(&item.key)?;
+        Some(render_forms::words(item.key, item.role, content, item.form))
+    });
+    block.into_iter().chain(messages).collect::<Vec<_>>().join("\n")
+}
+
+/// What the model had beside the items: instructions, and of the open turn the question and the results of tools. Its own
+/// words there are left out: what it said first in this turn it took from somewhere.
+fn text_of_others(row: &Row, contents: &Contents) -> String {
+    let items = row.items.iter().filter(|item| item.role != Role::Assistant).cloned().collect();
+    text(&Row { items, ..row.clone() }, contents)
+}

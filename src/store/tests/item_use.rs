@@ -1,0 +1,68 @@
+//! What became of the items of calls: stored beside the call's card, gone with its session, unknown in older stores.
+
+use super::{TempStore, card, number, scene};
+use crate::domain::base::hash::Hash;
+use crate::domain::call::item_use::{CallUses, ItemUse, RULE, UseKind};
+use crate::domain::call::run::RunStatus;
+use crate::domain::planning::policy::Section;
+use crate::store::file::open::open_with;
+use crate::store::schema::STEPS;
+use crate::store::types::Write;
+use crate::store::{OpenOptions, Store};
+
+fn uses() -> CallUses {
+    let item = |n: u8, by: &[UseKind]| {
+        let section = if n == 1 { Section::StickyPins } else { Section::Retrieved };
+        ItemUse { item: Hash::of(&[n]), section, tokens: 100, by: by.to_vec() }
+    };
+    CallUses { rule: RULE, items: vec![item(1, &[UseKind::Quoted, UseKind::Named]), item(2, &[])] }
+}
+
+fn uses_in(store: &Store) -> i64 {
+    number(store, "SELECT count(*) FROM plan_run WHERE uses IS NOT NULL")
+}
+
+#[test]
+fn it_stands_beside_the_card_and_goes_with_the_session() {
+    let place = TempStore::new();
+    let store = place.open();
+    let scene = scene(&store, ["a", "b", "c"]);
+    let (one, two) = (card(&scene, RunStatus::Complete), card(&scene, RunStatus::Complete));
+    for run in [&one, &two] {
+        store.write(vec![Write::PutRun(Box::new(run.clone()))]).unwrap();
+    }
+    assert_eq!((store.uses_of(one.id).unwrap(), store.uses(scene.session, 9).unwrap().len()), (None, 0));
+    store.write(vec![Write::PutUses { run: one.id, uses: uses() }]).unwrap();
+    assert_eq!(store.uses_of(one.id).unwrap(), Some(uses()));
+    let all = store.uses(scene.session, 9).unwrap();
+    assert_eq!((all.len(), all.get(&one.id)), (1, Some(&uses())));
+    let cards = store.runs(scene.session).unwrap();
+    let mut known = one.clone();
+    known.uses = Some(uses().count());
+    assert_eq!(cards, [known, two], "the rest of the card stays");
+    let nodes = vec![scene.nodes[0].head.id];
+    store.write(vec![Write::Tombstone { session: scene.session, nodes }]).unwrap();
+    assert_eq!(store.uses_of(one.id).unwrap(), Some(uses()), "no word is in it, so nothing of it has to go");
+    store.write(vec![Write::DeleteSession(scene.session)]).unwrap();
+    assert_eq!((uses_in(&store), store.uses_of(one.id).unwrap()), (0, None));
+    let gone = Write::PutUses { run: one.id, uses: uses() };
+    store.write(vec![gone]).unwrap();
+    assert_eq!(uses_in(&store), 0, "a call that is gone is passed over");
+}
+
+#[test]
+fn an_older_store_knows_nothing_of_it_and_learns() {
+    let place = TempStore::new();
+    let options = OpenOptions { path: place.path(), read_only: false };
+    let store = open_with(&options, None, &STEPS[..3]).unwrap().store;
+    let scene = scene(&store, ["a", "b", "c"]);
+    let run = card(&scene, RunStatus::Complete);
+    store.write(vec![Write::PutRun(Box::new(run.clone()))]).unwrap();
+    store.close();
+    drop(store);
+    let store = super::open(&place.path()).store;
+    assert_eq!(store.runs(scene.session).unwrap(), std::slice::from_ref(&run));
+    assert_eq!((store.uses_of(run.id).unwrap(), uses_in(&store)), (None, 0));
+    store.write(vec![Write::PutUses { run: run.id, uses: uses() }]).unwrap();
+    assert_eq!(store.uses_of(run.id).unwrap(), Some(uses()));
+}
