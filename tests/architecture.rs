@@ -86,7 +86,7 @@ const WORLD: &[&[&str]] = &[
 ];
 const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
 const MOST_LINES: usize = 500;
-const MOST_MAIN: usize = 40;
+const MOST_MAIN: usize = 56;
 /// Source files in one folder, without its tests.
 const MOST_FILES: usize = 22;
 
@@ -577,8 +577,8 @@ fn planted_forms_are_caught() {
     let with_tests = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", long(500), "    // x\n".repeat(300));
     assert_eq!(inspect("store/a.rs", &with_tests), []);
     assert_eq!(inspect("store/a.rs", &format!("{with_tests}// x\n")).len(), 1);
-    assert_eq!(inspect("main.rs", &long(40)), []);
-    assert_eq!(inspect("main.rs", &long(41)).len(), 1);
+    assert_eq!(inspect("main.rs", &long(MOST_MAIN)), []);
+    assert_eq!(inspect("main.rs", &long(MOST_MAIN + 1)).len(), 1);
     assert_eq!(inspect("store/a.rs", "//! Broken. Not for: use.\nfn (").len(), 1);
 }
 

@@ -332,7 +332,7 @@ pub struct Model {
     /// The message to go to once a branch was made for it.
     pub land_on: Option<NodeId>,
     /// When the draft is to be stored.
-    pub keep: super::chat::model::composer::DraftSaveTime,
+    pub keep: super::chat::model::queue::DraftSaveTime,
     /// Where the person was before each jump, the last one last.
     pub places_before: Vec<super::screens::search::model::ReturnPoint>,
     /// How the overlay's list was arranged last.

@@ -130,6 +130,21 @@ pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
     (begins && plain).then(|| (at, word.iter().collect()))
 }
 
+/// Whether a name stands in the text as one word.
+pub(super) fn named(lines: &[String], token: &str) -> bool {
+    let goes_on = |rest: &str| {
+        let mut next = rest.chars();
+        match (next.next(), next.next()) {
+            (Some('.'), Some(then)) => then.is_alphanumeric(),
+            (Some(':'), Some(then)) => then == ':',
+            (Some(c), _) => c.is_alphanumeric() || "/_-#".contains(c),
+            (None, _) => false,
+        }
+    };
+    let ends = |rest: &str| !goes_on(rest);
+    lines.iter().any(|line| line.match_indices(token).any(|(at, _)| ends(&line[at + token.len()..])))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! The message being written: its lines, folded pastes, what it is for, drafts of other branches, history.
 //! Not for: sending (`update`) or commands (`slash`).
 
+use super::complete::named;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::attachment;
@@ -86,15 +87,6 @@ pub struct Composer {
     pub seeded: Option<SessionId>,
     /// What the store has of drafts; nothing where it refused one.
     kept: HashMap<BranchId, Option<Arc<str>>>,
-}
-
-/// When the draft of a branch is to be stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct DraftSaveTime {
-    /// The branch on which the person writes.
-    pub branch: Option<BranchId>,
-    /// When, in milliseconds; none when what is stored is what stands there.
-    pub due: Option<u64>,
 }
 
 impl Default for Composer {
@@ -470,21 +462,6 @@ impl Composer {
     pub fn recalling(&self) -> bool {
         self.back.is_some() || self.is_empty()
     }
-}
-
-/// Whether a name stands in the text as one word.
-fn named(lines: &[String], token: &str) -> bool {
-    let goes_on = |rest: &str| {
-        let mut next = rest.chars();
-        match (next.next(), next.next()) {
-            (Some('.'), Some(then)) => then.is_alphanumeric(),
-            (Some(':'), Some(then)) => then == ':',
-            (Some(c), _) => c.is_alphanumeric() || "/_-#".contains(c),
-            (None, _) => false,
-        }
-    };
-    let ends = |rest: &str| !goes_on(rest);
-    lines.iter().any(|line| line.match_indices(token).any(|(at, _)| ends(&line[at + token.len()..])))
 }
 
 /// A file behind a message, in a fence that nothing in it closes.

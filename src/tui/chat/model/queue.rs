@@ -114,6 +114,15 @@ fn same(a: &Draft, b: &Draft) -> bool {
     a.text == b.text && a.kind == b.kind
 }
 
+/// When the draft of a branch is to be stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DraftSaveTime {
+    /// The branch on which the person writes.
+    pub branch: Option<BranchId>,
+    /// When, in milliseconds; none when what is stored is what stands there.
+    pub due: Option<u64>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,6 @@
 //! Not for: the engine on which it runs (`shell::tour`).
 
 pub mod model;
-mod steps;
+mod model_steps;
 pub(crate) mod update;
 pub(crate) mod view;

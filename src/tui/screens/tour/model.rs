@@ -1,5 +1,5 @@
 //! How far a tour has come, and what things were like before.
-//! Not for: what the steps are (`steps`), or when one is done (`update`).
+//! Not for: what the steps are (`model_steps`), or when one is done (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -63,7 +63,7 @@ pub struct Tour {
 impl Tour {
     /// The part that is to be done now; none at the end.
     pub(crate) fn part(&self) -> Option<(&'static Step, &'static Part)> {
-        let step = super::steps::STEPS.get(self.at.0)?;
+        let step = super::model_steps::STEPS.get(self.at.0)?;
         Some((step, step.parts.get(self.at.1)?))
     }
 

@@ -1,5 +1,5 @@
 //! Going through the tour: a part that was done gives way to the next one.
-//! Not for: what the parts are (`steps`).
+//! Not for: what the parts are (`model_steps`).
 
 use super::model::{FirstPlan, Tour, planned, shape};
 use crate::tui::model::Model;

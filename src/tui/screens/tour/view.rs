@@ -2,7 +2,7 @@
 //! Not for: when a step is done (`update`).
 
 use super::model::{Part, Tour};
-use super::steps::STEPS;
+use super::model_steps::STEPS;
 use crate::tui::model::Action;
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
