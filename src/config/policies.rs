@@ -144,7 +144,8 @@ mod tests {
         let layered = &found["layered"];
         assert!(layered.anchored && layered.shorten_tools);
         assert_eq!((layered.user_cap, layered.refill_percent), (32_000, 70));
-        assert_eq!((layered.name.as_str(), layered.state_block), ("layered", StateBlock::Required));
+        assert_eq!((layered.name.as_str(), layered.state_block), ("layered", StateBlock::Auto));
+        assert_eq!(window.state_block, StateBlock::Required, "which is also written on");
     }
 
     /// The files contain every number, with the defaults of the code, so that a copy can be tuned line by line.

@@ -105,8 +105,8 @@ fn fresh(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Wind
 
 /// With one: unchanged while it fits and history takes the policy's refill share of the room that the rest of the request
 /// leaves to it. Where history takes less (a long message or many cards made the window small), older turns come back up to
-/// that share. Where it does not fit: down the ladder, then cut at the front, down to that share. None where the anchor
-/// leaves no way.
+/// that share. Where it does not fit: down the ladder, which may let older turns come back too, then cut at the front, down
+/// to that share. None where the anchor leaves no way.
 fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window) -> Option<Window> {
     let rest = cheapest(input, costs, old.start);
     let left = u64::from(room.checked_sub(rest)?) * u64::from(input.policy.refill_percent.min(100)) / 100;
@@ -117,8 +117,10 @@ fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window)
         return Some(further.map_or(old, |start| Window { start, refilled: true, ..old }));
     }
     for form in ladder(input).skip(1) {
-        if costs.total(old.start, input.turns.len(), form) <= target {
-            return Some(Window { refilled: true, ..window(input, old.start, form, old.floor) });
+        let fits = |start: &usize| costs.total(*start, input.turns.len(), form) <= target;
+        if fits(&old.start) {
+            let start = (old.floor..old.start).find(fits).unwrap_or(old.start);
+            return Some(Window { refilled: true, ..window(input, start, form, old.floor) });
         }
     }
     Some(Window { refilled: true, ..drop_turns(input, costs, target, old.start, old.floor) })

@@ -569,6 +569,17 @@ fn history(plan: &ContextPlan) -> u32 {
     each.sum()
 }
 
+/// How large the request may be: the budget, and less where summaries go.
+fn most(talk: &Talk, solved: &Solved) -> u32 {
+    let budget = solved.input.budget.prompt;
+    if solved.plan.included().all(|row| row.kind != RowKind::Summary) {
+        return budget;
+    }
+    // A summary that was accepted makes nothing larger, each beside those before it.
+    let fewer = [Talk { session: None, ..talk.clone() }, Talk { summary: None, session: None, ..talk.clone() }];
+    fewer.iter().map(|fewer| solve(fewer).unwrap().plan.est_total).fold(budget, u32::min)
+}
+
 /// What sources do not spend returns to the window: the turn next to it is out only because it does not fit. So is what a
 /// policy chose by room, where no mark lies on the turns.
 fn no_idle_room(talk: &Talk, solved: &Solved) {
@@ -578,13 +589,7 @@ fn no_idle_room(talk: &Talk, solved: &Solved) {
     let used = plan.est_total + 3 * MESSAGE_FRAMING + input.labelled;
     let clean = unmarked(talk, talk.turns.len());
     let row = |turn: &TurnInput| plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath);
-    let mut most = input.budget.prompt;
-    if plan.included().any(|row| row.kind == RowKind::Summary) {
-        // A summary that was accepted makes nothing larger, each beside those before it.
-        for fewer in [Talk { session: None, ..talk.clone() }, Talk { summary: None, session: None, ..talk.clone() }] {
-            most = most.min(solve(&fewer).unwrap().plan.est_total);
-        }
-    }
+    let mut most = most(talk, solved);
     let held = policy.anchored && talk.anchor.is_some();
     if held {
         let offered = plan.included().filter(|row| row.section() == Some(Section::Retrieved)).map(|row| row.tokens);

@@ -158,6 +158,14 @@ fn own(text: &str) -> Own {
 const REQUEST: &str = "state-request ";
 
 impl Story {
+    fn texts(&self) -> Vec<Own> {
+        self.own.iter().filter(|text| !text.starts_with(REQUEST)).map(|text| own(text)).collect()
+    }
+
+    fn state_request(&self) -> Option<String> {
+        self.own.iter().find_map(|own| own.strip_prefix(REQUEST)).map(|size| text(size, "request"))
+    }
+
     fn talk(&self) -> Talk {
         let mut turns: Vec<Vec<Said>> = Vec::new();
         turns.extend(self.preamble.iter().map(|text| turn(text, "preamble")));
@@ -190,12 +198,8 @@ impl Story {
             lane: self.lane.clone(),
             preamble: shift == 1,
             open: turn(&self.now, "now"),
-            own: self.own.iter().filter(|text| !text.starts_with(REQUEST)).map(|text| own(text)).collect(),
-            state_request: self
-                .own
-                .iter()
-                .find_map(|text| text.strip_prefix(REQUEST))
-                .map(|size| text(size, "request")),
+            own: self.texts(),
+            state_request: self.state_request(),
             marks: self.marks.iter().map(mark).collect(),
             inactive_marks: self
                 .asleep

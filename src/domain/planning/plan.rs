@@ -17,7 +17,7 @@ pub use super::blocked::{Blocked, Choice, Warning};
 pub use super::reason::{Reason, Remedy};
 
 /// What a plan was solved from. Two equal bases give one plan.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Basis {
     /// Key of the last node of the path that is answered (zero for an empty branch).
     pub head: Hash,

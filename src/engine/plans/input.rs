@@ -1,6 +1,7 @@
 //! Puts a plan's input together: turns with their results, the open turn, the blocks around them, warnings, the basis.
 //! Not for: fetching and counting (`input_builder`) or solving (`context`).
 
+use super::basis;
 use super::input_builder::{BuiltInput, Contents, InputBuilder, bar};
 use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
 use super::snapshot::{Snapshot, TurnHeads};
@@ -11,7 +12,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind, marks_digest};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{Block, InactiveMark, MessageInput, NotSent, PlanInput, RequestShape};
@@ -20,7 +21,6 @@ use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source
 use crate::domain::planning::policy::{Section, StateBlock};
 use crate::domain::planning::tuning::Choose;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::engine::startup::setup::wire_digest;
 use std::sync::Arc;
 
 /// A plan's input under construction.
@@ -422,9 +422,8 @@ impl<'a> Work<'a> {
         let (tools_tokens, tool_costs) = self.builder.weigh_tools(rules, &shape);
         self.notice();
         let state_request = self.state_request().filter(|_| self.waits());
-        let basis = self.basis(blocks.iter().chain(&state_request), &turns, &inactive_marks);
-        let input = PlanInput {
-            basis,
+        let mut input = PlanInput {
+            basis: Basis::default(),
             policy: rules.policy.clone(),
             window_turns: rules.window_turns,
             mode: rules.mode,
@@ -453,6 +452,7 @@ impl<'a> Work<'a> {
             retrieval_set_ids: Vec::new(),
             warnings: self.warnings,
         };
+        input.basis = basis::of(self.snapshot, &input);
         BuiltInput { input, contents: self.contents, behind: 0 }
     }
 
@@ -469,42 +469,6 @@ impl<'a> Work<'a> {
             && matches!(self.snapshot.rules.policy.state_block, StateBlock::Required | StateBlock::Auto)
         {
             self.warnings.push(Warning::StateMissing);
-        }
-    }
-
-    fn basis<'b>(
-        &self,
-        blocks: impl Iterator<Item = &'b Block>,
-        turns: &[TurnInput],
-        inactive_marks: &[InactiveMark],
-    ) -> Basis {
-        let snapshot = self.snapshot;
-        let draft = match &snapshot.draft {
-            Some((_, content)) if snapshot.lane.is_empty() => content.hash(),
-            Some((_, content)) => Fields::new("in lane").hash(content.hash()).text(&snapshot.lane).finish(),
-            None => Fields::new("no draft").number(u64::from(snapshot.go_on)).finish(),
-        };
-        let mut marks = snapshot.marks.clone();
-        marks.extend(snapshot.inactive_marks.iter().map(|(mark, _)| mark.clone()));
-        let mut frozen = Fields::new("frozen").json(&snapshot.branch.anchor).number(inactive_marks.len() as u64);
-        for block in blocks {
-            frozen = frozen.hash(block.text).number(u64::from(block.tokens));
-        }
-        for summary in self.summaries.iter().filter(|one| one.named || one.lacks) {
-            frozen = frozen.hash(summary.by).number(u64::from(summary.named)).number(u64::from(summary.lacks));
-        }
-        for near in &self.near {
-            frozen = frozen.json(&near.atom).json(&near.reason);
-        }
-        for (hash, tokens) in turns.iter().filter_map(|turn| turn.card) {
-            frozen = frozen.hash(hash).number(u64::from(tokens));
-        }
-        Basis {
-            head: snapshot.head.unwrap_or_default(),
-            marks: marks_digest(&marks),
-            draft,
-            wire: wire_digest(&snapshot.rules, snapshot.rules.policy.state_block),
-            frozen: frozen.finish(),
         }
     }
 }

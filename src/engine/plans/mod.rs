@@ -1,6 +1,7 @@
 //! From a branch and a draft to a plan: the snapshot, the input, the worker thread, previews.
 //! Not for: solving (the room `context`).
 
+mod basis;
 pub(super) mod draft;
 pub(super) mod edited;
 pub(super) mod facts;

@@ -257,7 +257,7 @@ mod tests {
         let rows = picker.rows();
         assert_eq!(
             rows[..4],
-            [PickerRow::Heading("Recent"), PickerRow::Entry(0), PickerRow::Entry(1), PickerRow::Heading("Message"),]
+            [PickerRow::Heading("Recent"), PickerRow::Entry(0), PickerRow::Entry(1), PickerRow::Heading("Context"),]
         );
         let mut heading = "";
         for row in rows {
