@@ -233,7 +233,7 @@ impl Reason {
             Self::Guideline => "Tells the model how to read the history.".into(),
             Self::StateRequested { older: false } => "Asks the model to keep a state block, as configured.".into(),
             Self::StateRequested { older: true } => {
-                "Asks the model to keep a state block, because older turns are or were left out.".into()
+                "Asks the model to keep a state block: this branch has one, or turns are left out.".into()
             }
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The open turn; always included.".into(),

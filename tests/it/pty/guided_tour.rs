@@ -52,7 +52,7 @@ fn ask_and_exclude(guide: &Guide) {
     guide.asked("1 of 9", "Press Enter", "\r");
     guide.asked_to_type("2 of 9", "Type the next question", "And what about the late tab?");
     guide.asked("2 of 9", "Press Ctrl+O", "\x0f");
-    guide.asked("2 of 9", "Press j until a turn is selected", "jj");
+    guide.asked("2 of 9", "Press j until a turn is selected", "jjj");
     guide.asked("2 of 9", "Press h", "h");
     guide.asked("2 of 9", "Press Esc", "\x1b");
     guide.asked("3 of 9", "Press x", "x");
