@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 
 /// Bytes of its other output that are kept.
 const TAIL: usize = 8 << 10;
+/// Bytes kept of lines that are no messages.
+const STRAY_TAIL: usize = 512;
 /// Longest line: one message.
 const LINE: usize = 16 << 20;
 /// How long a program may take to end by itself once its input is closed, and once it was asked to.
@@ -57,6 +59,8 @@ const NAMES: &[&str] = &[
 #[derive(Default)]
 pub(super) struct ServerOutput {
     tail: Mutex<VecDeque<u8>>,
+    /// Lines of its output that are no messages.
+    stray_tail: Mutex<VecDeque<u8>>,
     strays: AtomicU64,
     secrets: Vec<String>,
 }
@@ -68,22 +72,22 @@ impl ServerOutput {
 
     /// Keeps the end of what comes.
     pub(super) fn take(&self, bytes: &[u8]) {
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = &bytes[bytes.len().saturating_sub(TAIL)..];
-        let over = (tail.len() + bytes.len()).saturating_sub(TAIL);
-        tail.drain(..over);
-        tail.extend(bytes);
+        keep_end(&self.tail, bytes, TAIL);
     }
 
     fn stray(&self, line: &[u8]) {
         self.strays.fetch_add(1, Ordering::Relaxed);
-        self.take(&line[..line.len().min(500)]);
-        self.take(b"\n");
+        keep_end(&self.stray_tail, &line[..line.len().min(STRAY_TAIL)], STRAY_TAIL);
+        keep_end(&self.stray_tail, b"\n", STRAY_TAIL);
     }
 
-    /// The tail without secrets, and how many lines were no messages.
+    /// The tail without secrets, and how many lines were no messages. Those stand first: its errors say why it ended,
+    /// whichever of both was read last.
     pub(super) fn told(&self) -> (String, u64) {
-        let bytes: Vec<u8> = self.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let mut bytes = Vec::new();
+        for tail in [&self.stray_tail, &self.tail] {
+            bytes.extend(tail.lock().unwrap_or_else(PoisonError::into_inner).iter());
+        }
         (self.scrubbed(&String::from_utf8_lossy(&bytes)), self.strays.load(Ordering::Relaxed))
     }
 
@@ -97,6 +101,15 @@ impl ServerOutput {
         let (tail, _) = self.told();
         tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(|line| line.chars().take(200).collect())
     }
+}
+
+/// Adds bytes to a tail and drops what is too old.
+fn keep_end(tail: &Mutex<VecDeque<u8>>, bytes: &[u8], most: usize) {
+    let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+    let bytes = &bytes[bytes.len().saturating_sub(most)..];
+    let over = (tail.len() + bytes.len()).saturating_sub(most);
+    tail.drain(..over);
+    tail.extend(bytes);
 }
 
 /// A program that runs.
