@@ -339,13 +339,13 @@ pub const AUTO: &str = "auto";
 pub struct Store {
     /// The file; empty is the default path.
     pub path: String,
-    /// The number of backups, at most one per day; 0 keeps none.
+    /// The number of backups, at most one per day, each a copy of all texts; 0 keeps none.
     pub backups: u32,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Self { path: String::new(), backups: 3 }
+        Self { path: String::new(), backups: 1 }
     }
 }
 

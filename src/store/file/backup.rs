@@ -14,9 +14,12 @@ use std::time::Duration;
 const PAGES: i32 = 4_096;
 
 impl Store {
-    /// Makes a copy beside the store, at most one a day, and keeps the last `kept`. Only the newest holds the plans of calls,
-    /// which are most of a store: from those before it they are taken out. A copy from before a change of the schema goes
-    /// once so many newer ones are there.
+    /// Makes a copy beside the store, at most one a day, and keeps the last `kept`. A copy takes the place of older ones only
+    /// once its pages were checked. Only the newest holds the plans of calls, which are most of a store: from those before it
+    /// they are taken out. A copy from before a change of the schema goes once so many newer ones are there.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] where the store's pages are damaged; all older copies stay.
     pub fn backup(&self, kept: usize) -> Result<(), StoreError> {
         if self.read_only() {
             return Err(StoreError::ReadOnly);
@@ -28,6 +31,7 @@ impl Store {
         let before = self.backups();
         if kept > 0 && !before.iter().any(|file| starts_with(file, &today)) {
             self.read(|conn| copy(conn, &target))?;
+            sound(&target)?;
             for old in &before {
                 if let Err(error) = without_plans(old) {
                     tracing::info!(%error, file = %old.display(), "the plans in an older backup stay");
@@ -51,6 +55,13 @@ impl Store {
     pub fn backups(&self) -> Vec<PathBuf> {
         files(&self.0.path)
     }
+}
+
+/// Checks a new copy, and removes it where it is damaged: so is the store, and an older copy is the better one.
+fn sound(copy: &Path) -> Result<(), StoreError> {
+    let Some(why) = super::check::quick(&super::pool::reader(copy, true)?)? else { return Ok(()) };
+    std::fs::remove_file(copy).map_err(|error| failed(copy, &error))?;
+    Err(StoreError::Corrupt { path: copy.display().to_string(), why })
 }
 
 /// The files beside a store whose names go on like this, by name.

@@ -3,7 +3,9 @@
 use super::{TempStore, node, open, scene};
 use crate::domain::base::damage::StartWith;
 use crate::domain::conversation::message::{Content, Role};
+use crate::store::Store;
 use crate::store::file::damage::{keep_salvaged, look, salvage, set_aside};
+use crate::store::file::open::beside;
 use crate::store::types::{StoreError, Write};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -128,9 +130,8 @@ fn a_damaged_backup_is_passed_over() {
     assert!(newer.exists(), "and nothing is deleted");
 }
 
-#[test]
-fn what_can_still_be_read_is_read() {
-    let place = TempStore::new();
+/// A store with a conversation that takes several pages; how many messages it has.
+fn long(place: &TempStore) -> (Store, usize) {
     let store = place.open();
     let scene = scene(&store, ["first", "second", "third"]);
     let (mut last, mut all) = (scene.nodes[2].clone(), 3);
@@ -139,6 +140,28 @@ fn what_can_still_be_read_is_read() {
         store.write(vec![Write::PutNodes { session: scene.session, nodes: vec![next.clone()] }]).unwrap();
         (last, all) = (next, all + 1);
     }
+    (store, all)
+}
+
+#[test]
+fn a_backup_of_damaged_pages_takes_the_place_of_none() {
+    let place = TempStore::new();
+    let (store, _) = long(&place);
+    store.backup(1).unwrap();
+    let yesterday = beside(&place.path(), ".backup-2020-01-01T000000Z");
+    std::fs::rename(&store.backups()[0], &yesterday).unwrap();
+    store.close();
+    drop(store);
+    flip(&place.path(), "node", true);
+    let store = place.open();
+    assert!(matches!(store.backup(1), Err(StoreError::Corrupt { .. })));
+    assert_eq!(store.backups(), [yesterday]);
+}
+
+#[test]
+fn what_can_still_be_read_is_read() {
+    let place = TempStore::new();
+    let (store, all) = long(&place);
     store.close();
     flip(&place.path(), "node", true);
     let found = salvage(&place.path());
