@@ -197,8 +197,9 @@ pub(super) fn admit_beside(input: &PlanInput, looked_up: LookedUp) -> Result<Adm
     summaries::admit(input, looked_up)
 }
 
-/// With `most`, the window makes the request no larger than that, leases apart. In this order: what is required (else the call is blocked), offers that draw on the room, what was looked up within the
-/// mode's allowance, the window with all that is left, leases.
+/// With `most`, the window makes the request no larger than that, leases apart. In this order: what is required (else the call
+/// is blocked), offers that draw on the room, what was looked up within the mode's allowance, the window with all that is left,
+/// leases.
 pub(super) fn admit_with(
     input: &PlanInput,
     summed: Summed,

@@ -30,17 +30,19 @@ pub(super) struct Addition {
     plain: Rungs,
     /// What it adds while that turn is outside, at most.
     outside: u32,
+    /// What comes with it, wherever that turn is.
+    beside: u32,
 }
 
 impl Addition {
     /// Beside the turns.
     pub(super) fn apart(tokens: u32) -> Self {
-        Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens }
+        Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens, beside: 0 }
     }
 
     /// A message of a turn that is in the window.
     pub(super) fn into_turn(turn: usize, tokens: u32) -> Self {
-        Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0 }
+        Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0, beside: 0 }
     }
 
     /// What it adds to a window.
@@ -77,7 +79,7 @@ impl Admitted<'_> {
         let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
         let mut inside = whole;
         inside.iter_mut().zip(counted).for_each(|(tokens, counted)| *tokens = tokens.saturating_sub(counted));
-        Addition { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card }
+        Addition { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card, beside: 0 }
     }
 
     /// An excluded turn, back in its place; where one of its messages is pinned, as a card outside the window.
@@ -91,7 +93,7 @@ impl Admitted<'_> {
             Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => (false, false),
         };
         let inside = if holds { plain } else { self.chosen(turn) };
-        Addition { turn: Some(turn), inside, plain, outside: if must { card } else { 0 } }
+        Addition { turn: Some(turn), inside, plain, outside: if must { card } else { 0 }, beside: 0 }
     }
 
     /// What a turn costs as the policy has it.
@@ -118,6 +120,15 @@ impl Admitted<'_> {
     /// at most, and a smaller one can push out more: a window that is cut back keeps less than one chosen anew. The worst of
     /// some sizes is told, and of the largest for which the window could still be cut back.
     pub(super) fn price(&self, coming: Addition) -> Price {
+        let price = self.price_alone(coming);
+        // The first turn that leaves the window brings the request for a state block.
+        let Some(request) = self.input.state_request.as_ref().filter(|_| price.pushes.1 > 0) else { return price };
+        let with = self.price_alone(Addition { beside: request.tokens, ..coming });
+        let blocks = with.pushes.0 > 0 && with.pushes.1 == 0;
+        if !blocks && (!with.lands || with.pushes.1 > price.pushes.1) { with } else { price }
+    }
+
+    fn price_alone(&self, coming: Addition) -> Price {
         let fits = self.total.saturating_add(self.adds(coming)) <= self.input.budget.prompt;
         if fits && !self.window.refilled && self.stands(coming) {
             return self.chosen_anew(coming, self.price_of(coming, Some(self.window)));
@@ -245,7 +256,7 @@ struct CostsWithAddition<'a> {
 
 impl Costs for CostsWithAddition<'_> {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let more = self.coming.adds(start, shortened, form);
+        let more = self.coming.adds(start, shortened, form).saturating_add(self.coming.beside);
         self.costs.total(start, shortened, form).saturating_add(more)
     }
 

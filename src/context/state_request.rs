@@ -1,8 +1,10 @@
 //! Whether the model is asked to keep a state block, where the policy leaves that to the plan: from the first request on that
-//! leaves out a turn which nobody excluded and no summary stands for.
+//! leaves out a turn which nobody excluded and no summary stands for. A summary alone never brings the request: where all turns
+//! would go without the accepted summaries, nothing is asked.
 //! Not for: the text of the request, or policies that always ask or never do (`engine::plans`).
 
-use super::admit::{self, Admitted, RowPosition};
+use super::admit::{self, Admitted, LookedUp, RowPosition};
+use super::summaries::Summed;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, NotSent, PlanInput};
 use crate::domain::planning::plan::{Blocked, Reason};
@@ -16,7 +18,7 @@ const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one
 pub(super) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
     let Some(request) = &input.state_request else { return Ok(Cow::Borrowed(input)) };
     let without = admit::admit(input)?;
-    if !leaves_out_turns(&without) {
+    if !leaves_out_turns(&without) || (!input.summaries.is_empty() && goes_whole_without_summaries(input)) {
         return Ok(Cow::Borrowed(input));
     }
     let mut decided = PlanInput { state_request: None, ..input.clone() };
@@ -26,6 +28,12 @@ pub(super) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Block
         decided.near.push(left_out(request, without.free()));
     }
     Ok(Cow::Owned(decided))
+}
+
+/// Whether the request would leave out no turn if no summary were accepted.
+fn goes_whole_without_summaries(input: &PlanInput) -> bool {
+    let bare = admit::admit_with(input, Summed::new(input, Vec::new()), LookedUp::Offered, None);
+    bare.is_ok_and(|bare| !leaves_out_turns(&bare))
 }
 
 /// Whether something was said that the request leaves out, though no person, lane or summary keeps it out.

@@ -691,12 +691,13 @@ fn state_requested(talk: &Talk, solved: &Solved) {
     }
     let without = solve(&Talk { state_request: None, ..talk.clone() }).expect("it blocks nothing");
     let asks = |row: &&Row| matches!(row.reason, Reason::StateRequested { .. });
-    let turns = |solved: &Solved, ended: bool| {
+    let turns = |solved: &Solved, told: bool| {
         let kind = |row: &Row| matches!(row.kind, RowKind::Turn | RowKind::Preamble | RowKind::Range);
         let kept_out = |row: &Row| {
-            use Reason::{Duplicate, OffPath, OtherLane, Superseded, TtlExpired, UserExcluded};
+            use Reason::{Duplicate, LeaseCap, OffPath, OtherLane, Superseded, TooLarge, TtlExpired, UserExcluded};
             match row.reason {
-                TtlExpired => !ended,
+                TtlExpired | LeaseCap { .. } => !told,
+                TooLarge => !told && talk.policy.choose == Choose::Lane,
                 OffPath | OtherLane | Superseded { .. } | UserExcluded { .. } | Duplicate => true,
                 _ => false,
             }
@@ -707,8 +708,12 @@ fn state_requested(talk: &Talk, solved: &Solved) {
         assert!(turns(&without, true) > 0, "nothing was left out: {}", brief(&without.plan));
     } else {
         let no_room = solved.plan.excluded().any(|row| row.kind == RowKind::Text);
-        // Of a turn with a lease that ended, nothing tells whether its lane keeps it out too.
-        assert!(no_room || turns(solved, false) == 0, "turns are left out: {}", brief(&solved.plan));
+        // A summary alone does not bring the request.
+        let unsummed = || Talk { state_request: None, summary: None, session: None, ..talk.clone() };
+        let whole = || solve(&unsummed()).is_some_and(|bare| turns(&bare, false) == 0);
+        // Of a turn with a lease, or too large a one, nothing tells whether its lane keeps it out too.
+        let told = no_room || turns(solved, false) == 0 || (!solved.input.summaries.is_empty() && whole());
+        assert!(told, "turns are left out: {}", brief(&solved.plan));
         assert!(solved.bytes == without.bytes, "a request that does not go changes nothing");
     }
 }
