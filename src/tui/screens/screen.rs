@@ -56,6 +56,11 @@ pub trait Screen: Any + Debug {
         true
     }
 
+    /// Rows at the foot of the terminal in which it is drawn, in place of the composer; the conversation stays visible above.
+    fn foot(&self, _look: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
+        None
+    }
+
     /// Whether letters are typed into it instead of being keys.
     fn types(&self) -> bool {
         self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))

@@ -2,6 +2,9 @@
 //! Not for: what a screen is (`screen`).
 
 use super::screen::Screen;
+use crate::tui::view::ViewContext;
+use crate::tui::view::cache::Cache;
+use ratatui::layout::Rect;
 use std::any::Any;
 
 /// Screens, topmost last.
@@ -113,6 +116,12 @@ impl Stack {
     pub fn take_top<S: Screen>(&mut self) -> Option<S> {
         let screen: Box<dyn Any> = self.0.pop_if(|screen| is::<S>(screen).is_some())?;
         screen.downcast().ok().map(|screen| *screen)
+    }
+
+    /// The topmost one that is drawn at the foot, and its rows there.
+    pub(crate) fn foot(&self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<(usize, u16)> {
+        let at = |(at, screen): (usize, &Box<dyn Screen>)| Some((at, screen.foot(look, cache, area)?));
+        self.0.iter().enumerate().rev().find_map(at)
     }
 
     /// The place of the topmost full screen, below which nothing is seen.

@@ -65,9 +65,16 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     model.hits.borrow_mut().clear();
     let full = model.layers.full();
     let mut wanted = Vec::new();
+    let mut foot = None;
     if full.is_none() {
         let rows = super::chat::view::composer::rows(model, area);
-        let areas = layout::areas(model, area, rows);
+        let mut areas = layout::areas(model, area, rows);
+        foot = model.layers.foot(&ViewContext { theme, model }, cache, area);
+        if let (Some((_, foot)), Some(composer)) = (foot, areas.composer) {
+            // It covers the composer.
+            let height = (area.height + area.bottom() - composer.y).saturating_sub(foot).min(area.height);
+            areas = layout::areas(model, Rect { height, ..area }, rows);
+        }
         if let Some(pane) = areas.conversation {
             wanted = super::chat::view::conversation::settle(model, cache, theme, pane);
         }
@@ -75,7 +82,9 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     }
     // A screen is drawn beside the rest of the model.
     let mut screens = std::mem::take(&mut model.layers);
-    for screen in screens.iter_mut().skip(full.unwrap_or(0)) {
+    for (at, screen) in screens.iter_mut().enumerate().skip(full.unwrap_or(0)) {
+        let rows = foot.filter(|(of, _)| *of == at).map_or(area.height, |(_, rows)| rows.min(area.height));
+        let area = Rect { y: area.bottom() - rows, height: rows, ..area };
         wanted.extend(screen.view(&ViewContext { theme, model }, cache, area, buf));
     }
     model.layers = screens;

@@ -212,9 +212,9 @@ fn cached(look: &ViewContext<'_>) -> Option<Pair> {
             let Some((less, cost)) = look.model.plan.shares_less() else {
                 return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
             };
-            let percent = u64::from(less) * 100 / u64::from(plan.est_total.max(1));
+            let before = (u64::from(*same) + u64::from(less)) * 100 / u64::from(plan.est_total.max(1));
             let cost = if cost == 0 { String::new() } else { format!(" +{}", text::money(cost)) };
-            Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, {percent} less{cost}"))))
+            Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, was {before} %{cost}"))))
         }
         PlanResult::Plan { .. } | PlanResult::Blocked(_) => None,
     }

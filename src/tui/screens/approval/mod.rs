@@ -13,6 +13,14 @@ impl Screen for ApprovalScreen {
         &[When::Consent, When::Panel, When::Always]
     }
 
+    fn full(&self) -> bool {
+        false
+    }
+
+    fn foot(&self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<u16> {
+        Some(view::height(look, self, cache, area))
+    }
+
     fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         let (seen, starts) = view::draw(look, self, cache, area, buf);
         self.drawn(seen, starts);

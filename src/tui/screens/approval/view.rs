@@ -1,4 +1,4 @@
-//! A call to a tool that waits for a word: all that it would do, nothing of it hidden.
+//! A call to a tool that waits for a word: all that it would do, nothing of it hidden, below the conversation that led to it.
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::{AROUND, ApprovalScreen};
@@ -10,9 +10,12 @@ use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
+use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+
+/// On a lower terminal it takes everything.
+const LEAST_HEIGHT: u16 = 18;
 
 /// What moving about needs to know: rows there are and rows of a page; where each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
@@ -40,7 +43,27 @@ pub(crate) fn draw(
         }
         None => inside,
     };
-    let width = usize::from(inside.width.saturating_sub(1).max(1));
+    let (rows, end, starts) = rows(look, ask, cache, inside.width);
+    let inside = tail(look, &rows[..end], rows.len(), ask.scroll, inside, buf);
+    let page = usize::from(inside.height);
+    let from = ask.scroll.min(rows.len().saturating_sub(page));
+    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    let count = |n: usize| u64::try_from(n).unwrap_or(0);
+    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
+    ((rows.len(), page), starts)
+}
+
+/// Rows at the foot of the terminal: as many as it fills, at most two thirds of them, or all where there are few.
+pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
+    let rows = rows(look, ask, cache, layout::inside(area).width).0.len();
+    // Title, keys, and an answer to a key that did nothing.
+    let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
+    if area.height < LEAST_HEIGHT { area.height } else { wanted.min(area.height * 2 / 3) }
+}
+
+/// All rows, where what would be done ends among them, and where each hunk begins.
+fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
+    let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
         let ToolEffect::Change(changes) = &ask.asking.deed else { break };
@@ -51,17 +74,11 @@ pub(crate) fn draw(
         starts.push(rows.len());
         rows.push(mark(look, ask, at, change));
         let of = CacheKey::Text(ask.key(at), true);
-        let lines = cache.rows(of, inside.width, || hunk(change, taken.hunk, width));
+        let lines = cache.rows(of, wide, || hunk(change, taken.hunk, width));
         rows.extend(lines.iter().cloned());
     }
     let end = if ask.hunks.is_empty() { end } else { rows.len() };
-    let inside = tail(look, &rows[..end], rows.len(), ask.scroll, inside, buf);
-    let page = usize::from(inside.height);
-    let from = ask.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
-    ((rows.len(), page), starts)
+    (rows, end, starts)
 }
 
 /// The last rows of what would be done, at the bottom while they are not reached yet. Gives the room above them.

@@ -61,7 +61,7 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
         let ink = if matches!(entry.choice, Choice::Explain(_)) { Ink::Dim } else { Ink::Text };
         let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
         let room = usize::from(row.width).saturating_sub(value.width() + 3);
-        let label = text::fit(&entry.label, room, look.theme.glyphs.ellipsis);
+        let label = text::fit(&entry.label.replace('●', look.theme.glyphs.branch), room, look.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
         paint::pair(look.theme, &marked(ink, &label, marks), &value, row, buf);
         look.item(row, at);
