@@ -165,7 +165,7 @@ mod tests {
         }
         for (name, measure) in [
             ("window", Measure::Off),
-            ("layered", Measure::Off),
+            ("layered", Measure::Window),
             ("adaptive", Measure::Off),
             ("lanes", Measure::Lane),
             ("levels", Measure::Levels),
@@ -182,6 +182,7 @@ mod tests {
             ("adaptive", "adaptive"),
             ("levels", "levels"),
             ("levels", "compaction"),
+            ("layered", "compaction"),
             ("layered", "activation"),
         ] {
             let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();

@@ -24,7 +24,7 @@ fn lanes(accept: Accept, by: SummaryAuthor) -> PolicySpec {
         anchored: false,
         retrieval: false,
         lanes: Lanes { messages: 6, tokens: 4_000, hours: 0, keep: 2 },
-        compaction: Compaction { measure: Measure::Lane, accept, by },
+        compaction: Compaction { measure: Measure::Lane, accept, by, ..Compaction::default() },
         ..PolicySpec::default()
     }
 }
@@ -260,7 +260,7 @@ fn levels() -> PolicySpec {
             working_seconds: 1,
             ..Levels::default()
         },
-        compaction: Compaction { measure: Measure::Levels, accept: Accept::Ask, by: SummaryAuthor::Extractive },
+        compaction: Compaction { measure: Measure::Levels, ..Compaction::default() },
         ..PolicySpec::default()
     }
 }
@@ -292,6 +292,71 @@ fn full_levels_have_their_oldest_turns_summed_up() {
     assert!((left + u64::from(last)) * 100 > 1_500 * 70, "no turn more than it takes");
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     assert!(summary(&plan(&mut client, branch)).unwrap().included());
+}
+
+/// As the policy that nobody chose: what leaves the window is summed up once it is more than a little.
+fn windowed(accept: Accept) -> PolicySpec {
+    PolicySpec {
+        name: "windowed".into(),
+        window_turns: 3,
+        anchored: false,
+        retrieval: false,
+        compaction: Compaction { measure: Measure::Window, tokens: 300, accept, ..Compaction::default() },
+        ..PolicySpec::default()
+    }
+}
+
+#[test]
+fn turns_that_left_the_window_have_a_summary_drafted() {
+    let bench = Bench::new(&model(12));
+    let mut client = client(&bench, &windowed(Accept::Ask));
+    let branch = client.session();
+    let mut turn = 0;
+    while drafts(&client) == 0 {
+        turn += 1;
+        assert!(turn < 12, "no summary was ever due");
+        say(&mut client, branch, turn..=turn);
+        client.must(Request::Condense { branch, act: SummaryAct::List });
+    }
+    let (draft, _) = drafted(&mut client, 0);
+    assert_eq!(draft.capsule.turns.0, 1);
+    assert!(draft.capsule.turns.1 < u32::try_from(turn).unwrap() - 2, "the window stays as it is");
+    assert!(draft.capsule.original_tokens > 300, "{:?}", draft.cause);
+    let before = plan(&mut client, branch);
+    act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
+    let after = plan(&mut client, branch);
+    assert!(summary(&after).unwrap().included() && after.est_total <= before.est_total);
+}
+
+/// A command ends with its turn: a summary that needs nobody's word is made before that, another one is spoken of once.
+#[test]
+fn a_command_makes_the_summary_that_is_used_at_once_and_says_once_that_another_is_due() {
+    for accept in [Accept::Ask, Accept::Own] {
+        let bench = Bench::new(&model(10));
+        let spec = windowed(accept);
+        let mut client = bench.start_with(|setup| {
+            setup.patient = true;
+            setup.defaults.policy = Some(spec.name.clone());
+            setup.policies.insert(spec.name.clone(), spec.clone());
+        });
+        let branch = client.session();
+        say(&mut client, branch, 1..=10);
+        let notices: Vec<&String> = client
+            .seen
+            .iter()
+            .filter_map(|event| if let Event::Notice(said) = event { Some(said) } else { None })
+            .collect();
+        match accept {
+            Accept::Ask => {
+                assert!(notices.len() == 1 && notices[0].contains("`pleach compress --up-to "), "{notices:?}");
+                assert_eq!(drafts(&client), 0);
+            }
+            Accept::Own => {
+                assert!(!notices.is_empty() && notices[0].contains("accepts drafts automatically"), "{notices:?}");
+                assert!(summary(&plan(&mut client, branch)).unwrap().included());
+            }
+        }
+    }
 }
 
 /// A model that writes for long stops nobody, and what it says when it fails is said once.

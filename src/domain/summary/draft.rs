@@ -32,6 +32,8 @@ pub enum Measure {
     Lane,
     /// `[levels]`: so many percent of the total used, and turns that are old enough.
     Levels,
+    /// Turns without one that the last request left out, being older than its window, hold more than `tokens`.
+    Window,
 }
 
 /// What becomes of a summary that was made by itself.
@@ -47,11 +49,13 @@ pub enum Accept {
 }
 
 /// Summaries that a policy has made by themselves (`[compaction]` in its file).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Compaction {
     /// When.
     pub measure: Measure,
+    /// Tokens outside the window that may be without a summary (measure `window` only).
+    pub tokens: u32,
     /// What becomes of them.
     pub accept: Accept,
     /// Who writes them.
@@ -89,6 +93,12 @@ impl Compacting {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wish| wish.name() == name)
+    }
+}
+
+impl Default for Compaction {
+    fn default() -> Self {
+        Self { measure: Measure::Off, tokens: 2_500, accept: Accept::Ask, by: SummaryAuthor::default() }
     }
 }
 
@@ -349,7 +359,12 @@ mod tests {
     #[test]
     fn a_wish_stands_above_the_policy_and_gives_it_no_measure() {
         let policy: Compaction = toml::from_str("measure = \"lane\"\naccept = \"self\"\nby = \"model\"\n").unwrap();
-        let whole = Compaction { measure: Measure::Lane, accept: Accept::Own, by: SummaryAuthor::Model };
+        let whole = Compaction {
+            measure: Measure::Lane,
+            accept: Accept::Own,
+            by: SummaryAuthor::Model,
+            ..Compaction::default()
+        };
         assert_eq!((policy, policy.under(None)), (whole, whole));
         assert_eq!(policy.under(Some(Compacting::Off)).measure, Measure::Off);
         assert_eq!(policy.under(Some(Compacting::Ask)), Compaction { accept: Accept::Ask, ..whole });

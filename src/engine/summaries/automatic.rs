@@ -18,7 +18,7 @@ use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::{PolicySpec, Section};
 use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::{Accept, Measure, SummaryAuthor};
+use crate::domain::summary::draft::{Accept, Compaction, Measure, SummaryAuthor};
 use crate::engine::api::{Answer, Event};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::sources::summaries::SummaryView;
@@ -52,9 +52,11 @@ struct DueCheck {
     branch: BranchId,
     turns: Vec<Turn>,
     policy: PolicySpec,
-    measure: Measure,
+    compaction: Compaction,
     /// Seconds since the last summary, or since it began.
     since: u64,
+    /// The first turn in the last request's window, by its number.
+    window: u32,
     /// Tokens that stand beside the turns.
     fixed: u32,
     total: u32,
@@ -76,14 +78,32 @@ impl Core {
         if self.drafts.own.remove(&branch) {
             self.accept_by_itself(branch);
         }
-        let none = self.setup.patient || self.store.read_only() || !completed || self.drafts.busy(branch);
-        if none {
+        if self.store.read_only() || !completed || self.drafts.busy(branch) {
             return;
         }
         match self.look_for_due(branch, plan) {
+            Ok(Some(look)) if self.setup.patient => self.due_after_command(&look),
             Ok(Some(look)) => look.start(self.inbox.clone()),
             Ok(None) => {}
             Err(failure) => tracing::debug!(%failure, "it was not worked out whether a summary is due"),
+        }
+    }
+
+    /// The same for a single command, which ends with the turn: a summary that is used at once and costs nothing is made before
+    /// the turn ends. A draft could not wait, so it is said, once for the same turns, how to have one made.
+    fn due_after_command(&mut self, look: &DueCheck) {
+        let Some((up_to, cause)) = look.due().ok().flatten() else { return };
+        let Compaction { accept, by, .. } = look.compaction;
+        if (accept, by) == (Accept::Own, SummaryAuthor::Extractive) {
+            return self.looked(DueResult { branch: look.branch, due: Some((up_to, cause)) });
+        }
+        let first = look.turns.first().map_or(0, |turn| turn.number);
+        let (key, value) = (format!("compaction.told.{}", look.branch), first.to_string());
+        if self.store.setting(&key).ok().flatten().as_ref() != Some(&value) {
+            self.store.post(vec![Write::Setting { key, value: Some(value) }]);
+            self.say(Event::Notice(format!(
+                "A summary of turns {first} to {up_to} is due ({cause}). `pleach compress --up-to {up_to}` drafts it."
+            )));
         }
     }
 
@@ -109,7 +129,8 @@ impl Core {
             branch: id,
             since: seconds(now, summed.map_or(began, |(_, at)| at)),
             turns,
-            measure: rules.compaction.measure,
+            compaction: rules.compaction,
+            window: window_start(plan),
             fixed: beside_turns(plan),
             total: rules.policy.levels.total.min(rules.budget.prompt),
             encoding: rules.model.encoding,
@@ -337,6 +358,12 @@ fn beside_turns(plan: &ContextPlan) -> u32 {
     rows.fold(fixed, |sum, row| sum.saturating_add(row.tokens))
 }
 
+/// The number of the first turn that goes by itself, in full; 0 where none does.
+fn window_start(plan: &ContextPlan) -> u32 {
+    let recent = plan.included().filter(|row| row.section() == Some(Section::Recent) && row.pin.is_none());
+    recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
+}
+
 impl DueCheck {
     /// Works it out on a thread of its own.
     fn start(self, inbox: std::sync::mpsc::Sender<Inbox>) {
@@ -351,10 +378,11 @@ impl DueCheck {
     }
 
     fn due(&self) -> Result<Option<(u32, String)>, Failure> {
-        let found = match self.measure {
+        let found = match self.compaction.measure {
             Measure::Off => None,
             Measure::Lane => self.lane_due()?,
             Measure::Levels => self.levels_due()?,
+            Measure::Window => self.window_due()?,
         };
         let last = |upto: usize| upto.checked_sub(1).and_then(|at| self.turns.get(at)).map(|turn| turn.number);
         Ok(found.and_then(|(upto, cause)| Some((last(upto)?, cause))))
@@ -401,6 +429,18 @@ impl DueCheck {
             let (used, total) = (grouped(due.used), grouped(self.total.into()));
             (due.upto, format!("the levels held {used} of {total} est. tokens, more than {} %", spec.trigger_percent))
         }))
+    }
+
+    /// By what turns hold that are older than the window.
+    fn window_due(&self) -> Result<Option<(usize, String)>, Failure> {
+        let outside = self.turns.partition_point(|turn| turn.number < self.window);
+        let held = self.tokens()?[..outside].iter().fold(0_u32, |sum, tokens| sum.saturating_add(*tokens));
+        let (most, number) = (self.compaction.tokens, |tokens: u32| grouped(tokens.into()));
+        let cause = || {
+            let (held, most) = (number(held), number(most));
+            format!("turns before the window held {held} est. tokens without a summary, more than {most}")
+        };
+        Ok((held > most).then(|| (outside, cause())))
     }
 
     /// Tokens of each turn, whole.

@@ -100,6 +100,10 @@ impl Core {
             auxiliary_call: self.auxiliary_call(&branch, rules, provider, cancel),
             events: self.events.clone(),
         };
+        if self.setup.patient && job.cause.is_some() {
+            self.drafted(job.made());
+            return Ok(());
+        }
         let inbox = self.inbox.clone();
         job.start(move |made| {
             let _ = inbox.send(Inbox::Condensed(Box::new(made)));

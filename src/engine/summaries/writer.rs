@@ -65,18 +65,20 @@ pub(crate) struct Made {
 impl Job {
     /// Starts it; `report` must not block.
     pub(crate) fn start(self, report: impl Fn(Made) + Send + 'static) {
-        let work = move || {
-            let mut runs = Vec::new();
-            let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
-            let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
-            let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
-                Err(Failure::new(FailureKind::Internal, "Summarizing failed inside pleach.")
-                    .kept("Nothing was changed.")
-                    .todo("Please report it with the log."))
-            });
-            report(Made { number, ticket, branch, result, runs });
-        };
-        let _ = std::thread::Builder::new().name("pleach-condense".into()).spawn(work);
+        let _ = std::thread::Builder::new().name("pleach-condense".into()).spawn(move || report(self.made()));
+    }
+
+    /// Does it here and now.
+    pub(crate) fn made(self) -> Made {
+        let mut runs = Vec::new();
+        let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
+        let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
+        let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
+            Err(Failure::new(FailureKind::Internal, "Summarizing failed inside pleach.")
+                .kept("Nothing was changed.")
+                .todo("Please report it with the log."))
+        });
+        Made { number, ticket, branch, result, runs }
     }
 
     fn count(&self, text: &str) -> u32 {

@@ -376,8 +376,8 @@ impl Core {
         self.watched(branch, &live);
         // Who hears of the end may ask at once, from another window too.
         self.drop_claims();
-        self.say(Event::TurnClosed { branch, draft, failure });
         self.consider(branch, &live.solved.plan, completed);
+        self.say(Event::TurnClosed { branch, draft, failure });
         self.title_by_itself(branch, completed);
     }
 }
