@@ -22,7 +22,7 @@ use crate::domain::planning::plan::{
 use crate::domain::planning::policy::{Layout, Section};
 use crate::engine::api::{
     Act, BranchRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned, ProgramRequest, Ticket,
-    ToolRequest, TurnRequest,
+    ToolRequest, TurnEvent, TurnRequest,
 };
 use clap::Parser as _;
 use serde_json::Value;
@@ -384,18 +384,20 @@ fn answers(text: &'static [&'static str], status: RunStatus) -> impl Fn(Ticket, 
         let branch = BranchId(id(91));
         let Request::Turn(TurnRequest::Ask { .. }) = request else { return vec![] };
         let mut events = vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })];
-        events.push(Event::Run(Box::new(card(RunStatus::Open))));
-        events.extend(text.iter().map(|text| Event::Stream {
-            branch,
-            run: RunId(id(70)),
-            text: (*text).into(),
-            reasoning: String::new(),
-            tokens: 1,
-            certainty: Certainty::Estimated,
-            cost_micro: None,
+        events.push(Event::Turn(TurnEvent::Run(Box::new(card(RunStatus::Open)))));
+        events.extend(text.iter().map(|text| {
+            Event::Turn(TurnEvent::Stream {
+                branch,
+                run: RunId(id(70)),
+                text: (*text).into(),
+                reasoning: String::new(),
+                tokens: 1,
+                certainty: Certainty::Estimated,
+                cost_micro: None,
+            })
         }));
-        events.push(Event::Run(Box::new(card(status))));
-        events.push(Event::TurnClosed { branch, draft: None, failure: None });
+        events.push(Event::Turn(TurnEvent::Run(Box::new(card(status)))));
+        events.push(Event::Turn(TurnEvent::Closed { branch, draft: None, failure: None }));
         events
     }
 }
@@ -484,7 +486,7 @@ fn exit_codes_say_whose_matter_it_is() {
     let said = say(&["ask", "x"], |ticket, _| {
         let failure = Some(Failure::new(FailureKind::Provider, "refused \u{1b}[31m").kept("Your words are kept."));
         let asked = answer(ticket, Answer::Asked { run: RunId(id(70)) });
-        vec![asked, Event::TurnClosed { branch: BranchId(id(91)), draft: None, failure }]
+        vec![asked, Event::Turn(TurnEvent::Closed { branch: BranchId(id(91)), draft: None, failure })]
     });
     assert_eq!((said.code, said.out.as_str()), (4, ""));
     assert!(said.err.contains("Your words are kept") && !said.err.contains('\u{1b}'));
@@ -497,7 +499,7 @@ fn ctrl_c_cancels_and_keeps_waiting() {
         Request::Turn(TurnRequest::Ask { .. }) => vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })],
         Request::Turn(TurnRequest::Cancel { branch }) => vec![
             answer(ticket, Answer::Done(String::new())),
-            Event::TurnClosed { branch: *branch, draft: None, failure: None },
+            Event::Turn(TurnEvent::Closed { branch: *branch, draft: None, failure: None }),
         ],
         other => panic!("{other:?}"),
     });

@@ -1,7 +1,7 @@
 //! The engine's own thread: takes requests and what other threads report, one after the other, and keeps the sessions.
 //! Not for: the work itself; each family of requests has its file.
 
-use super::api::{Answer, Event, Request, Settings, Ticket};
+use super::api::{Answer, Event, Request, SessionEvent, Settings, Ticket};
 use super::calls::diff_worker::DiffWorker;
 use super::calls::meters::Meters;
 use super::indexing::code_indexer::CodeIndexer;
@@ -329,7 +329,7 @@ impl Core {
         }
         if let Ok(branch) = self.branch(id) {
             self.show_settings(&branch);
-            self.say(Event::Branch(Box::new(branch)));
+            self.say(Event::Session(SessionEvent::Branch(Box::new(branch))));
         }
     }
 
@@ -344,7 +344,7 @@ impl Core {
             policy: rules.policy.name.clone(),
             layout: rules.layout.name().into(),
         };
-        self.say(Event::Settings { branch: branch.id, settings: Box::new(settings) });
+        self.say(Event::Session(SessionEvent::Settings { branch: branch.id, settings: Box::new(settings) }));
     }
 
     /// What is kept of branches that are gone.
@@ -364,7 +364,7 @@ impl Core {
     /// Tells of nodes that are new or changed.
     pub(super) fn show_nodes(&self, session: SessionId, heads: Vec<NodeHead>) {
         if !heads.is_empty() {
-            self.say(Event::Nodes { session, heads });
+            self.say(Event::Session(SessionEvent::Nodes { session, heads }));
         }
     }
 

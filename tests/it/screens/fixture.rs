@@ -17,7 +17,9 @@ use pleach::domain::planning::plan::{
 };
 use pleach::domain::planning::policy::{Layout, Section};
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace};
-use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request, SessionRequest, SessionView, Settings};
+use pleach::engine::api::{
+    Answer, Event, PlanRequest, Planned, Request, SessionEvent, SessionRequest, SessionView, Settings,
+};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -387,7 +389,7 @@ pub(crate) fn open(nodes: Vec<Node>, view: SessionView) -> Stage {
         |request| matches!(request, Request::Session(SessionRequest::Open { .. })),
         Answer::Opened(Arc::new(view)),
     );
-    stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings()) });
+    stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings()) }));
     stage.wait(100);
     if let Some(plan) = plan {
         stage.reply(
