@@ -419,7 +419,7 @@ mod tests {
                     *closes += 1;
                     assert!(!(*draft_back && (*completed || turn.committed)));
                 }
-                _ => {}
+                Effect::StopCall | Effect::StopTools | Effect::RunTools(_) | Effect::CloseRun | Effect::NextRound => {}
             }
         }
         assert_eq!(turn.phase == Phase::Closed, *closes == 1);

@@ -98,6 +98,7 @@ pub trait Screen: Any + Debug {
             (_, Some(c)) if !c.is_control() && line.len() < 2_000 => line.push(c),
             (Key::Backspace, _) => drop(line.pop()),
             (Key::Char('u'), _) if chord.ctrl => line.clear(),
+            // Any other key of the keyboard edits nothing.
             _ => {}
         }
         if *line == before { Outcome::Done } else { self.line_changed() }
