@@ -73,14 +73,13 @@ fn event(stage: &mut Stage, n: u8, words: String) {
             cost_micro: Some(1),
         })
     };
-    let failure = || Failure::new(FailureKind::Busy, words.clone()).todo(words.clone());
     let event = match n {
         0 | 1 => Event::Turn(TurnEvent::Opened { branch, text: words.into(), after: Some(node_id(4)) }),
         2 | 3 => stream(words),
         4 => Event::Turn(TurnEvent::Closed {
             branch,
             draft: Some(Draft { text: words.clone().into(), ..Draft::default() }),
-            failure: Some(failure()),
+            failure: Some(failed(&words)),
         }),
         5 => Event::Program(ProgramEvent::Alarm(words)),
         6 => Event::Session(SessionEvent::Nodes {
@@ -105,33 +104,40 @@ fn event(stage: &mut Stage, n: u8, words: String) {
             tokens: 40,
         }),
         _ => {
-            let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));
-            for (ticket, request) in open {
-                let result = match request {
-                    Request::Turn(TurnRequest::Ask { .. }) if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
-                    Request::Plan(PlanRequest::Replan { .. }) => {
-                        Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story()))))
-                    }
-                    Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
-                        Ok(Answer::Text(words.clone()))
-                    }
-                    Request::Condense { act: SummaryAct::List, .. } => {
-                        Ok(Answer::Capsules(super::summaries::shelf(&words)))
-                    }
-                    Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(&words))),
-                    Request::Session(SessionRequest::Find { .. }) => {
-                        Ok(Answer::Found(Box::new(super::search_and_tree::found(&words))))
-                    }
-                    Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(&words)])),
-                    _ if n == 10 => Ok(Answer::Done(words.clone())),
-                    _ => Err(failure()),
-                };
-                stage.event(Event::Answer { ticket, result });
-            }
+            answer_newest(stage, n, &words);
             return;
         }
     };
     stage.event(event);
+}
+
+fn failed(words: &str) -> Failure {
+    Failure::new(FailureKind::Busy, words).todo(words)
+}
+
+/// Answers the three newest requests.
+fn answer_newest(stage: &mut Stage, n: u8, words: &str) {
+    let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));
+    for (ticket, request) in open {
+        let result = match request {
+            Request::Turn(TurnRequest::Ask { .. }) if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
+            Request::Plan(PlanRequest::Replan { .. }) => {
+                Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story()))))
+            }
+            Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
+                Ok(Answer::Text(words.to_owned()))
+            }
+            Request::Condense { act: SummaryAct::List, .. } => Ok(Answer::Capsules(super::summaries::shelf(words))),
+            Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(words))),
+            Request::Session(SessionRequest::Find { .. }) => {
+                Ok(Answer::Found(Box::new(super::search_and_tree::found(words))))
+            }
+            Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(words)])),
+            _ if n == 10 => Ok(Answer::Done(words.to_owned())),
+            _ => Err(failed(words)),
+        };
+        stage.event(Event::Answer { ticket, result });
+    }
 }
 
 fn clean(buf: &Buffer) {
