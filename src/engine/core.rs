@@ -19,7 +19,8 @@ use super::summaries::automatic::DueResult;
 use super::summaries::drafts::Drafts;
 use super::summaries::modules::ModuleResult;
 use super::summaries::writer::Made;
-use super::tools::skills::{self, WithSkills};
+use super::tools::added::WithAdded;
+use super::tools::skills::{self, SkillTools};
 use super::tools::workspace::Project;
 use super::turns::aside::Asides;
 use super::turns::live::Live;
@@ -376,7 +377,7 @@ impl Core {
 
 /// The tools, with the one that loads skills.
 pub(super) fn with_skills(inner: Arc<dyn RunTools>, project: &Arc<Project>) -> Arc<dyn RunTools> {
-    Arc::new(WithSkills { inner, project: project.clone() })
+    Arc::new(WithAdded { inner, added: SkillTools { project: project.clone() } })
 }
 
 /// A node's whole content, read from the store.
