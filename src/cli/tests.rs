@@ -12,7 +12,7 @@ use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::call::usage::Usage;
 use crate::domain::conversation::branch::{Branch, Overrides, SessionCard};
 use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::record::{Imported, Reading, Skipped};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{
@@ -63,43 +63,21 @@ fn id(n: u128) -> Uuid {
 fn head(n: u128, parent: Option<u128>, role: Role) -> NodeHead {
     NodeHead {
         id: NodeId(id(n)),
-        key: node_key(None, role, None, u32::try_from(n).unwrap(), None),
         parent: parent.map(|p| NodeId(id(p))),
         ord: 0,
-        role,
         end: if n == 4 { End::Interrupted } else { End::Complete },
-        at: 0,
         bytes: 5,
-        calls: 0,
-        hidden: false,
-        imported: false,
-        content: None,
         preview: format!("words {n}\u{1b}[31m"),
-        model: None,
-        name: None,
-        lane: String::new(),
         external_id: (n == 1).then(|| "ext-1".into()),
+        ..crate::domain::conversation::tree::tests::head(n, parent, role)
     }
 }
 
 fn branch(n: u128, name: &str, head: u128) -> Branch {
     Branch {
-        id: BranchId(id(n)),
-        session: SessionId(id(90)),
-        name: name.into(),
-        head: Some(NodeId(id(head))),
-        parent: None,
-        fork: None,
-        archived: false,
-        created_at: 0,
         seq: 1,
         overrides: Overrides { budget: Some(7), ..Overrides::default() },
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        capsules: Vec::new(),
+        ..Branch::new(BranchId(id(n)), SessionId(id(90)), name, Some(NodeId(id(head))), 0)
     }
 }
 
@@ -227,35 +205,18 @@ fn planned() -> Planned {
 
 fn card(status: RunStatus) -> RunCard {
     RunCard {
-        id: RunId(id(70)),
-        session: SessionId(id(90)),
-        branch: BranchId(id(91)),
-        user: None,
-        answer: None,
-        round: 1,
         plan: Hash([7; 32]),
         request_digest: Hash([9; 32]),
         profile: "openai".into(),
         model: "m".into(),
         policy: "layered".into(),
-        mode: Mode::Light,
         status,
         est_total: 71,
-        items: 0,
-        attached: 0,
         usage: Usage { prompt: Some(70), completion: Some(3), ..Usage::default() },
-        short_read: None,
-        edited: false,
         cost_micro: Some(1_500),
         finish_reason: Some("stop".into()),
-        ttft_ms: None,
-        total_ms: None,
         attempts: 1,
-        error: None,
-        diagnostics: Vec::new(),
-        aside: false,
-        uses: None,
-        at: 0,
+        ..RunCard::blank(RunId(id(70)), SessionId(id(90)), BranchId(id(91)))
     }
 }
 

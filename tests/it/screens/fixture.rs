@@ -8,7 +8,7 @@ use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::call::tokens::{Certainty, Encoding};
 use pleach::domain::call::usage::Usage;
-use pleach::domain::conversation::branch::{Branch, Overrides, SessionCard, StateVersion};
+use pleach::domain::conversation::branch::{Branch, SessionCard, StateVersion};
 use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role, node_key};
 use pleach::domain::planning::mode::Mode;
@@ -67,24 +67,7 @@ pub(crate) fn said(n: u128, parent: Option<&Node>, role: Role, text: &str) -> No
 }
 
 pub(crate) fn branch(id: BranchId, name: &str, head: Option<&Node>, parent: Option<BranchId>) -> Branch {
-    Branch {
-        id,
-        session: SESSION,
-        name: name.to_owned(),
-        head: head.map(|node| node.head.id),
-        parent,
-        fork: None,
-        archived: false,
-        created_at: NOON,
-        seq: 1,
-        overrides: Overrides::default(),
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        capsules: Vec::new(),
-    }
+    Branch { parent, seq: 1, ..Branch::new(id, SESSION, name, head.map(|node| node.head.id), NOON) }
 }
 
 pub(crate) fn settings() -> Settings {
