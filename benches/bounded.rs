@@ -29,7 +29,7 @@ use pleach::domain::call::retrieval_set::SkipWhy;
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason};
-use pleach::engine::api::{Answer, BranchRequest, Event, PlanRequest, Planned, Request, SessionRequest};
+use pleach::engine::api::{Answer, BranchRequest, Event, IndexingEvent, PlanRequest, Planned, Request, SessionRequest};
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::{OpenOptions, Store};
 use std::path::{Path, PathBuf};
@@ -150,8 +150,8 @@ fn indexed(client: &mut Client, branch: BranchId) -> Duration {
     let mut waits = behind(&client.whole_plan(branch, &draft));
     let first = since.elapsed();
     while waits {
-        let at = client.wait(from, |event| matches!(event, Event::Indexing { .. }));
-        waits = !matches!(client.seen[at], Event::Indexing { done, total } if done == total);
+        let at = client.wait(from, |event| matches!(event, Event::Indexing(IndexingEvent::Messages { .. })));
+        waits = !matches!(client.seen[at], Event::Indexing(IndexingEvent::Messages { done, total }) if done == total);
         from = at + 1;
     }
     client.seen.clear();

@@ -16,7 +16,7 @@ use pleach::domain::call::provider::{Provider, ProviderError};
 use pleach::domain::call::tokens::CountTokens;
 use pleach::engine::Engine;
 use pleach::engine::api::{
-    Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionRequest, Ticket, TurnRequest,
+    Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionRequest, Ticket, TurnEvent, TurnRequest,
 };
 use pleach::engine::startup::setup::{Servers, Setup};
 use pleach::engine::startup::wiring;
@@ -152,7 +152,7 @@ impl Screen {
         self.send(Request::Turn(TurnRequest::Ask { branch, draft, plan: None }));
         loop {
             match self.events.recv_timeout(PATIENCE).expect("the end of a turn") {
-                Event::TurnClosed { branch: whose, failure, .. } if whose == branch => {
+                Event::Turn(TurnEvent::Closed { branch: whose, failure, .. }) if whose == branch => {
                     assert!(failure.is_none(), "{failure:?}");
                     return;
                 }

@@ -35,7 +35,7 @@ use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::message::Node;
 use pleach::domain::planning::plan::ContextPlan;
-use pleach::engine::api::{Answer, Event, Planned, Request, SessionRequest, Ticket};
+use pleach::engine::api::{Answer, Event, Planned, Request, SessionRequest, Ticket, TurnEvent};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, Msg};
 use pleach::tui::theme::Theme;
@@ -173,7 +173,7 @@ fn stream(bench: &mut Bench, sent: &mut String, tokens: u64) {
     for n in 0..tokens {
         sent.push_str(if n % 12 == 11 { "word.\n" } else { "word " });
     }
-    bench.event(Event::Stream {
+    bench.event(Event::Turn(TurnEvent::Stream {
         branch: MAIN,
         run: RunId(Uuid::from_u128(9)),
         text: sent[from..].into(),
@@ -181,7 +181,7 @@ fn stream(bench: &mut Bench, sent: &mut String, tokens: u64) {
         tokens: u32::try_from(sent.len() / 5).unwrap(),
         certainty: Certainty::Estimated,
         cost_micro: Some(1),
-    });
+    }));
 }
 
 fn tell(name: &str, mut times: Vec<Duration>, bytes: u64, allocations: usize) {
@@ -236,7 +236,7 @@ fn session() {
     let mut bench = Bench::new(nodes, head);
     println!("10,000 messages, {} MB: opened and drawn in {} ms", size / 1_000_000, opening.elapsed().as_millis());
     keys(&mut bench, "typing", false, &LETTERS, 600);
-    bench.event(Event::TurnOpened { branch: MAIN, text: "And?".into(), after: Some(head) });
+    bench.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "And?".into(), after: Some(head) }));
     keys(&mut bench, "typing, an answer at 200 tokens/s", true, &LETTERS, 600);
     bench.press(Key::Tab);
     keys(&mut bench, "message up, the same", true, &[Key::Char('k')], 600);

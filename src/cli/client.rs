@@ -8,8 +8,8 @@ use crate::domain::planning::plan::Blocked;
 use crate::domain::tool::consent::Rule;
 use crate::domain::tool::rerun::AgainState;
 use crate::engine::api::{
-    Answer, Door, Draft, Event, Events, NameOrId, PlanRequest, Planned, Request, SessionRequest, SessionView, Ticket,
-    ToolRequest, TraceAct, TurnRequest,
+    Answer, Door, Draft, Event, Events, IndexingEvent, NameOrId, PlanRequest, Planned, ProgramEvent, Request,
+    SessionRequest, SessionView, SummaryEvent, Ticket, ToolEvent, ToolRequest, TraceAct, TurnEvent, TurnRequest,
 };
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
@@ -126,28 +126,29 @@ impl<'a> Client<'a> {
         Ok(Some(event))
     }
 
+    /// Prints what every command prints. The waiting command handles the rest.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn hear(&mut self, event: &Event, io: &mut Io<'_>) {
         match event {
-            Event::Notice(text) if self.line_open => self.waiting.push(in_commands(text)),
-            Event::Notice(text) => io.note(&in_commands(text)),
-            Event::Embedding { made, total } => io.progress(&format!("embedded {made} of {total} texts")),
-            Event::Coding { done, files, symbols } => {
-                io.progress(&format!("read {done} of {files} files, {symbols} symbols"));
-            }
-            Event::Moduling { path, files: (done, of), tokens, .. } => io.progress(&match (done == of, tokens) {
-                (false, _) => format!("{path}: read {done} of {of} files"),
-                (true, 0) => format!("{path}: read {of} files, writing the summary"),
-                (true, tokens) => format!("{path}: {tokens} tokens written"),
-            }),
-            Event::Room(None) => io.note("disk space is available again: pending changes are in the store"),
-            Event::Alarm(text) | Event::Room(Some(text)) => io.note(&format!("warning: {text}")),
-            Event::Retrying { attempt, wait_ms, why, .. } => {
+            Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
+            Event::Turn(TurnEvent::Retrying { attempt, wait_ms, why, .. }) => {
                 let seconds = wait_ms.div_ceil(1_000);
                 let why = why.trim_end_matches('.');
                 io.note(&format!("{why}. Attempt {attempt} starts in {seconds} s."));
             }
-            Event::Asks { branch, asking: Some(asking) } => {
+            Event::Tool(event) => self.hear_tool(event, io),
+            Event::Summary(event) => hear_summary(event, io),
+            Event::Indexing(event) => hear_indexing(event, io),
+            Event::Program(event) => self.hear_program(event, io),
+            Event::Answer { .. } | Event::Planned { .. } | Event::Session(_) | Event::Turn(_) => {}
+        }
+    }
+
+    /// Answers a call that waits for approval by the rules of the command line, or asks the person.
+    #[deny(clippy::wildcard_enum_match_arm)]
+    fn hear_tool(&mut self, event: &ToolEvent, io: &mut Io<'_>) {
+        match event {
+            ToolEvent::Approval { branch, pending: Some(asking) } => {
                 if let Some(consent) = super::consent::word(io, &self.rules, asking) {
                     self.send(Request::Turn(TurnRequest::Consent {
                         branch: *branch,
@@ -157,36 +158,31 @@ impl<'a> Client<'a> {
                     }));
                 }
             }
-            Event::Again(view) => {
+            ToolEvent::Rerun(view) => {
                 if let AgainState::Asks(asking) = &view.state
                     && let Some(consent) = super::consent::word(io, &self.rules, asking)
                 {
                     self.send(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always: None })));
                 }
             }
-            Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
-            // The waiting command handles these.
-            Event::Answer { .. }
-            | Event::Planned { .. }
-            | Event::Nodes { .. }
-            | Event::Branch(_)
-            | Event::Tags { .. }
-            | Event::BranchRun(_)
-            | Event::Aside(_)
-            | Event::Card(_)
-            | Event::Run(_)
-            | Event::TurnOpened { .. }
-            | Event::Stream { .. }
-            | Event::Trace(_)
-            | Event::ToolSaid { .. }
-            | Event::Asks { .. }
-            | Event::TurnClosed { .. }
-            | Event::State { .. }
-            | Event::Settings { .. }
-            | Event::Condensing { .. }
-            | Event::Draft { .. }
-            | Event::Indexing { .. }
-            | Event::Servers => {}
+            ToolEvent::Approval { pending: None, .. }
+            | ToolEvent::Trace(_)
+            | ToolEvent::Output { .. }
+            | ToolEvent::ServersChanged => {}
+        }
+    }
+
+    #[deny(clippy::wildcard_enum_match_arm)]
+    fn hear_program(&mut self, event: &ProgramEvent, io: &mut Io<'_>) {
+        match event {
+            ProgramEvent::Notice(text) if self.line_open => self.waiting.push(in_commands(text)),
+            ProgramEvent::Notice(text) => io.note(&in_commands(text)),
+            ProgramEvent::StorageFailure(None) => {
+                io.note("disk space is available again: pending changes are in the store");
+            }
+            ProgramEvent::Alarm(text) | ProgramEvent::StorageFailure(Some(text)) => {
+                io.note(&format!("warning: {text}"));
+            }
         }
     }
 
@@ -235,6 +231,31 @@ impl<'a> Client<'a> {
             Answer::Text(body) => Ok(body),
             other => Err(unexpected(&other)),
         }
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn hear_summary(event: &SummaryEvent, io: &mut Io<'_>) {
+    match event {
+        SummaryEvent::ModuleProgress { path, files: (done, of), tokens, .. } => {
+            io.progress(&match (done == of, tokens) {
+                (false, _) => format!("{path}: read {done} of {of} files"),
+                (true, 0) => format!("{path}: read {of} files, writing the summary"),
+                (true, tokens) => format!("{path}: {tokens} tokens written"),
+            });
+        }
+        SummaryEvent::Progress { .. } | SummaryEvent::Draft { .. } => {}
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn hear_indexing(event: &IndexingEvent, io: &mut Io<'_>) {
+    match event {
+        IndexingEvent::Vectors { made, total } => io.progress(&format!("embedded {made} of {total} texts")),
+        IndexingEvent::Code { done, files, symbols } => {
+            io.progress(&format!("read {done} of {files} files, {symbols} symbols"));
+        }
+        IndexingEvent::Messages { .. } => {}
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::call::usage::Usage;
 use crate::domain::conversation::branch::{Branch, Overrides, SessionCard};
 use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::record::{Imported, Reading, Skipped};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{
@@ -22,7 +22,7 @@ use crate::domain::planning::plan::{
 use crate::domain::planning::policy::{Layout, Section};
 use crate::engine::api::{
     Act, BranchRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned, ProgramRequest, Ticket,
-    ToolRequest, TurnRequest,
+    ToolRequest, TurnEvent, TurnRequest,
 };
 use clap::Parser as _;
 use serde_json::Value;
@@ -63,43 +63,21 @@ fn id(n: u128) -> Uuid {
 fn head(n: u128, parent: Option<u128>, role: Role) -> NodeHead {
     NodeHead {
         id: NodeId(id(n)),
-        key: node_key(None, role, None, u32::try_from(n).unwrap(), None),
         parent: parent.map(|p| NodeId(id(p))),
         ord: 0,
-        role,
         end: if n == 4 { End::Interrupted } else { End::Complete },
-        at: 0,
         bytes: 5,
-        calls: 0,
-        hidden: false,
-        imported: false,
-        content: None,
         preview: format!("words {n}\u{1b}[31m"),
-        model: None,
-        name: None,
-        lane: String::new(),
         external_id: (n == 1).then(|| "ext-1".into()),
+        ..crate::domain::conversation::tree::tests::head(n, parent, role)
     }
 }
 
 fn branch(n: u128, name: &str, head: u128) -> Branch {
     Branch {
-        id: BranchId(id(n)),
-        session: SessionId(id(90)),
-        name: name.into(),
-        head: Some(NodeId(id(head))),
-        parent: None,
-        fork: None,
-        archived: false,
-        created_at: 0,
         seq: 1,
         overrides: Overrides { budget: Some(7), ..Overrides::default() },
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        capsules: Vec::new(),
+        ..Branch::new(BranchId(id(n)), SessionId(id(90)), name, Some(NodeId(id(head))), 0)
     }
 }
 
@@ -227,35 +205,18 @@ fn planned() -> Planned {
 
 fn card(status: RunStatus) -> RunCard {
     RunCard {
-        id: RunId(id(70)),
-        session: SessionId(id(90)),
-        branch: BranchId(id(91)),
-        user: None,
-        answer: None,
-        round: 1,
         plan: Hash([7; 32]),
         request_digest: Hash([9; 32]),
         profile: "openai".into(),
         model: "m".into(),
         policy: "layered".into(),
-        mode: Mode::Light,
         status,
         est_total: 71,
-        items: 0,
-        attached: 0,
         usage: Usage { prompt: Some(70), completion: Some(3), ..Usage::default() },
-        short_read: None,
-        edited: false,
         cost_micro: Some(1_500),
         finish_reason: Some("stop".into()),
-        ttft_ms: None,
-        total_ms: None,
         attempts: 1,
-        error: None,
-        diagnostics: Vec::new(),
-        aside: false,
-        uses: None,
-        at: 0,
+        ..RunCard::blank(RunId(id(70)), SessionId(id(90)), BranchId(id(91)))
     }
 }
 
@@ -384,18 +345,20 @@ fn answers(text: &'static [&'static str], status: RunStatus) -> impl Fn(Ticket, 
         let branch = BranchId(id(91));
         let Request::Turn(TurnRequest::Ask { .. }) = request else { return vec![] };
         let mut events = vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })];
-        events.push(Event::Run(Box::new(card(RunStatus::Open))));
-        events.extend(text.iter().map(|text| Event::Stream {
-            branch,
-            run: RunId(id(70)),
-            text: (*text).into(),
-            reasoning: String::new(),
-            tokens: 1,
-            certainty: Certainty::Estimated,
-            cost_micro: None,
+        events.push(Event::Turn(TurnEvent::Run(Box::new(card(RunStatus::Open)))));
+        events.extend(text.iter().map(|text| {
+            Event::Turn(TurnEvent::Stream {
+                branch,
+                run: RunId(id(70)),
+                text: (*text).into(),
+                reasoning: String::new(),
+                tokens: 1,
+                certainty: Certainty::Estimated,
+                cost_micro: None,
+            })
         }));
-        events.push(Event::Run(Box::new(card(status))));
-        events.push(Event::TurnClosed { branch, draft: None, failure: None });
+        events.push(Event::Turn(TurnEvent::Run(Box::new(card(status)))));
+        events.push(Event::Turn(TurnEvent::Closed { branch, draft: None, failure: None }));
         events
     }
 }
@@ -484,7 +447,7 @@ fn exit_codes_say_whose_matter_it_is() {
     let said = say(&["ask", "x"], |ticket, _| {
         let failure = Some(Failure::new(FailureKind::Provider, "refused \u{1b}[31m").kept("Your words are kept."));
         let asked = answer(ticket, Answer::Asked { run: RunId(id(70)) });
-        vec![asked, Event::TurnClosed { branch: BranchId(id(91)), draft: None, failure }]
+        vec![asked, Event::Turn(TurnEvent::Closed { branch: BranchId(id(91)), draft: None, failure })]
     });
     assert_eq!((said.code, said.out.as_str()), (4, ""));
     assert!(said.err.contains("Your words are kept") && !said.err.contains('\u{1b}'));
@@ -497,7 +460,7 @@ fn ctrl_c_cancels_and_keeps_waiting() {
         Request::Turn(TurnRequest::Ask { .. }) => vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })],
         Request::Turn(TurnRequest::Cancel { branch }) => vec![
             answer(ticket, Answer::Done(String::new())),
-            Event::TurnClosed { branch: *branch, draft: None, failure: None },
+            Event::Turn(TurnEvent::Closed { branch: *branch, draft: None, failure: None }),
         ],
         other => panic!("{other:?}"),
     });

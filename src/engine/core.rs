@@ -1,7 +1,7 @@
 //! The engine's own thread: takes requests and what other threads report, one after the other, and keeps the sessions.
 //! Not for: the work itself; each family of requests has its file.
 
-use super::api::{Answer, Event, Request, Settings, Ticket};
+use super::api::{Answer, Event, Request, SessionEvent, Settings, Ticket};
 use super::calls::diff_worker::DiffWorker;
 use super::calls::meters::Meters;
 use super::indexing::code_indexer::CodeIndexer;
@@ -19,7 +19,8 @@ use super::summaries::automatic::DueResult;
 use super::summaries::drafts::Drafts;
 use super::summaries::modules::ModuleResult;
 use super::summaries::writer::Made;
-use super::tools::skills::{self, WithSkills};
+use super::tools::added::WithAdded;
+use super::tools::skills::{self, SkillTools};
 use super::tools::workspace::Project;
 use super::turns::aside::Asides;
 use super::turns::live::Live;
@@ -329,7 +330,7 @@ impl Core {
         }
         if let Ok(branch) = self.branch(id) {
             self.show_settings(&branch);
-            self.say(Event::Branch(Box::new(branch)));
+            self.say(Event::Session(SessionEvent::Branch(Box::new(branch))));
         }
     }
 
@@ -344,7 +345,7 @@ impl Core {
             policy: rules.policy.name.clone(),
             layout: rules.layout.name().into(),
         };
-        self.say(Event::Settings { branch: branch.id, settings: Box::new(settings) });
+        self.say(Event::Session(SessionEvent::Settings { branch: branch.id, settings: Box::new(settings) }));
     }
 
     /// What is kept of branches that are gone.
@@ -364,7 +365,7 @@ impl Core {
     /// Tells of nodes that are new or changed.
     pub(super) fn show_nodes(&self, session: SessionId, heads: Vec<NodeHead>) {
         if !heads.is_empty() {
-            self.say(Event::Nodes { session, heads });
+            self.say(Event::Session(SessionEvent::Nodes { session, heads }));
         }
     }
 
@@ -376,7 +377,7 @@ impl Core {
 
 /// The tools, with the one that loads skills.
 pub(super) fn with_skills(inner: Arc<dyn RunTools>, project: &Arc<Project>) -> Arc<dyn RunTools> {
-    Arc::new(WithSkills { inner, project: project.clone() })
+    Arc::new(WithAdded { inner, added: SkillTools { project: project.clone() } })
 }
 
 /// A node's whole content, read from the store.

@@ -26,7 +26,7 @@ use self::plans::worker::Planner;
 use self::startup::setup::Setup;
 use self::tools::workspace::Project;
 use crate::store::Store;
-use api::{Door, Event, Events, Request, Ticket};
+use api::{Door, Event, Events, ProgramEvent, Request, Ticket};
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -112,8 +112,8 @@ impl Engine {
 fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
     let told = events.clone();
-    store.check_after_crash(move |sentence| drop(events.send(Event::Alarm(sentence))));
-    store.renew(move |sentence| drop(told.send(Event::Notice(sentence))));
+    store.check_after_crash(move |sentence| drop(events.send(Event::Program(ProgramEvent::Alarm(sentence)))));
+    store.renew(move |sentence| drop(told.send(Event::Program(ProgramEvent::Notice(sentence)))));
 }
 
 /// Says when pieces of an answer cannot be saved any more, and when they are.
@@ -124,9 +124,9 @@ fn tell_of_room(before: &mut Option<String>, now: Option<String>, events: &Sende
                 "The store can't be written ({why}). New messages stay in memory and are tried again every \
                     second; free some disk space."
             );
-            drop(events.send(Event::Room(Some(said))));
+            drop(events.send(Event::Program(ProgramEvent::StorageFailure(Some(said)))));
         }
-        (Some(_), None) => drop(events.send(Event::Room(None))),
+        (Some(_), None) => drop(events.send(Event::Program(ProgramEvent::StorageFailure(None)))),
         (None, None) | (Some(_), Some(_)) => {}
     }
     *before = now;

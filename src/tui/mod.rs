@@ -362,6 +362,7 @@ impl Workbench {
                 self.model.themes = self.themes.list();
                 self.painted = None;
             }
+            // `update` names every message; here stand only those that concern the terminal too.
             _ => {}
         }
         if self.opening() && writes(&msg) {

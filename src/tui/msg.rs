@@ -5,7 +5,7 @@ use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::keys::keymap::Chord;
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{Event, Request, Ticket};
+use crate::engine::api::{Event, Request, Ticket, TurnEvent};
 use crate::tui::model::pointer::Mouse;
 use crate::tui::model::{Keymap, Screen};
 use crate::tui::text::code::HighlightedLine;
@@ -122,7 +122,7 @@ impl Taken {
     pub(crate) fn of(msg: &Msg) -> Self {
         Self {
             pressed: matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_)),
-            words: matches!(msg, Msg::Engine(event) | Msg::TourEvent(_, event) if matches!(**event, Event::Stream { .. })),
+            words: matches!(msg, Msg::Engine(event) | Msg::TourEvent(_, event) if matches!(**event, Event::Turn(TurnEvent::Stream { .. }))),
         }
     }
 

@@ -14,7 +14,8 @@ use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TaskAct, TransitionReport,
+    Act, Answer, BranchRequest, CallRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, TaskAct,
+    TransitionReport,
 };
 use std::sync::Arc;
 
@@ -105,7 +106,7 @@ fn spoken_of_kept_leased_sent_and_over() {
         client
             .seen
             .iter()
-            .any(|event| matches!(event, Event::Notice(said) if said.contains("Turn 1 is leased for 2 turns")))
+            .any(|event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("Turn 1 is leased for 2 turns")))
     );
     client.say(branch, "Of juice?");
     assert_eq!(leased(&mut client), Some(Reason::Leased { left: 1, engine: true }));
@@ -306,7 +307,7 @@ fn what_was_dismissed_is_suggested_by_nobody_again() {
         assert_eq!(states.text, "Goal: drink", "the model did name it");
         let suggested = steps(&mut client, branch).into_iter().filter(|told| told.step.to == ItemState::Suggested);
         assert_eq!(suggested.map(|told| told.step.by).collect::<Vec<_>>(), [first], "{first:?} did, and nobody else");
-        let told = |event: &Event| matches!(event, Event::Notice(said) if said.contains("suggests to pin"));
+        let told = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("suggests to pin"));
         assert!(!client.seen[from..].iter().any(told));
     }
 }

@@ -13,7 +13,10 @@ use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::planning::tuning::{Choose, Lanes, Levels};
 use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
 use pleach::domain::summary::draft::{Accept, Compacting, Compaction, Measure, SummaryAuthor, SummaryDraft};
-use pleach::engine::api::{Act, Answer, BranchRequest, Event, ItemName, Request, SessionRequest, SummaryAct, TaskAct};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, SummaryAct, SummaryEvent,
+    TaskAct,
+};
 use std::sync::Arc;
 
 /// More than six messages without a summary make one due; the newest two stay: at turns 4, 7, 10 … if all are accepted.
@@ -58,15 +61,19 @@ fn say(client: &mut Client, branch: BranchId, turns: std::ops::RangeInclusive<us
 
 /// The next draft among the events from `from` on, and the place after it.
 fn drafted(client: &mut Client, from: usize) -> (Arc<SummaryDraft>, usize) {
-    let at = client.wait(from, |event| matches!(event, Event::Draft { draft: Some(_), .. }));
+    let at = client.wait(from, |event| matches!(event, Event::Summary(SummaryEvent::Draft { draft: Some(_), .. })));
     match &client.seen[at] {
-        Event::Draft { draft: Some(draft), .. } => (draft.clone(), at + 1),
+        Event::Summary(SummaryEvent::Draft { draft: Some(draft), .. }) => (draft.clone(), at + 1),
         other => panic!("{other:?}"),
     }
 }
 
 fn drafts(client: &Client) -> usize {
-    client.seen.iter().filter(|event| matches!(event, Event::Draft { draft: Some(_), .. })).count()
+    client
+        .seen
+        .iter()
+        .filter(|event| matches!(event, Event::Summary(SummaryEvent::Draft { draft: Some(_), .. })))
+        .count()
 }
 
 fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
@@ -103,7 +110,12 @@ fn from_the_trigger_to_the_bytes_and_back() {
     let (draft, _) = drafted(&mut client, 0);
     assert_eq!((draft.capsule.turns, draft.capsule.source), ((1, 3), SummarySource::Llm));
     assert_eq!(draft.cause.as_deref(), Some("8 messages had no summary, more than 6"));
-    assert!(client.seen.iter().any(|e| matches!(e, Event::Condensing { turns: (1, 3), by: SummaryAuthor::Model, .. })));
+    assert!(
+        client.seen.iter().any(|e| matches!(
+            e,
+            Event::Summary(SummaryEvent::Progress { turns: (1, 3), by: SummaryAuthor::Model, .. })
+        ))
+    );
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "a draft goes into no call");
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     let used = client.drawn(branch, &message("and now?")).unwrap();
@@ -142,7 +154,10 @@ fn the_same_turns_are_never_summed_up_twice() {
         }
     }
     let seen = client.stop();
-    assert_eq!(seen.iter().filter(|event| matches!(event, Event::Draft { draft: Some(_), .. })).count(), 5);
+    assert_eq!(
+        seen.iter().filter(|event| matches!(event, Event::Summary(SummaryEvent::Draft { draft: Some(_), .. }))).count(),
+        5
+    );
 }
 
 /// While a draft waits no other is made; after a no the turns after the refused ones must be as many as the measure says,
@@ -176,7 +191,7 @@ fn undo_is_a_no() {
     say(&mut client, branch, 1..=3);
     let plain = |client: &mut Client| summary(&plan(client, branch)).is_none();
     say(&mut client, branch, 4..=4);
-    let used = |event: &Event| matches!(event, Event::Notice(said) if said.contains("the policy accepts drafts automatically"));
+    let used = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("the policy accepts drafts automatically"));
     let at = client.wait(0, used);
     assert!(!plain(&mut client), "used unasked");
     client.must(Request::Session(SessionRequest::Undo));
@@ -344,7 +359,10 @@ fn a_command_makes_the_summary_that_is_used_at_once_and_says_once_that_another_i
         let notices: Vec<&String> = client
             .seen
             .iter()
-            .filter_map(|event| if let Event::Notice(said) = event { Some(said) } else { None })
+            .filter_map(|event| match event {
+                Event::Program(ProgramEvent::Notice(said)) => Some(said),
+                _ => None,
+            })
             .collect();
         match accept {
             Accept::Ask => {
@@ -376,7 +394,7 @@ fn turns_go_on_while_it_is_written_and_a_failure_is_not_repeated() {
     say(&mut client, branch, 5..=5);
     let from = client.seen.len();
     model.release();
-    let said = |event: &Event| matches!(event, Event::Notice(said) if said.contains("could not be written"));
+    let said = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("could not be written"));
     client.wait(from, said);
     say(&mut client, branch, 6..=6);
     assert_eq!(model.bodies().len(), 7, "four turns, one try, two turns");

@@ -17,8 +17,8 @@ use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, Request, SessionRequest, SessionView,
-    TagAct, TurnRequest,
+    Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, Request, SessionEvent, SessionRequest,
+    SessionView, TagAct, TurnEvent, TurnRequest,
 };
 use std::sync::Arc;
 
@@ -422,10 +422,11 @@ fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::bas
         Answer::Asked { run } => run,
         other => panic!("{other:?}"),
     };
-    let over = |event: &Event| matches!(event, Event::Aside(view) if view.run == run && view.card.is_some());
+    let over =
+        |event: &Event| matches!(event, Event::Turn(TurnEvent::Aside(view)) if view.run == run && view.card.is_some());
     let at = client.wait(from, over);
     match &client.seen[at] {
-        Event::Aside(view) => (run, view.text.clone()),
+        Event::Turn(TurnEvent::Aside(view)) => (run, view.text.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -504,16 +505,20 @@ fn a_side_question_is_asked_while_an_answer_comes_and_dropped() {
     let main = client.session();
     let from = client.seen.len();
     client.send(main, &message("a long one")).unwrap();
-    client.wait(from, |event| matches!(event, Event::Stream { .. }));
+    client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Stream { .. })));
     let Answer::Asked { run } = client.must(Request::Turn(TurnRequest::Aside { branch: main, text: "quick?".into() }))
     else {
         panic!()
     };
-    client.wait(from, |event| matches!(event, Event::Aside(view) if view.text == "be"));
+    client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Aside(view)) if view.text == "be"));
     client.must(Request::Turn(TurnRequest::DropAside { run }));
-    let at = client
-        .wait(from, |event| matches!(event, Event::Run(card) if card.id == run && card.status != RunStatus::Open));
-    assert!(matches!(&client.seen[at], Event::Run(card) if card.status == RunStatus::Cancelled && card.aside));
+    let at = client.wait(
+        from,
+        |event| matches!(event, Event::Turn(TurnEvent::Run(card)) if card.id == run && card.status != RunStatus::Open),
+    );
+    assert!(
+        matches!(&client.seen[at], Event::Turn(TurnEvent::Run(card)) if card.status == RunStatus::Cancelled && card.aside)
+    );
     assert!(client.ask(Request::Turn(TurnRequest::KeepAside { run })).is_err());
     model.release();
     assert!(client.closed(from, main).failure.is_none(), "the branch's own answer came whole");
@@ -536,7 +541,7 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     assert_eq!((found[0].label.as_str(), found[0].favourite), ("the place", true));
     assert_eq!((plans(&mut client, main), plans(&mut client, side)), (before, aside), "no plan knows of it");
     let same = found.clone();
-    other.wait(from, move |event| matches!(event, Event::Tags { tags, .. } if *tags == same));
+    other.wait(from, move |event| matches!(event, Event::Session(SessionEvent::Tags { tags, .. }) if *tags == same));
     // The other window changes it; what this one thinks is there is there no longer.
     other.must(Request::Branch(BranchRequest::Tag {
         branch: side,
@@ -545,8 +550,7 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     }));
     let stale = client.ask(tag(TagAct::Label("mine".into())));
     if stale.is_err() {
-        let there =
-            |event: &Event| matches!(event, Event::Tags { tags, .. } if tags.iter().any(|t| t.label == "elsewhere"));
+        let there = |event: &Event| matches!(event, Event::Session(SessionEvent::Tags { tags, .. }) if tags.iter().any(|t| t.label == "elsewhere"));
         client.wait(0, there);
     }
     other.stop();

@@ -9,7 +9,7 @@ use pleach::domain::conversation::message::Role;
 use pleach::domain::tool::consent::{Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict};
 use pleach::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolRequest, TurnRequest,
+    Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolEvent, ToolRequest, TurnRequest,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -107,8 +107,11 @@ impl Scene {
     }
 
     fn next_asked(&mut self, from: usize) -> Arc<PendingApproval> {
-        let at = self.client.wait(from, |event| matches!(event, Event::Asks { asking: Some(_), .. }));
-        let Event::Asks { asking: Some(asking), .. } = self.client.seen[at].clone() else { panic!() };
+        let at =
+            self.client.wait(from, |event| matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. })));
+        let Event::Tool(ToolEvent::Approval { pending: Some(asking), .. }) = self.client.seen[at].clone() else {
+            panic!()
+        };
         asking
     }
 
@@ -148,7 +151,13 @@ fn nothing_is_done_before_a_yes_and_undo_brings_the_file_back() {
     let from = scene.word(asking.index, yes(), None);
     assert!(scene.client.closed(from, scene.branch).failure.is_none());
     assert_eq!(scene.shelf.of("a").as_deref(), Some("one\n"));
-    assert!(scene.client.seen.iter().any(|event| matches!(event, Event::ToolSaid { text, .. } if text == "writing\n")));
+    assert!(
+        scene
+            .client
+            .seen
+            .iter()
+            .any(|event| matches!(event, Event::Tool(ToolEvent::Output { text, .. }) if text == "writing\n"))
+    );
     let asking = scene.asked("Now two.");
     let from = scene.word(asking.index, yes(), None);
     scene.client.closed(from, scene.branch);
@@ -301,7 +310,11 @@ fn a_turn_that_is_stopped_while_it_asks_changes_nothing() {
     scene.client.must(Request::Turn(TurnRequest::Cancel { branch: scene.branch }));
     scene.client.closed(from, scene.branch);
     assert_eq!(scene.shelf.of("a"), None);
-    assert!(scene.client.seen[from..].iter().any(|event| matches!(event, Event::Asks { asking: None, .. })));
+    assert!(
+        scene.client.seen[from..]
+            .iter()
+            .any(|event| matches!(event, Event::Tool(ToolEvent::Approval { pending: None, .. })))
+    );
     assert_eq!(scene.model.bodies().len(), 1, "the model is not asked again");
 }
 
@@ -311,7 +324,7 @@ fn what_only_looks_asks_nobody() {
     let mut scene = scene(vec![look, text("Done.")], Vec::new());
     assert!(scene.client.say(scene.branch, "Look.").failure.is_none());
     assert_eq!(scene.result(), "looked");
-    assert!(!scene.client.seen.iter().any(|event| matches!(event, Event::Asks { .. })));
+    assert!(!scene.client.seen.iter().any(|event| matches!(event, Event::Tool(ToolEvent::Approval { .. }))));
 }
 
 /// The real tools behind the real command line: refused while nobody is asked, done where the line allows it, undone.

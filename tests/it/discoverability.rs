@@ -19,7 +19,7 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::tool::consent::{Command, PendingApproval, ToolEffect};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, Exact, ItemName, MemoryAct, MemoryRequest, MemoryScope,
-    PlanRequest, Request, SessionRequest, ToolRequest,
+    PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
 };
 use pleach::tui::chat::model::slash;
 use pleach::tui::model::{Focus, When};
@@ -107,8 +107,8 @@ const SCREENS: &[(&str, Open)] = &[
         let command = Command { line: "make".into(), folder: String::new(), seconds: 60, protection: Vec::new() };
         let (tool, args) = ("run".into(), "{\"line\":\"make\"}".into());
         let asking = PendingApproval { index: 0, tool, args, deed: ToolEffect::Run(command), rule: None };
-        stage.event(Event::TurnOpened { branch: MAIN, text: "Build it.".into(), after: None });
-        stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+        stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Build it.".into(), after: None }));
+        stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
         stage.press("alt-y");
     }),
     ("AsidePane", |stage| {

@@ -16,8 +16,8 @@ use pleach::domain::planning::mode::SearchWish;
 use pleach::domain::planning::plan::{Choice, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, ItemName, PlanRequest, Planned, ProgramRequest,
-    Request, SessionRequest, ToolRequest, TurnRequest,
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, IndexingEvent, ItemName, PlanRequest, Planned,
+    ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest, ToolRequest, TurnEvent, TurnRequest,
 };
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
@@ -29,7 +29,7 @@ fn call(name: &str, args: &str) -> Say {
 }
 
 fn streams(event: &Event) -> bool {
-    matches!(event, Event::Stream { .. })
+    matches!(event, Event::Turn(TurnEvent::Stream { .. }))
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn one_post_and_events_in_order() {
     let branch = client.session();
     let from = client.seen.len();
     client.send(branch, &message("hi")).unwrap();
-    client.wait(from, |event| matches!(event, Event::Retrying { attempt: 2, .. }));
+    client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Retrying { attempt: 2, .. })));
     client.wait(from, streams);
     let busy = client.send(branch, &message("again")).unwrap_err();
     assert_eq!(busy.kind, FailureKind::Busy);
@@ -61,12 +61,12 @@ fn one_post_and_events_in_order() {
 
 fn kind(event: &Event) -> Option<&'static str> {
     match event {
-        Event::TurnOpened { .. } => Some("opened"),
-        Event::Run(_) => Some("run"),
-        Event::Stream { .. } => Some("stream"),
-        Event::Nodes { .. } => Some("nodes"),
-        Event::Branch(_) => Some("branch"),
-        Event::TurnClosed { .. } => Some("closed"),
+        Event::Turn(TurnEvent::Opened { .. }) => Some("opened"),
+        Event::Turn(TurnEvent::Run(_)) => Some("run"),
+        Event::Turn(TurnEvent::Stream { .. }) => Some("stream"),
+        Event::Session(SessionEvent::Nodes { .. }) => Some("nodes"),
+        Event::Session(SessionEvent::Branch(_)) => Some("branch"),
+        Event::Turn(TurnEvent::Closed { .. }) => Some("closed"),
         _ => None,
     }
 }
@@ -184,7 +184,12 @@ fn another_body_is_another_run_and_never_a_third() {
     assert_eq!(runs.len(), 2);
     assert_ne!(runs[0].request_digest, runs[1].request_digest);
     assert!(String::from_utf8_lossy(&model.bodies()[1]).contains("max_completion_tokens"));
-    assert!(client.seen.iter().any(|e| matches!(e, Event::Notice(said) if said.contains("max_completion_tokens"))));
+    assert!(
+        client
+            .seen
+            .iter()
+            .any(|e| matches!(e, Event::Program(ProgramEvent::Notice(said)) if said.contains("max_completion_tokens")))
+    );
     let again = client.say(branch, "more");
     assert_eq!(again.draft, Some(message("more")));
     assert!(again.failure.is_some());
@@ -236,7 +241,9 @@ fn calls_with_one_id_get_ids_of_their_own() {
     assert_eq!((called.len(), &called), (4, &answered), "each call has its result, in order");
     assert_eq!(called.iter().collect::<std::collections::HashSet<_>>().len(), 4, "{called:?}");
     assert_eq!((called[0], called[3]), ("dup", "own"));
-    let said = |at: usize| client.seen.iter().any(|e| matches!(e, Event::Notice(said) if said.contains(called[at])));
+    let said = |at: usize| {
+        client.seen.iter().any(|e| matches!(e, Event::Program(ProgramEvent::Notice(said)) if said.contains(called[at])))
+    };
     assert!(said(1) && said(2));
     assert!(client.runs().iter().map(|run| run.diagnostics.len()).eq([1, 1, 0]));
 }
@@ -285,7 +292,12 @@ fn rounds_end_at_their_limit_and_go_on() {
     let closed = client.say(branch, "loop");
     assert!(closed.failure.is_none() && closed.draft.is_none());
     assert_eq!(model.bodies().len(), 3);
-    assert!(client.seen.iter().any(|e| matches!(e, Event::Notice(said) if said.contains("3 rounds"))));
+    assert!(
+        client
+            .seen
+            .iter()
+            .any(|e| matches!(e, Event::Program(ProgramEvent::Notice(said)) if said.contains("3 rounds")))
+    );
     let session = client.open().card.id;
     let tip = path(&bench.store(), session, branch).pop().unwrap();
     assert_eq!(tip.head.role, Role::Tool);
@@ -308,7 +320,7 @@ fn the_same_question_on_two_branches_at_once() {
     client.send(one, &message("what?")).unwrap();
     client.send(two, &message("what?")).unwrap();
     for branch in [one, two] {
-        client.wait(from, |event| matches!(event, Event::Stream { branch: b, .. } if *b == branch));
+        client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Stream { branch: b, .. }) if *b == branch));
     }
     model.release();
     model.release();
@@ -365,8 +377,11 @@ fn a_full_disk_keeps_the_answer_until_there_is_room() {
     let full = "CREATE TRIGGER full BEFORE INSERT ON node BEGIN SELECT RAISE(ABORT, 'disk full'); END;";
     meddle(&bench.store_path(), full);
     model.release();
-    client.wait(0, |event| matches!(event, Event::Notice(said) if said.contains("stays on the screen")));
-    assert!(!client.seen.iter().any(|event| matches!(event, Event::TurnClosed { .. })));
+    client.wait(
+        0,
+        |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("stays on the screen")),
+    );
+    assert!(!client.seen.iter().any(|event| matches!(event, Event::Turn(TurnEvent::Closed { .. }))));
     meddle(&bench.store_path(), "DROP TRIGGER full;");
     assert!(client.closed(0, branch).failure.is_none());
     let session = client.open().card.id;
@@ -385,15 +400,15 @@ fn two_windows_on_one_store() {
     two.open();
     one.send(branch, &message("hi")).unwrap();
     one.wait(0, streams);
-    two.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads[0].preview == "hi"));
+    two.wait(0, |event| matches!(event, Event::Session(SessionEvent::Nodes { heads, .. }) if heads[0].preview == "hi"));
     let busy = two.send(branch, &message("me too")).unwrap_err();
     assert_eq!(busy.kind, FailureKind::Busy);
     assert_eq!(model.bodies().len(), 1);
     model.release();
     one.closed(0, branch);
-    two.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads[0].preview == "a"));
+    two.wait(0, |event| matches!(event, Event::Session(SessionEvent::Nodes { heads, .. }) if heads[0].preview == "a"));
     two.say(branch, "now me");
-    one.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads.iter().any(|h| h.preview == "b")));
+    one.wait(0, |event| matches!(event, Event::Session(SessionEvent::Nodes { heads, .. }) if heads.iter().any(|h| h.preview == "b")));
 }
 
 #[test]
@@ -411,7 +426,7 @@ fn a_branch_moved_in_another_window_keeps_the_answer_beside_it() {
     let from = one.seen.len();
     one.send(branch, &message("c")).unwrap();
     one.wait(from, streams);
-    two.wait(0, |event| matches!(event, Event::Nodes { heads, .. } if heads[0].preview == "c"));
+    two.wait(0, |event| matches!(event, Event::Session(SessionEvent::Nodes { heads, .. }) if heads[0].preview == "c"));
     two.must(Request::Branch(BranchRequest::MoveHead { branch, node: first, exact: true }));
     model.release();
     assert!(one.closed(from, branch).failure.is_none());
@@ -435,7 +450,7 @@ fn a_removed_message_is_gone_in_the_other_window_too() {
     two.drawn(branch, &message("x")).unwrap();
     let user = path(&bench.store(), session, branch)[0].head.id;
     one.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(user) }));
-    two.wait(0, |e| matches!(e, Event::Nodes { heads, .. } if heads.iter().any(|h| h.end == End::Removed)));
+    two.wait(0, |e| matches!(e, Event::Session(SessionEvent::Nodes { heads, .. }) if heads.iter().any(|h| h.end == End::Removed)));
     for client in [&mut one, &mut two] {
         client.drawn(branch, &message("x")).unwrap();
         let Answer::Text(body) = client.must(Request::Plan(PlanRequest::WireText { branch })) else { panic!() };
@@ -897,9 +912,13 @@ fn older_messages_are_indexed_beside_the_plans() {
     let from = client.seen.len();
     let first = client.whole_plan(branch, &draft);
     assert_eq!(searched(&first), (false, true), "the plan does not wait for the words of 3 MB");
-    let done = |event: &Event| matches!(event, Event::Indexing { done, total } if done == total);
+    let done =
+        |event: &Event| matches!(event, Event::Indexing(IndexingEvent::Messages { done, total }) if done == total);
     let at = client.wait(from, done);
-    let steps = client.seen[from..].iter().filter(|event| matches!(event, Event::Indexing { .. })).count();
+    let steps = client.seen[from..]
+        .iter()
+        .filter(|event| matches!(event, Event::Indexing(IndexingEvent::Messages { .. })))
+        .count();
     assert!(steps > 2, "in steps: {steps}");
     let again = client.wait(at, |event| matches!(event, Event::Planned { .. }));
     let Event::Planned { planned: Planned::Plan { plan, .. }, .. } = &client.seen[again] else { panic!() };
@@ -918,7 +937,8 @@ fn what_was_on_the_screen_goes_though_the_index_grew() {
     let from = client.seen.len();
     let first = client.whole_plan(branch, &draft);
     assert_eq!(searched(&first), (false, true));
-    let at = client.wait(from, |event| matches!(event, Event::Indexing { done, total } if done == total));
+    let at = client
+        .wait(from, |event| matches!(event, Event::Indexing(IndexingEvent::Messages { done, total }) if done == total));
     client.wait(at, |event| matches!(event, Event::Planned { .. }));
     client.must(Request::Turn(TurnRequest::Ask { branch, draft, plan: Some(first.id) }));
     client.closed(from, branch);
@@ -937,7 +957,7 @@ fn a_call_waits_for_older_messages_or_goes_without() {
     let draft = message("Which port does the proxy listen on?");
     let waits = client.post(Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None }));
     let from = client.seen.len();
-    client.wait(from, |event| matches!(event, Event::Indexing { .. }));
+    client.wait(from, |event| matches!(event, Event::Indexing(IndexingEvent::Messages { .. })));
     assert!(model.bodies().is_empty(), "nothing goes before it is looked up");
     let hurried = Draft { search: SearchWish::Never, ..draft.clone() };
     client.send(branch, &hurried).unwrap();

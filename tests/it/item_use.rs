@@ -15,7 +15,9 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, RowKind};
 use pleach::domain::planning::policy::Section;
 use pleach::domain::tool::consent::{Rule, Verdict};
-use pleach::engine::api::{Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TurnEvent,
+};
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -101,7 +103,9 @@ fn a_pinned_card_that_the_answer_quotes_is_used_and_another_is_not() {
     let count = card.uses.unwrap();
     assert_eq!((count.shown, count.used), (4, 1), "instructions and the question are not counted");
     assert!(
-        client.seen.iter().any(|event| matches!(event, Event::Run(told) if told.id == run && told.uses == card.uses)),
+        client.seen.iter().any(
+            |event| matches!(event, Event::Turn(TurnEvent::Run(told)) if told.id == run && told.uses == card.uses)
+        ),
         "the screen is told"
     );
     let sums = ledger(&mut client, branch, false).uses;

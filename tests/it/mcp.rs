@@ -16,7 +16,10 @@ use pleach::domain::tool::mcp::{
 use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus, ToolTrace, kept_path};
 use pleach::domain::tool::visibility::FileVisibility;
-use pleach::engine::api::{Answer, BranchRequest, Event, Request, ServerAct, SessionRequest, ToolRequest, TurnRequest};
+use pleach::engine::api::{
+    Answer, BranchRequest, Event, ProgramEvent, Request, ServerAct, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
+    TurnRequest,
+};
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -385,11 +388,13 @@ impl Scene {
         self.client.send(self.branch, &message(words)).unwrap();
         let branch = self.branch;
         let ends = |event: &Event| {
-            matches!(event, Event::Asks { asking: Some(_), .. })
-                || matches!(event, Event::TurnClosed { branch: b, .. } if *b == branch)
+            matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. }))
+                || matches!(event, Event::Turn(TurnEvent::Closed { branch: b, .. }) if *b == branch)
         };
         let at = self.client.wait(from, ends);
-        let Event::Asks { asking: Some(asking), .. } = self.client.seen[at].clone() else { return None };
+        let Event::Tool(ToolEvent::Approval { pending: Some(asking), .. }) = self.client.seen[at].clone() else {
+            return None;
+        };
         let request =
             Request::Turn(TurnRequest::Consent { branch, index: asking.index, consent: consent.clone(), always: None });
         self.client.must(request);
@@ -535,7 +540,7 @@ fn a_server_that_dies_takes_its_tools_out_of_the_plan() {
     let whole = scene.cost();
     scene.turn("Act.", &yes());
     assert_eq!(scene.trace().status, Some(ToolStatus::Failed));
-    let gone = |event: &Event| matches!(event, Event::Notice(said) if said.contains("The server s ended: it ended with exit code 9"));
+    let gone = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("The server s ended: it ended with exit code 9"));
     scene.client.wait(0, gone);
     assert!(scene.cost() < whole);
     scene.turn("Act again.", &yes());
@@ -553,7 +558,7 @@ fn what_a_tool_says_of_itself_is_approved_once_and_again_when_it_changes() {
     scene.named.lock().unwrap().servers = vec![spec("s", "drift")];
     scene.toolbox(ServerAct::List);
     let card = scene.card("s");
-    let alarmed = |event: &Event| matches!(event, Event::Alarm(said) if said.contains("describes echo differently"));
+    let alarmed = |event: &Event| matches!(event, Event::Program(ProgramEvent::Alarm(said)) if said.contains("describes echo differently"));
     scene.client.wait(0, alarmed);
     let echo = card.tools.iter().find(|tool| tool.tool == "echo").unwrap();
     assert_eq!((echo.waits, echo.goes(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
@@ -572,7 +577,10 @@ fn a_tool_that_comes_later_waits_for_a_word() {
     scene.card("s");
     let whole = scene.cost();
     scene.turn("Act.", &yes());
-    scene.client.wait(0, |event| matches!(event, Event::Alarm(said) if said.contains("offers late, which")));
+    scene.client.wait(
+        0,
+        |event| matches!(event, Event::Program(ProgramEvent::Alarm(said)) if said.contains("offers late, which")),
+    );
     let card = scene.card("s");
     assert_eq!((card.tools.len(), card.going().count(), scene.cost()), (3, 2, whole), "it is listed, and does not go");
     scene.done(ServerAct::Approve { server: "s".into(), tool: None });
@@ -689,7 +697,7 @@ fn a_folders_file_is_used_only_after_a_word_on_this_very_text() {
     let file = all.file.unwrap();
     assert_eq!((file.word, file.servers[0].command.as_str()), (FileWord::Waits, "stub s"));
     assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
-    scene.client.wait(0, |event| matches!(event, Event::Notice(said) if said.contains("/mcp shows them and asks")));
+    scene.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("/mcp shows them and asks")));
     scene.done(ServerAct::File { digest, yes: true });
     assert_eq!(scene.card("s").tools.len(), 2);
     scene.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
@@ -728,7 +736,9 @@ fn a_stop_in_the_middle_of_a_call_is_in_the_trace() {
     scene.card("s");
     let from = scene.client.seen.len();
     scene.client.send(scene.branch, &message("Act.")).unwrap();
-    scene.client.wait(from, |event| matches!(event, Event::ToolSaid { text, .. } if text.starts_with('1')));
+    scene
+        .client
+        .wait(from, |event| matches!(event, Event::Tool(ToolEvent::Output { text, .. }) if text.starts_with('1')));
     scene.client.must(Request::Turn(TurnRequest::Cancel { branch: scene.branch }));
     scene.client.closed(from, scene.branch);
     assert_eq!(scene.trace().status, Some(ToolStatus::Cancelled));

@@ -18,7 +18,7 @@ use pleach::domain::summary::versions::{EditableKind, Editing};
 use pleach::domain::tool::trace::ToolStatus;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, EditableAct, Event, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct,
-    Request, SessionRequest, ToolRequest,
+    Request, SessionRequest, SummaryEvent, ToolRequest,
 };
 use pleach::tools::{Acting, Workspace};
 use serde_json::Value;
@@ -647,7 +647,9 @@ fn a_summary_that_is_written_can_be_stopped() {
     assert!(client.ask(stop.clone()).is_err(), "nothing is being made");
     let from = client.seen.len();
     let ticket = client.post(make(branch, ".", SummaryAuthor::Model));
-    client.wait(from, |event| matches!(event, Event::Moduling { tokens: 1.., files: (1, 1), .. }));
+    client.wait(from, |event| {
+        matches!(event, Event::Summary(SummaryEvent::ModuleProgress { tokens: 1.., files: (1, 1), .. }))
+    });
     let again = client.ask(make(branch, "./", SummaryAuthor::Extractive)).unwrap_err();
     assert!(again.what.contains("already being summarized"), "{again}");
     assert!(matches!(client.must(stop), Answer::Done(said) if said.contains("Stopping the summary")));

@@ -4,7 +4,9 @@ use crate::support::bench::{Bench, Client, Model, Say, text};
 use pleach::config::settings::Titles;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::provider::ProviderErrorKind;
-use pleach::engine::api::{Answer, BranchRequest, Event, ItemName, Request, SessionRequest};
+use pleach::engine::api::{
+    Answer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionEvent, SessionRequest,
+};
 use std::sync::Arc;
 
 fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
@@ -17,7 +19,7 @@ fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
 
 /// Waits until the session is called so.
 fn called(client: &mut Client, title: &str) {
-    client.wait(0, |event| matches!(event, Event::Card(card) if card.title == title));
+    client.wait(0, |event| matches!(event, Event::Session(SessionEvent::Card(card)) if card.title == title));
 }
 
 fn title(client: &mut Client) -> String {
@@ -95,7 +97,7 @@ fn a_refused_title_leaves_the_first_words() {
     let model = Model::new([text("By ballast."), refused, text("Cranes in the wind")]);
     let (mut client, branch) = started(&Bench::new(&model), Titles::Model);
     client.say(branch, "Why do cranes not fall over?");
-    client.wait(0, |event| matches!(event, Event::Notice(said) if said.contains("gave this session no title")));
+    client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("gave this session no title")));
     assert_eq!(title(&mut client), "Why do cranes not fall over");
     retitle(&mut client).unwrap();
     assert_eq!(title(&mut client), "Cranes in the wind");

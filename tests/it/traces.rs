@@ -9,8 +9,8 @@ use pleach::domain::tool::rerun::{AgainState, AgainView};
 use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace, kept_path};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionRequest, ToolRequest, TraceAct,
-    TraceWhole, TurnRequest,
+    Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest,
+    TraceAct, TraceWhole, TurnRequest,
 };
 use pleach::tools::{Acting, Workspace};
 use serde_json::{Value, json};
@@ -73,9 +73,11 @@ impl Scene {
     }
 
     fn told(&mut self, from: usize) -> AgainView {
-        let at = self.client.wait(from, |event| matches!(event, Event::Again(view) if view.state != AgainState::Runs));
+        let at = self
+            .client
+            .wait(from, |event| matches!(event, Event::Tool(ToolEvent::Rerun(view)) if view.state != AgainState::Runs));
         match self.client.seen[at].clone() {
-            Event::Again(view) => *view,
+            Event::Tool(ToolEvent::Rerun(view)) => *view,
             other => panic!("{other:?}"),
         }
     }
@@ -163,8 +165,11 @@ fn a_failure_is_linked_to_its_fix_and_a_call_is_run_again_beside_the_conversatio
     ]);
     let from = scene.client.seen.len();
     scene.client.send(scene.branch, &message("Make notes.")).unwrap();
-    let at = scene.client.wait(from, |event| matches!(event, Event::Asks { asking: Some(_), .. }));
-    let Event::Asks { asking: Some(asking), .. } = scene.client.seen[at].clone() else { panic!() };
+    let at =
+        scene.client.wait(from, |event| matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. })));
+    let Event::Tool(ToolEvent::Approval { pending: Some(asking), .. }) = scene.client.seen[at].clone() else {
+        panic!()
+    };
     let yes = || Consent::Yes { hunks: Vec::new() };
     let branch = scene.branch;
     scene.client.must(Request::Turn(TurnRequest::Consent {

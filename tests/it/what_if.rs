@@ -12,7 +12,7 @@ use pleach::domain::planning::variant;
 use pleach::domain::planning::what_if::WhatIf;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, ReplayedCall,
-    Request, SessionRequest,
+    Request, SessionRequest, TurnEvent,
 };
 use std::sync::Arc;
 
@@ -257,7 +257,7 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
         client.send(arm.id, &message("Which way?")).unwrap();
     }
     assert_eq!(
-        client.seen[from..].iter().filter(|e| matches!(e, Event::TurnClosed { .. })).count(),
+        client.seen[from..].iter().filter(|e| matches!(e, Event::Turn(TurnEvent::Closed { .. }))).count(),
         0,
         "both are open"
     );

@@ -8,7 +8,7 @@ use crate::cli::shape;
 use crate::cli::stop::Stop;
 use crate::domain::base::ids::RunId;
 use crate::domain::conversation::state;
-use crate::engine::api::{Answer, AsideView, Event, Request, TurnRequest};
+use crate::engine::api::{Answer, AsideView, Event, Request, TurnEvent, TurnRequest};
 use serde_json::json;
 
 /// `aside TEXT [--keep]`.
@@ -72,7 +72,7 @@ fn follow(run: &mut Run<'_, '_>, id: RunId) -> Result<AsideView, Stop> {
             run.client.call(Request::Turn(TurnRequest::DropAside { run: id }), &mut run.io)?;
             return Err(Stop::Interrupted);
         }
-        if let Some(Event::Aside(view)) = run.client.next(&mut run.io)?
+        if let Some(Event::Turn(TurnEvent::Aside(view))) = run.client.next(&mut run.io)?
             && view.run == id
             && view.card.is_some()
         {

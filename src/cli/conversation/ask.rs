@@ -14,7 +14,8 @@ use crate::domain::conversation::state;
 use crate::domain::tool::resolution::unreadable;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{
-    Answer, Draft, DraftKind, Event, Exact, PlanRequest, Planned, Request, SessionView, Ticket, TurnRequest,
+    Answer, Draft, DraftKind, Event, Exact, PlanRequest, Planned, Request, SessionEvent, SessionView, Ticket,
+    ToolEvent, TurnEvent, TurnRequest,
 };
 use serde_json::json;
 use std::path::Path;
@@ -180,53 +181,48 @@ impl Turn {
                 Ok(other) => return Err(unexpected(&other)),
                 Err(failure) => return Err(run.client.refused(failure)),
             },
-            Event::Stream { branch, run: id, text, .. } if branch == self.branch => self.stream(run, id, &text),
-            // What an answer used is found out after it: of the last one that may not come any more.
-            Event::Run(card) if card.uses.is_some() => {}
-            Event::Run(card) if card.branch == self.branch => match self.cards.iter_mut().find(|c| c.id == card.id) {
-                Some(known) => *known = *card,
-                None => self.cards.push(*card),
-            },
-            Event::Trace(trace) if !run.io.json => self.trace(run, &trace),
-            Event::State { branch, version, missing } if branch == self.branch => {
+            Event::Turn(event) => return Ok(self.take_turn(run, event)),
+            Event::Tool(ToolEvent::Trace(trace)) if !run.io.json => self.trace(run, &trace),
+            Event::Session(SessionEvent::State { branch, version, missing }) if branch == self.branch => {
                 // Without an earlier state block, no state remains in use.
                 self.state_missing = missing && version.is_some();
             }
-            Event::TurnClosed { branch, draft, failure } if branch == self.branch => {
-                return Ok(Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some()))));
-            }
-            // Events of other branches, or printed by the client.
+            // Other branches' events, and what the client prints.
             Event::Answer { .. }
             | Event::Planned { .. }
-            | Event::Nodes { .. }
-            | Event::Branch(_)
-            | Event::Tags { .. }
-            | Event::BranchRun(_)
-            | Event::Aside(_)
-            | Event::Again(_)
-            | Event::Card(_)
-            | Event::Run(_)
-            | Event::TurnOpened { .. }
-            | Event::Stream { .. }
-            | Event::Retrying { .. }
-            | Event::Trace(_)
-            | Event::ToolSaid { .. }
-            | Event::Asks { .. }
-            | Event::TurnClosed { .. }
-            | Event::State { .. }
-            | Event::Settings { .. }
-            | Event::Condensing { .. }
-            | Event::Moduling { .. }
-            | Event::Draft { .. }
-            | Event::Embedding { .. }
-            | Event::Coding { .. }
-            | Event::Indexing { .. }
-            | Event::Servers
-            | Event::Notice(_)
-            | Event::Room(_)
-            | Event::Alarm(_) => {}
+            | Event::Session(_)
+            | Event::Tool(_)
+            | Event::Summary(_)
+            | Event::Indexing(_)
+            | Event::Program(_) => {}
         }
         Ok(Step::Goes)
+    }
+
+    #[deny(clippy::wildcard_enum_match_arm)]
+    fn take_turn(&mut self, run: &mut Run<'_, '_>, event: TurnEvent) -> Step {
+        match event {
+            TurnEvent::Stream { branch, run: id, text, .. } if branch == self.branch => self.stream(run, id, &text),
+            // What an answer used is found out after it: of the last one that may not come any more.
+            TurnEvent::Run(card) if card.uses.is_some() => {}
+            TurnEvent::Run(card) if card.branch == self.branch => {
+                match self.cards.iter_mut().find(|c| c.id == card.id) {
+                    Some(known) => *known = *card,
+                    None => self.cards.push(*card),
+                }
+            }
+            TurnEvent::Closed { branch, draft, failure } if branch == self.branch => {
+                return Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some())));
+            }
+            TurnEvent::Opened { .. }
+            | TurnEvent::Stream { .. }
+            | TurnEvent::Run(_)
+            | TurnEvent::Closed { .. }
+            | TurnEvent::Retrying { .. }
+            | TurnEvent::BranchRun(_)
+            | TurnEvent::Aside(_) => {}
+        }
+        Step::Goes
     }
 
     /// The failure in terms of the command line, which has no composer that could restore a message.

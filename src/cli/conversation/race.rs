@@ -14,7 +14,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::state;
 use crate::domain::planning::variant;
 use crate::engine::api::{
-    Answer, CallRequest, Draft, Event, ItemName, ReplayedCall, Request, SessionRequest, Ticket, TurnRequest,
+    Answer, CallRequest, Draft, Event, ItemName, ReplayedCall, Request, SessionRequest, Ticket, TurnEvent, TurnRequest,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -43,8 +43,23 @@ impl RaceEntry {
             Event::Answer { ticket, result: Err(failure) } if Some(*ticket) == self.ticket => {
                 (self.failure, self.over) = (Some(failure.clone()), true);
             }
-            Event::Stream { branch, text, .. } if *branch == self.branch => self.text.push_str(text),
-            Event::Run(card) if card.branch == self.branch && card.uses.is_none() => {
+            Event::Turn(event) => self.take_turn(event),
+            // Answers to other requests, and what the client prints.
+            Event::Answer { .. }
+            | Event::Planned { .. }
+            | Event::Session(_)
+            | Event::Tool(_)
+            | Event::Summary(_)
+            | Event::Indexing(_)
+            | Event::Program(_) => {}
+        }
+    }
+
+    #[deny(clippy::wildcard_enum_match_arm)]
+    fn take_turn(&mut self, event: &TurnEvent) {
+        match event {
+            TurnEvent::Stream { branch, text, .. } if *branch == self.branch => self.text.push_str(text),
+            TurnEvent::Run(card) if card.branch == self.branch && card.uses.is_none() => {
                 if let Some(known) = self.cards.iter_mut().find(|known| known.id == card.id) {
                     *known = (**card).clone();
                 } else {
@@ -52,40 +67,17 @@ impl RaceEntry {
                     self.text.clear();
                 }
             }
-            Event::BranchRun(record) if record.branch == self.branch => self.record = Some(record.clone()),
-            Event::TurnClosed { branch, failure, .. } if *branch == self.branch => {
+            TurnEvent::BranchRun(record) if record.branch == self.branch => self.record = Some(record.clone()),
+            TurnEvent::Closed { branch, failure, .. } if *branch == self.branch => {
                 (self.failure, self.over) = (failure.clone(), true);
             }
-            // Events of other branches, or printed by the client.
-            Event::Answer { .. }
-            | Event::Planned { .. }
-            | Event::Nodes { .. }
-            | Event::Branch(_)
-            | Event::Tags { .. }
-            | Event::BranchRun(_)
-            | Event::Aside(_)
-            | Event::Again(_)
-            | Event::Card(_)
-            | Event::Run(_)
-            | Event::TurnOpened { .. }
-            | Event::Stream { .. }
-            | Event::Retrying { .. }
-            | Event::Trace(_)
-            | Event::ToolSaid { .. }
-            | Event::Asks { .. }
-            | Event::TurnClosed { .. }
-            | Event::State { .. }
-            | Event::Settings { .. }
-            | Event::Condensing { .. }
-            | Event::Moduling { .. }
-            | Event::Draft { .. }
-            | Event::Embedding { .. }
-            | Event::Coding { .. }
-            | Event::Indexing { .. }
-            | Event::Servers
-            | Event::Notice(_)
-            | Event::Room(_)
-            | Event::Alarm(_) => {}
+            TurnEvent::Opened { .. }
+            | TurnEvent::Stream { .. }
+            | TurnEvent::Run(_)
+            | TurnEvent::Closed { .. }
+            | TurnEvent::Retrying { .. }
+            | TurnEvent::BranchRun(_)
+            | TurnEvent::Aside(_) => {}
         }
     }
 

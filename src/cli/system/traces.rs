@@ -12,7 +12,7 @@ use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution::{self, Link, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Answer, Event, Request, SessionView, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, Event, Request, SessionView, ToolEvent, ToolRequest, TraceAct, TraceWhole};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -248,7 +248,7 @@ fn again(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop
             if whose == ticket {
                 return Err(failure.into());
             }
-        } else if let Some(Event::Again(view)) = event
+        } else if let Some(Event::Tool(ToolEvent::Rerun(view))) = event
             && view.state == AgainState::Ended
         {
             return ended(run, &view);

@@ -223,9 +223,9 @@ struct Entry {
     on: String,
     run: String,
     when: When,
-    #[serde(default)]
-    #[allow(dead_code, reason = "a note for readers of the file; the screen shows the action's own description")]
-    desc: String,
+    /// A note for readers of the file; the screen shows the action's own description.
+    #[serde(default, rename = "desc")]
+    _desc: String,
 }
 
 impl Keymap {

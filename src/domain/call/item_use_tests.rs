@@ -31,11 +31,7 @@ fn used(row: &Row, by: &[UseKind]) -> ItemUse {
 
 fn card(turn: u128) -> RunCard {
     let id = Uuid::from_u128(turn);
-    RunCard {
-        user: Some(NodeId(id)),
-        mode: Mode::Heavy,
-        ..crate::domain::call::run::tests::card(RunId(id), SessionId(id), BranchId(id))
-    }
+    RunCard { user: Some(NodeId(id)), mode: Mode::Heavy, ..RunCard::blank(RunId(id), SessionId(id), BranchId(id)) }
 }
 
 #[test]

@@ -139,11 +139,6 @@ impl RunCard {
     ) -> Self {
         let (items, attached) = plan.attached();
         Self {
-            id,
-            session,
-            branch,
-            user: None,
-            answer: None,
             round,
             plan: plan.id,
             request_digest,
@@ -151,10 +146,33 @@ impl RunCard {
             model: plan.model.clone(),
             policy: plan.policy.clone(),
             mode: plan.mode,
-            status: RunStatus::Open,
             est_total: plan.est_total,
             items,
             attached,
+            at,
+            ..Self::blank(id, session, branch)
+        }
+    }
+
+    /// An open call of no plan.
+    pub(crate) fn blank(id: RunId, session: SessionId, branch: BranchId) -> Self {
+        Self {
+            id,
+            session,
+            branch,
+            user: None,
+            answer: None,
+            round: 1,
+            plan: Hash::default(),
+            request_digest: Hash::default(),
+            profile: String::new(),
+            model: String::new(),
+            policy: String::new(),
+            mode: Mode::Light,
+            status: RunStatus::Open,
+            est_total: 0,
+            items: 0,
+            attached: 0,
             usage: Usage::default(),
             short_read: None,
             edited: false,
@@ -167,7 +185,7 @@ impl RunCard {
             diagnostics: Vec::new(),
             aside: false,
             uses: None,
-            at,
+            at: 0,
         }
     }
 
@@ -201,48 +219,14 @@ impl From<CallEnd> for RunStatus {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use uuid::Uuid;
-
-    pub(crate) fn card(id: RunId, session: SessionId, branch: BranchId) -> RunCard {
-        RunCard {
-            id,
-            session,
-            branch,
-            user: None,
-            answer: None,
-            round: 1,
-            plan: Hash::default(),
-            request_digest: Hash::default(),
-            profile: String::new(),
-            model: String::new(),
-            policy: String::new(),
-            mode: Mode::Light,
-            status: RunStatus::Open,
-            est_total: 0,
-            items: 0,
-            attached: 0,
-            usage: Usage::default(),
-            short_read: None,
-            edited: false,
-            cost_micro: None,
-            finish_reason: None,
-            ttft_ms: None,
-            total_ms: None,
-            attempts: 0,
-            error: None,
-            diagnostics: Vec::new(),
-            aside: false,
-            uses: None,
-            at: 0,
-        }
-    }
 
     #[test]
     fn the_first_diagnostics_are_kept_and_no_more() {
         let nil = Uuid::nil();
-        let mut card = card(RunId(nil), SessionId(nil), BranchId(nil));
+        let mut card = RunCard::blank(RunId(nil), SessionId(nil), BranchId(nil));
         for number in 0..40 {
             card.diagnose(Diagnostic { what: number.to_string(), raw: String::new() });
         }

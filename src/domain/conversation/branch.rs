@@ -150,6 +150,31 @@ pub struct Branch {
     pub capsules: Vec<Hash>,
 }
 
+impl Branch {
+    /// A branch with no choices, marks, or state of its own.
+    #[must_use]
+    pub fn new(id: BranchId, session: SessionId, name: &str, head: Option<NodeId>, created_at: i64) -> Self {
+        Self {
+            id,
+            session,
+            name: name.to_owned(),
+            head,
+            parent: None,
+            fork: None,
+            archived: false,
+            created_at,
+            seq: 0,
+            overrides: Overrides::default(),
+            anchor: None,
+            marks: Vec::new(),
+            state: None,
+            offered: None,
+            reply: None,
+            capsules: Vec::new(),
+        }
+    }
+}
+
 /// A branch whose path holds a node: the one stood on, else the first that is not put away, else any.
 #[must_use]
 pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot) -> Option<BranchId> {

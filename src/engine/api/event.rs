@@ -1,8 +1,9 @@
-//! What the engine tells by itself, and the door through which requests go in.
+//! What the engine reports, in families like those of the requests, and the door through which requests go in.
 //! Not for: answers' contents (`view`).
 //!
-//! The order of a turn: `TurnOpened`, then its run's card, `Stream` and what its rounds bring, then `Nodes` and `Branch`
-//! with what is kept, then the run's last card, then `TurnClosed`. Nothing of that turn comes after `TurnClosed`.
+//! The order of a turn: [`TurnEvent::Opened`], then its run's card, [`TurnEvent::Stream`] and what its rounds bring, then
+//! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with what is kept, then the run's last card, then
+//! [`TurnEvent::Closed`]. Nothing of that turn comes after it.
 
 use super::draft::{Draft, Ticket};
 use super::request::Request;
@@ -40,6 +41,23 @@ pub enum Event {
         /// The plan.
         planned: Planned,
     },
+    /// What is kept of a session changed.
+    Session(SessionEvent),
+    /// A call to a model, or the turn that it belongs to, went on.
+    Turn(TurnEvent),
+    /// A call to a tool or a server of tools changed.
+    Tool(ToolEvent),
+    /// A summary is being written, or is there to be read.
+    Summary(SummaryEvent),
+    /// Messages or code are being indexed.
+    Indexing(IndexingEvent),
+    /// A sentence about the program itself.
+    Program(ProgramEvent),
+}
+
+/// A change of what is kept of a session.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SessionEvent {
     /// Nodes came or changed (an answer was committed, a message removed, another window wrote).
     Nodes {
         /// In which session.
@@ -56,16 +74,31 @@ pub enum Event {
         /// They.
         tags: Vec<Tag>,
     },
-    /// What is kept of a branch of a race came or changed.
-    BranchRun(Box<BranchRun>),
-    /// A side question went on, or is over.
-    Aside(Box<AsideView>),
     /// The session's card changed.
     Card(SessionCard),
-    /// A call began, moved on or ended.
-    Run(Box<RunCard>),
+    /// The state block of a branch changed, or was missing from an answer that should have had one.
+    State {
+        /// Whose.
+        branch: BranchId,
+        /// The version that counts now.
+        version: Option<StateVersion>,
+        /// The answer should have brought one and did not.
+        missing: bool,
+    },
+    /// Which model and rules hold for a branch.
+    Settings {
+        /// Whose.
+        branch: BranchId,
+        /// They.
+        settings: Box<Settings>,
+    },
+}
+
+/// The course of a turn, a race, or a side question.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TurnEvent {
     /// A turn opened on a branch: its user message is not a node yet.
-    TurnOpened {
+    Opened {
         /// On which branch.
         branch: BranchId,
         /// The message (empty for regenerate and continue).
@@ -73,6 +106,8 @@ pub enum Event {
         /// The node after which the answer will stand.
         after: Option<NodeId>,
     },
+    /// A call began, moved on or ended.
+    Run(Box<RunCard>),
     /// Words came.
     Stream {
         /// On which branch.
@@ -101,12 +136,28 @@ pub enum Event {
         /// Why.
         why: String,
     },
+    /// The turn is over. What there was of it is in nodes; a draft that came to nothing is given back.
+    Closed {
+        /// On which branch.
+        branch: BranchId,
+        /// The draft, when nothing of an answer came.
+        draft: Option<Draft>,
+        /// Why it failed, when it did.
+        failure: Option<Failure>,
+    },
+    /// What is kept of a branch of a race came or changed.
+    BranchRun(Box<BranchRun>),
+    /// A side question went on, or is over.
+    Aside(Box<AsideView>),
+}
+
+/// The course of calls to tools, and the state of their servers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ToolEvent {
     /// A tool began, moved on or ended.
     Trace(Box<ToolTrace>),
-    /// A call that a person runs again began, asks, or ended.
-    Again(Box<AgainView>),
-    /// A tool said something meanwhile: a piece of a command's output.
-    ToolSaid {
+    /// A tool reported something while it ran: a piece of a command's output.
+    Output {
         /// On which branch.
         branch: BranchId,
         /// Of which run.
@@ -116,40 +167,24 @@ pub enum Event {
         /// The piece.
         text: String,
     },
-    /// A call to a tool waits for a person's word, or (`None`) no longer does.
-    Asks {
+    /// A call to a tool waits for a person's approval, or (`None`) no longer does.
+    Approval {
         /// On which branch.
         branch: BranchId,
         /// The call.
-        asking: Option<Arc<PendingApproval>>,
+        pending: Option<Arc<PendingApproval>>,
     },
-    /// The turn is over. What there was of it is in nodes; a draft that came to nothing is given back.
-    TurnClosed {
-        /// On which branch.
-        branch: BranchId,
-        /// The draft, when nothing of an answer came.
-        draft: Option<Draft>,
-        /// Why it failed, when it did.
-        failure: Option<Failure>,
-    },
-    /// The state block of a branch changed, or was missing from an answer that should have had one.
-    State {
-        /// Whose.
-        branch: BranchId,
-        /// The version that counts now.
-        version: Option<StateVersion>,
-        /// The answer should have brought one and did not.
-        missing: bool,
-    },
-    /// Which model and rules hold for a branch.
-    Settings {
-        /// Whose.
-        branch: BranchId,
-        /// They.
-        settings: Box<Settings>,
-    },
+    /// A call that a person runs again began, asks, or ended.
+    Rerun(Box<AgainView>),
+    /// A server of tools stands otherwise, or its tools do.
+    ServersChanged,
+}
+
+/// The course of a summary.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SummaryEvent {
     /// A summary is being made; over when its `Draft` comes, with or without one.
-    Condensing {
+    Progress {
         /// On which branch.
         branch: BranchId,
         /// The first and the last turn that it covers.
@@ -164,7 +199,7 @@ pub enum Event {
         tokens: u32,
     },
     /// A summary of a part of the program is being made; over when what asked for it is answered.
-    Moduling {
+    ModuleProgress {
         /// On which branch.
         branch: BranchId,
         /// The folder or file.
@@ -183,15 +218,27 @@ pub enum Event {
         /// It.
         draft: Option<Arc<SummaryDraft>>,
     },
-    /// Vectors of older messages are being made.
-    Embedding {
+}
+
+/// How far indexing has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexingEvent {
+    /// Older messages, so that they can be looked through.
+    Messages {
+        /// Messages that are.
+        done: usize,
+        /// Of how many on the path.
+        total: usize,
+    },
+    /// Vectors of older messages.
+    Vectors {
         /// Messages that have theirs.
         made: usize,
         /// Of how many that had none.
         total: usize,
     },
-    /// The code of a workspace is being read.
-    Coding {
+    /// The code of a workspace.
+    Code {
         /// Files that are known.
         done: usize,
         /// Of how many.
@@ -199,21 +246,17 @@ pub enum Event {
         /// Symbols so far.
         symbols: usize,
     },
-    /// Older messages are being indexed, so that they can be looked through.
-    Indexing {
-        /// Messages that are.
-        done: usize,
-        /// Of how many on the path.
-        total: usize,
-    },
-    /// A server of tools stands otherwise, or its tools do.
-    Servers,
+}
+
+/// A sentence about the program itself.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProgramEvent {
     /// A sentence for the status line.
     Notice(String),
     /// A sentence that must be seen.
     Alarm(String),
     /// The store cannot be written, which must be seen; nothing once it can be again.
-    Room(Option<String>),
+    StorageFailure(Option<String>),
 }
 
 /// Where events go. A bounded queue would stop the engine when the screen stalls, so receivers must keep draining.

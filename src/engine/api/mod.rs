@@ -19,7 +19,7 @@ pub use acts::{
     TagAct, TaskAct,
 };
 pub use draft::{Draft, DraftKind, ItemName, NameOrId, Ticket};
-pub use event::{Door, Event, Events};
+pub use event::{Door, Event, Events, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent};
 pub use marks::marks;
 pub use project::{ModuleAct, ProjectAct};
 pub use request::{

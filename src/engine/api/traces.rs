@@ -20,7 +20,7 @@ pub enum TraceAct {
         id: String,
     },
     /// Runs a call again, with the word of a rule or a person. Its result stands beside the conversation, in which nothing
-    /// changes; the call itself does what it does. Told of by [`Event::Again`](super::Event::Again).
+    /// changes; the call itself does what it does. Told of by [`ToolEvent::Rerun`](super::ToolEvent::Rerun).
     Again {
         /// The branch whose rules hold.
         branch: BranchId,

@@ -11,7 +11,7 @@ use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind}
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
-use crate::engine::api::{Act, Answer, Event, ItemName};
+use crate::engine::api::{Act, Answer, Event, ItemName, SessionEvent};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
@@ -366,7 +366,7 @@ impl Core {
         session.state_missing.remove(&id);
         self.show_branch(id);
         let state = self.branch(id)?.state;
-        self.say(Event::State { branch: id, version: state, missing: false });
+        self.say(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 

@@ -9,7 +9,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
-use crate::engine::api::{Answer, Event};
+use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -271,7 +271,7 @@ impl Core {
             session.refresh_state(id);
         }
         if let Ok(branch) = self.branch(id) {
-            self.say(Event::State { branch: id, version: branch.state, missing: false });
+            self.say(Event::Session(SessionEvent::State { branch: id, version: branch.state, missing: false }));
         }
     }
 
@@ -303,7 +303,7 @@ impl Core {
         let Some(session) = self.current.and_then(|id| self.sessions.get_mut(&id)) else { return };
         session.card.title.clone_from(after);
         let card = session.card.clone();
-        self.say(Event::Card(card));
+        self.say(Event::Session(SessionEvent::Card(card)));
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::model::{Profile, Quirk};
-use crate::engine::api::{Answer, Event, Finding};
+use crate::engine::api::{Answer, Event, Finding, ProgramEvent};
 use crate::engine::core::Core;
 use crate::engine::startup::setup::LearnedSettings;
 use crate::engine::turns::live::Live;
@@ -109,10 +109,10 @@ impl Core {
             return Err(refused.failure.todo(todo));
         }
         let wants = refused.quirk.sentence();
-        self.say(Event::Notice(format!(
+        self.say(Event::Program(ProgramEvent::Notice(format!(
             "The server of {profile} wants a different request for {model} ({wants}); asking again. pleach \
                 doctor lists what was learned."
-        )));
+        ))));
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, ToolEffect};
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::trace::{Done, More, ToolTrace};
-use crate::engine::api::{Answer, Event};
+use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::startup::setup;
 use crate::engine::tools::traces;
@@ -87,7 +87,7 @@ impl Core {
         };
         let started = std::thread::Builder::new().name("pleach-again".into()).spawn(work);
         started.map_err(|error| Failure::new(FailureKind::Internal, format!("Could not start a thread: {error}.")))?;
-        self.say(Event::Again(Box::new(view.clone())));
+        self.say(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
         self.again = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))
     }
@@ -121,7 +121,7 @@ impl Core {
                 again.view.state = AgainState::Asks(asking);
                 again.reply = Some(reply);
                 let view = Box::new(again.view.clone());
-                self.say(Event::Again(view));
+                self.say(Event::Tool(ToolEvent::Rerun(view)));
             }
         }
     }
@@ -149,7 +149,7 @@ impl Core {
                 let _ = reply.send(CallDecision { consent, sight });
             }
             let view = Box::new(again.view.clone());
-            self.say(Event::Again(view));
+            self.say(Event::Tool(ToolEvent::Rerun(view)));
         }
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
@@ -177,10 +177,10 @@ impl Core {
             Write::PutTrace { session, trace: trace.clone() },
         ];
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Notice(format!("The result could not be stored: {error}")));
+            self.say(Event::Program(ProgramEvent::Notice(format!("The result could not be stored: {error}"))));
         }
-        self.say(Event::Trace(trace));
-        self.say(Event::Again(Box::new(view)));
+        self.say(Event::Tool(ToolEvent::Trace(trace)));
+        self.say(Event::Tool(ToolEvent::Rerun(Box::new(view))));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::code::symbols::{CodeFound, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
 use crate::domain::tool::visibility::FileVisibility;
-use crate::engine::api::{Answer, CodeAct, Event, Ticket};
+use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket};
 use crate::engine::startup::setup::Setup;
 use crate::export::secrets;
 use std::collections::VecDeque;
@@ -310,7 +310,7 @@ impl Worker {
     }
 
     fn tell(&self, Progress { done, files, symbols, .. }: Progress) {
-        let _ = self.events.send(Event::Coding { done, files, symbols });
+        let _ = self.events.send(Event::Indexing(IndexingEvent::Code { done, files, symbols }));
     }
 
     fn open(&self, root: &Path) -> LoadedWorkspace {

@@ -14,7 +14,8 @@ use crate::domain::tool::trace::RunTools;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::code_rows::atom_of;
-use crate::engine::tools::code::WithCode;
+use crate::engine::tools::added::WithAdded;
+use crate::engine::tools::code::CodeTools;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ impl Core {
             return Some(inner);
         };
         let (book, counter) = (self.code_indexer.book(), self.setup.counter.clone());
-        Some(Arc::new(WithCode { inner, book, rules, counter, encoding }))
+        Some(Arc::new(WithAdded { inner, added: CodeTools { book, rules, counter, encoding } }))
     }
 
     /// The names of symbols one use away from those that were named, in a trusted folder whose code is known.

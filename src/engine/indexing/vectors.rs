@@ -10,7 +10,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::call::embedding::{Embed, EmbedError, Purpose};
 use crate::domain::conversation::message::Node;
-use crate::engine::api::Event;
+use crate::engine::api::{Event, IndexingEvent, ProgramEvent};
 use crate::engine::sessions::path::PathNode;
 use crate::engine::startup::setup::OpenEmbedder;
 use crate::retrieval::index::passages::passages;
@@ -382,10 +382,10 @@ impl Vectors {
         let first = state.down.is_none_or(|since| since.elapsed() > PAUSE);
         state.give_up();
         if first {
-            let _ = self.0.events.send(Event::Notice(format!(
+            let _ = self.0.events.send(Event::Program(ProgramEvent::Notice(format!(
                 "Older messages are searched by words only: {}.",
                 error.to_string().trim_end_matches('.')
-            )));
+            ))));
         }
         self.0.wake.notify_all();
     }
@@ -399,7 +399,7 @@ impl Vectors {
         if last || state.told.is_none_or(|told| told.elapsed() >= TELL) {
             state.told = Some(Instant::now());
             let (made, total) = (state.made.min(state.total), state.total);
-            let _ = self.0.events.send(Event::Embedding { made, total });
+            let _ = self.0.events.send(Event::Indexing(IndexingEvent::Vectors { made, total }));
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::Reason;
-use crate::engine::api::{Answer, Draft, DraftKind, Event, Planned, Ticket};
+use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
 use crate::engine::core::Core;
 use crate::engine::indexing::vectors::Priority;
 use crate::engine::sessions::session::Session;
@@ -195,7 +195,7 @@ impl Core {
     /// Indexing went on. When it is done, a plan that had to do without is made again.
     pub(crate) fn indexed(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
-        self.say(Event::Indexing { done, total });
+        self.say(Event::Indexing(IndexingEvent::Messages { done, total }));
         let without = |drawn: &&LastPlan| {
             drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
         };
@@ -203,7 +203,7 @@ impl Core {
         if let Some(draft) = lacking.map(|drawn| drawn.draft.clone()) {
             let generation = self.newest.get(&branch).copied().unwrap_or_default();
             if let Err(failure) = self.replan(None, branch, generation, draft) {
-                self.say(Event::Notice(failure.to_string()));
+                self.say(Event::Program(ProgramEvent::Notice(failure.to_string())));
             }
         }
     }
@@ -225,7 +225,7 @@ impl Core {
                 if let Some(ticket) = ticket {
                     self.answer(ticket, result.map(Answer::Planned));
                 } else if let Err(failure) = result {
-                    self.say(Event::Notice(failure.to_string()));
+                    self.say(Event::Program(ProgramEvent::Notice(failure.to_string())));
                 }
             }
             Some(PlanPurpose::Send { ticket, draft, revision, wanted }) => {

@@ -6,7 +6,7 @@ use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch::{Branch, Overrides, SessionCard, StateVersion};
+use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::Change;
@@ -364,24 +364,7 @@ fn record(session: &Session, node: Node) -> Record {
 }
 
 pub(crate) fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) -> Branch {
-    Branch {
-        id: BranchId(Uuid::now_v7()),
-        session,
-        name: FIRST.into(),
-        head,
-        parent: None,
-        fork: None,
-        archived: false,
-        created_at: at,
-        seq: 0,
-        overrides: Overrides::default(),
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        capsules: Vec::new(),
-    }
+    Branch::new(BranchId(Uuid::now_v7()), session, FIRST, head, at)
 }
 
 pub(crate) fn dated(at: i64) -> String {

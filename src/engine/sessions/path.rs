@@ -118,29 +118,13 @@ impl Paths {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::domain::conversation::message::node_key;
     use proptest::prelude::*;
-    use uuid::Uuid;
 
     pub(crate) fn head(id: u128, parent: Option<u128>, role: Role) -> NodeHead {
         NodeHead {
-            id: NodeId(Uuid::from_u128(id)),
-            key: node_key(None, role, None, u32::try_from(id).unwrap(), None),
-            parent: parent.map(|parent| NodeId(Uuid::from_u128(parent))),
-            ord: u32::try_from(id).unwrap(),
-            role,
-            end: End::Complete,
             at: i64::try_from(id).unwrap(),
             bytes: u64::try_from(id % 97).unwrap(),
-            calls: 0,
-            hidden: false,
-            imported: false,
-            content: None,
-            preview: String::new(),
-            model: None,
-            name: None,
-            lane: String::new(),
-            external_id: None,
+            ..crate::domain::conversation::tree::tests::head(id, parent, role)
         }
     }
 

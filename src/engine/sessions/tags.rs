@@ -7,7 +7,7 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tag::{Tag, clean};
-use crate::engine::api::{Answer, Event, ItemName, TagAct};
+use crate::engine::api::{Answer, Event, ItemName, SessionEvent, TagAct};
 use crate::engine::core::Core;
 use crate::store::types::Write;
 
@@ -70,7 +70,7 @@ impl Core {
     /// Tells the screen all names and stars.
     pub(crate) fn show_tags(&self, session: SessionId) {
         if let Some(open) = self.sessions.get(&session) {
-            self.say(Event::Tags { session, tags: open.tags.values().cloned().collect() });
+            self.say(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::Change;
-use crate::engine::api::{Answer, Event, Ticket};
+use crate::engine::api::{Answer, Event, ProgramEvent, SessionEvent, Ticket, TurnEvent};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::input_builder::bar;
@@ -142,14 +142,17 @@ impl Core {
             }
         }
         for run in runs {
-            self.say(Event::Run(Box::new(run)));
+            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         let result = result.and_then(|title| self.give_title(session, title, sources));
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(Answer::Done)),
             (None, Ok(_)) => {}
             (None, Err(failure)) => {
-                self.say(Event::Notice(format!("The model gave this session no title: {}", failure.what)));
+                self.say(Event::Program(ProgramEvent::Notice(format!(
+                    "The model gave this session no title: {}",
+                    failure.what
+                ))));
             }
         }
     }
@@ -174,7 +177,7 @@ impl Core {
             session.card.title.clone_from(&title);
         }
         card.title = title;
-        self.say(Event::Card(card));
+        self.say(Event::Session(SessionEvent::Card(card)));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::Change;
-use crate::engine::api::Event;
+use crate::engine::api::{Event, ProgramEvent, SessionEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
 use crate::engine::sessions::session::Session;
@@ -29,14 +29,14 @@ impl Core {
     /// Ends a run that hangs on a branch since its program died while this one was running (or gave it up).
     pub(crate) fn recover_branch(&mut self, branch: BranchId) {
         for sentence in self.recover_where(|run| run.card.branch == branch) {
-            self.say(Event::Notice(sentence));
+            self.say(Event::Program(ProgramEvent::Notice(sentence)));
         }
     }
 
     /// The same for a whole session.
     pub(crate) fn recover_session(&mut self, session: SessionId) {
         for sentence in self.recover_where(|run| run.card.session == session) {
-            self.say(Event::Notice(sentence));
+            self.say(Event::Program(ProgramEvent::Notice(sentence)));
         }
     }
 
@@ -212,7 +212,10 @@ impl Core {
         if self.current == Some(id) {
             self.current = None;
         }
-        self.say(Event::Notice(format!("The session {:?} was deleted in another window.", old.card.title)));
+        self.say(Event::Program(ProgramEvent::Notice(format!(
+            "The session {:?} was deleted in another window.",
+            old.card.title
+        ))));
     }
 
     /// Reads a session anew and tells the screen what is different.
@@ -247,7 +250,7 @@ impl Core {
         }
         self.show_nodes(id, news);
         for run in runs {
-            self.say(Event::Run(Box::new(run)));
+            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         for branch in changed {
             self.show_branch(branch);
@@ -257,7 +260,7 @@ impl Core {
         }
         self.show_records(&records);
         if card_changed {
-            self.say(Event::Card(card));
+            self.say(Event::Session(SessionEvent::Card(card)));
         }
         Ok(())
     }

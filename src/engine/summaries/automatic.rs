@@ -19,7 +19,7 @@ use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::{PolicySpec, Section};
 use crate::domain::summary::accepted::SummaryKind;
 use crate::domain::summary::draft::{Accept, Compaction, Measure, SummaryAuthor};
-use crate::engine::api::{Answer, Event};
+use crate::engine::api::{Answer, Event, ProgramEvent};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::sources::summaries::SummaryView;
 use crate::engine::sessions::session::Session;
@@ -101,9 +101,9 @@ impl Core {
         let (key, value) = (format!("compaction.told.{}", look.branch), first.to_string());
         if self.store.setting(&key).ok().flatten().as_ref() != Some(&value) {
             self.store.post(vec![Write::Setting { key, value: Some(value) }]);
-            self.say(Event::Notice(format!(
+            self.say(Event::Program(ProgramEvent::Notice(format!(
                 "A summary of turns {first} to {up_to} is due ({cause}). `pleach compress --up-to {up_to}` drafts it."
-            )));
+            ))));
         }
     }
 
@@ -264,7 +264,9 @@ impl Core {
         if self.drafts.too_much.insert(branch) {
             let words = "A summary of the older turns is due, but there are too many turns to summarize \
                 automatically.";
-            self.say(Event::Notice(format!("{words} Nothing was changed; /compress N summarizes the first N.")));
+            self.say(Event::Program(ProgramEvent::Notice(format!(
+                "{words} Nothing was changed; /compress N summarizes the first N."
+            ))));
         }
     }
 
@@ -292,10 +294,10 @@ impl Core {
         match accepted {
             Ok(Some((capsule, Answer::Done(said)))) => {
                 let (before, after) = (grouped(capsule.original_tokens.into()), grouped(capsule.tokens.into()));
-                self.say(Event::Notice(format!(
+                self.say(Event::Program(ProgramEvent::Notice(format!(
                     "{said} ({before} est. tokens became {after}; the policy accepts \
                     drafts automatically.)"
-                )));
+                ))));
             }
             Ok(_) => {}
             Err(failure) => tracing::debug!(%failure, "a draft was not accepted by itself"),
@@ -309,7 +311,7 @@ impl Core {
         self.put_down(&branch, lane, tip);
         if failure.kind != FailureKind::User {
             let what = format!("A summary was due but could not be written: {failure}");
-            self.say(Event::Notice(format!("{what} /compress tries again.")));
+            self.say(Event::Program(ProgramEvent::Notice(format!("{what} /compress tries again."))));
         }
     }
 }

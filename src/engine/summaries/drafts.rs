@@ -16,7 +16,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Mark;
 use crate::domain::summary::accepted::{Kept, Summary, SummaryKind, SummarySource};
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
-use crate::engine::api::{Answer, Event, SummaryAct, Ticket};
+use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket, TurnEvent};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::store::types::Write;
@@ -131,7 +131,7 @@ impl Core {
             }
         }
         for run in runs {
-            self.say(Event::Run(Box::new(run)));
+            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         let current = self.drafts.making.get(&branch).is_some_and(|making| making.number == number);
         let making = if current { self.drafts.making.remove(&branch) } else { None };
@@ -140,7 +140,7 @@ impl Core {
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
         };
         if result.is_err() && !self.drafts.making.contains_key(&branch) {
-            self.say(Event::Draft { branch, draft: self.shown_draft(branch) });
+            self.say(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
         }
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(|draft| Answer::Draft(Some(draft)))),
@@ -156,7 +156,7 @@ impl Core {
     fn put_draft(&mut self, branch: BranchId, drafted: Drafted) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
         self.drafts.waiting.insert(branch, drafted);
-        self.say(Event::Draft { branch, draft: Some(shown.clone()) });
+        self.say(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
         shown
     }
 
@@ -261,7 +261,7 @@ impl Core {
             }
         })?;
         self.drafts.waiting.remove(&id);
-        self.say(Event::Draft { branch: id, draft: None });
+        self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
         Ok(Answer::Done(format!("The summary now stands for turns {from}–{to}; u undoes it.")))
     }
 
@@ -308,7 +308,7 @@ impl Core {
         if let (true, Ok(branch)) = (making.by_itself, self.branch(id)) {
             self.put_down(&branch, &making.reach.0, making.reach.1);
         }
-        self.say(Event::Draft { branch: id, draft: self.shown_draft(id) });
+        self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
@@ -321,7 +321,7 @@ impl Core {
         self.drafts.own.remove(&branch);
         let was = self.drafts.waiting.remove(&branch).is_some() || making.is_some();
         if was {
-            self.say(Event::Draft { branch, draft: None });
+            self.say(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }
         was
     }

@@ -13,7 +13,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::summary::accepted::SummarySource;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::ModuleCard;
-use crate::engine::api::{Event, Ticket};
+use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::export::secrets;
@@ -90,7 +90,7 @@ impl ProgressReporter {
 
     fn say(&self, files: (usize, usize), tokens: u32) {
         let (branch, path, by) = (self.branch, self.path.clone(), self.by);
-        let _ = self.events.send(Event::Moduling { branch, path, by, files, tokens });
+        let _ = self.events.send(Event::Summary(SummaryEvent::ModuleProgress { branch, path, by, files, tokens }));
     }
 
     /// Files are being read.

@@ -21,7 +21,7 @@ use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use crate::domain::tool::visibility::{FileVisibility, READS};
-use crate::engine::api::{Answer, Event, ModuleAct, Ticket};
+use crate::engine::api::{Answer, Event, ModuleAct, Ticket, TurnEvent};
 use crate::engine::calls::auxiliary_call::AuxiliaryCall;
 use crate::engine::core::{Core, Inbox};
 use crate::engine::tools::workspace::Project;
@@ -140,7 +140,7 @@ impl Core {
             }
         }
         for run in runs {
-            self.say(Event::Run(Box::new(run)));
+            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         let stored = result.and_then(|card| {
             let files = if card.files.len() == 1 { "file" } else { "files" };

@@ -17,7 +17,7 @@ use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::Form;
 use crate::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
-use crate::engine::api::{Event, Ticket};
+use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::plans::input_builder::bar;
 use crate::export::secrets;
@@ -89,14 +89,14 @@ impl Job {
     fn tell(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
-        let _ = self.events.send(Event::Condensing {
+        let _ = self.events.send(Event::Summary(SummaryEvent::Progress {
             branch: self.auxiliary_call.branch,
             turns,
             by: self.by,
             done,
             of,
             tokens,
-        });
+        }));
     }
 
     fn make(&self, runs: &mut Vec<RunCard>) -> Result<Drafted, Failure> {

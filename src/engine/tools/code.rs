@@ -2,6 +2,7 @@
 //! index that plans look at, and their answers say of every piece from which lines of which file it is.
 //! Not for: other tools (`tools`), consent (`consent`), what goes into a plan unasked (`plans::sources::code`).
 
+use super::added::LookupTools;
 use crate::code::find::cards::{Limits, Sources, fill};
 use crate::code::find::choose;
 use crate::code::find::names;
@@ -9,13 +10,11 @@ use crate::code::find::{query, rank};
 use crate::code::index::records::SymbolId;
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
-use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::code::symbols::{Kind, NamedSymbol};
 use crate::domain::conversation::attachment;
-use crate::domain::tool::consent::ToolEffect;
-use crate::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec, ToolStatus};
-use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::domain::tool::trace::{ToolOutput, ToolSpec, ToolStatus};
+use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_indexer::source;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, WorkspaceFiles};
 use crate::engine::plans::sources::code::CodeRules;
@@ -106,50 +105,35 @@ struct Expand {
     what: What,
 }
 
-/// The workspace's tools with those for code among them.
-pub(crate) struct WithCode {
-    pub(crate) inner: Arc<dyn RunTools>,
+/// The tools for code.
+pub(crate) struct CodeTools {
     pub(crate) book: CodeWorkspace,
     pub(crate) rules: CodeRules,
     pub(crate) counter: Arc<dyn CountTokens>,
     pub(crate) encoding: Encoding,
 }
 
-impl RunTools for WithCode {
+impl LookupTools for CodeTools {
     fn specs(&self) -> Vec<ToolSpec> {
-        self.inner.specs().into_iter().chain(specs()).collect()
+        specs()
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn target(&self, name: &str, args: &str) -> Option<String> {
         match name {
-            FIND => Ok(ToolEffect::Look { what: String::new() }),
+            FIND => Some(String::new()),
             EXPAND => {
                 let path = serde_json::from_str::<Expand>(args).ok().and_then(|expand| expand.path);
-                Ok(ToolEffect::Look { what: path.unwrap_or_default() })
+                Some(path.unwrap_or_default())
             }
-            _ => self.inner.deed(name, args),
+            _ => None,
         }
     }
 
-    fn carry_out(
-        &self,
-        name: &str,
-        args: &str,
-        deed: &ToolEffect,
-        hunks: &[Vec<bool>],
-        watch: &dyn ToolObserver,
-    ) -> Done {
-        match name {
-            FIND | EXPAND => Done::said(self.run(name, args, &|| watch.cancelled())),
-            _ => self.inner.carry_out(name, args, deed, hunks, watch),
-        }
-    }
-
-    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        let answer = match name {
-            FIND => self.look(args, cancelled, |args: &Find, held| Ok(self.find(args, held))),
-            EXPAND => self.look(args, cancelled, |args: &Expand, held| self.expand(args, held)),
-            _ => return self.inner.run(name, args, cancelled),
+    fn look(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
+        let answer = if name == FIND {
+            self.answer(args, cancelled, |args: &Find, held| Ok(self.find(args, held)))
+        } else {
+            self.answer(args, cancelled, |args: &Expand, held| self.expand(args, held))
         };
         let (status, body) = match answer {
             _ if cancelled() => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
@@ -158,30 +142,10 @@ impl RunTools for WithCode {
         };
         ToolOutput { status, full_bytes: body.len() as u64, body }
     }
-
-    fn over(&self, name: &str, args: &str, text: &str) -> Done {
-        self.inner.over(name, args, text)
-    }
-
-    fn keeps(&self) -> usize {
-        self.inner.keeps()
-    }
-
-    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
-        self.inner.files(most, sight)
-    }
-
-    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
-        self.inner.text(path, most, sight)
-    }
-
-    fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
-        self.inner.put_back(path, expected, text)
-    }
 }
 
-impl WithCode {
-    fn look<A: for<'a> Deserialize<'a>>(
+impl CodeTools {
+    fn answer<A: for<'a> Deserialize<'a>>(
         &self,
         args: &str,
         cancelled: &dyn Fn() -> bool,

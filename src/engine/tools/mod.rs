@@ -1,6 +1,7 @@
 //! What the model may call: MCP servers, switches, the tools for code, workspace rules and skills, traces.
 //! Not for: running a turn's tool calls (`turns`).
 
+pub(super) mod added;
 pub(super) mod cards;
 pub(super) mod code;
 pub(super) mod files;

@@ -12,7 +12,8 @@ use crate::domain::tool::cards::FileWord;
 use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::tool::trace::RunTools;
 use crate::engine::api::{
-    Answer, CallRequest, Event, PlanRequest, Request, ServerAct, Ticket, ToolRequest, TurnRequest,
+    Answer, CallRequest, Event, PlanRequest, ProgramEvent, Request, ServerAct, Ticket, ToolEvent, ToolRequest,
+    TurnRequest,
 };
 use crate::engine::core::Core;
 use crate::engine::turns::runner::Runner;
@@ -140,15 +141,16 @@ impl Core {
             return;
         }
         match &file.servers {
-            Err(why) => self.say(Event::Notice(format!("{} of this folder is not used: {why}.", file.path))),
+            Err(why) => self
+                .say(Event::Program(ProgramEvent::Notice(format!("{} of this folder is not used: {why}.", file.path)))),
             Ok(servers) if !servers.is_empty() && self.file_word(file.digest) == FileWord::Waits => {
                 let count = servers.len();
                 let what = if count == 1 { "a server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;
-                self.say(Event::Notice(format!(
+                self.say(Event::Program(ProgramEvent::Notice(format!(
                     "{path} of this folder names {what} for tools; /mcp shows them \
                     and asks."
-                )));
+                ))));
             }
             Ok(_) => {}
         }
@@ -164,10 +166,10 @@ impl Core {
                 && before.as_ref() != Some(&state)
             {
                 let what = if before == Some(ServerState::Ready) { "ended" } else { "could not be used" };
-                self.say(Event::Notice(format!("The server {name} {what}: {why}. {todo}")));
+                self.say(Event::Program(ProgramEvent::Notice(format!("The server {name} {what}: {why}. {todo}"))));
             }
         }
-        self.say(Event::Servers);
+        self.say(Event::Tool(ToolEvent::ServersChanged));
         if self.settled() {
             for (ticket, request) in std::mem::take(&mut self.foreign.waiting) {
                 self.request_now(ticket, request);
@@ -188,7 +190,7 @@ impl Core {
                 .filter(|tool| self.foreign.told.insert((server.spec.name.clone(), tool.digest())))
                 .collect();
             if !news.is_empty() {
-                self.say(Event::Alarm(otherwise(&server.spec.name, &news, &approved)));
+                self.say(Event::Program(ProgramEvent::Alarm(otherwise(&server.spec.name, &news, &approved))));
             }
             all.push((server.spec.name.clone(), known.into_iter().cloned().collect()));
         }
@@ -226,7 +228,7 @@ impl Core {
             && let Ok(text) = serde_json::to_string(value)
             && let Err(error) = self.store.write(vec![Write::Setting { key, value: Some(text) }])
         {
-            self.say(Event::Alarm(format!("Your approvals could not be saved: {error}.")));
+            self.say(Event::Program(ProgramEvent::Alarm(format!("Your approvals could not be saved: {error}."))));
         }
     }
 

@@ -2,14 +2,12 @@
 //! tool by which a model loads one.
 //! Not for: when they are looked for again (`workspace`).
 
+use super::added::LookupTools;
 use super::workspace::{Project, short};
-use crate::domain::base::hash::Hash;
 use crate::domain::code::workspace_rules::{self, ProjectKind, frontmatter, plain};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::folder_settings::SKILLS;
-use crate::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec, ToolStatus};
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::tool::trace::{ToolOutput, ToolSpec, ToolStatus};
 use crate::export::secrets;
 use crate::tools::folder::{Folder, Looked};
 use std::path::{Path, PathBuf};
@@ -104,13 +102,12 @@ pub(crate) fn listed(skills: &[Skill]) -> String {
     skills.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The tools, with the one by which a skill is loaded.
-pub(crate) struct WithSkills {
-    pub(crate) inner: Arc<dyn RunTools>,
+/// The tool by which a skill is loaded.
+pub(crate) struct SkillTools {
     pub(crate) project: Arc<Project>,
 }
 
-impl WithSkills {
+impl SkillTools {
     fn load(&self, args: &str) -> ToolOutput {
         let name = named(args);
         let skills = self.project.skills();
@@ -132,64 +129,29 @@ fn named(args: &str) -> Option<String> {
     value.get("name")?.as_str().map(str::to_owned)
 }
 
-impl RunTools for WithSkills {
+impl LookupTools for SkillTools {
     fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs = self.inner.specs();
-        if !self.project.skills().is_empty() {
-            specs.push(ToolSpec {
-                name: TOOL.into(),
-                description: "Gives the text of a skill: instructions for one kind of work. Load one before such work."
-                    .into(),
-                parameters: serde_json::json!({
-                    "type": "object",
-                    "properties": {"name": {"type": "string", "description": "The skill's name, as listed"}},
-                    "required": ["name"],
-                    "additionalProperties": false,
-                }),
-            });
+        if self.project.skills().is_empty() {
+            return Vec::new();
         }
-        specs
+        vec![ToolSpec {
+            name: TOOL.into(),
+            description: "Gives the text of a skill: instructions for one kind of work. Load one before such work."
+                .into(),
+            parameters: serde_json::json!({
+                "type": "object",
+                "properties": {"name": {"type": "string", "description": "The skill's name, as listed"}},
+                "required": ["name"],
+                "additionalProperties": false,
+            }),
+        }]
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
-        if name == TOOL {
-            return Ok(ToolEffect::Look { what: named(args).unwrap_or_default() });
-        }
-        self.inner.deed(name, args)
+    fn target(&self, name: &str, args: &str) -> Option<String> {
+        (name == TOOL).then(|| named(args).unwrap_or_default())
     }
 
-    fn carry_out(
-        &self,
-        name: &str,
-        args: &str,
-        deed: &ToolEffect,
-        hunks: &[Vec<bool>],
-        watch: &dyn ToolObserver,
-    ) -> Done {
-        if name == TOOL { Done::said(self.load(args)) } else { self.inner.carry_out(name, args, deed, hunks, watch) }
-    }
-
-    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        if name == TOOL { self.load(args) } else { self.inner.run(name, args, cancelled) }
-    }
-
-    fn over(&self, name: &str, args: &str, text: &str) -> Done {
-        self.inner.over(name, args, text)
-    }
-
-    fn keeps(&self) -> usize {
-        self.inner.keeps()
-    }
-
-    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
-        self.inner.files(most, sight)
-    }
-
-    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
-        self.inner.text(path, most, sight)
-    }
-
-    fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
-        self.inner.put_back(path, expected, text)
+    fn look(&self, _name: &str, args: &str, _cancelled: &dyn Fn() -> bool) -> ToolOutput {
+        self.load(args)
     }
 }

@@ -159,7 +159,9 @@ impl Core {
                 continue;
             }
             if let Err(failure) = self.replan(None, branch, generation, draft) {
-                self.say(crate::engine::api::Event::Notice(failure.to_string()));
+                self.say(crate::engine::api::Event::Program(crate::engine::api::ProgramEvent::Notice(
+                    failure.to_string(),
+                )));
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::domain::call::usage::UsageReport;
 use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
 use crate::domain::planning::policy::Section;
-use crate::engine::api::{Answer, AsideView, Event, Ticket};
+use crate::engine::api::{Answer, AsideView, Event, ProgramEvent, Ticket, TurnEvent};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::draft::PlanPurpose;
@@ -117,8 +117,8 @@ impl Core {
             card: None,
             failure: None,
         };
-        self.say(Event::Run(Box::new(card.clone())));
-        self.say(Event::Aside(Box::new(view.clone())));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
+        self.say(Event::Turn(TurnEvent::Aside(Box::new(view.clone()))));
         let (arrived, price) = (Arrived::default(), rules.model.price);
         let aside =
             Aside { view, base: waiting.base, card, solved, arrived, price, prompt_micro, cancel, dropped: false };
@@ -148,7 +148,7 @@ impl Core {
                 let priced = aside.price.zip(aside.prompt_micro);
                 aside.view.cost_micro = priced.map(|(price, prompt)| price.so_far(prompt, tokens));
                 let view = Box::new(aside.view.clone());
-                self.say(Event::Aside(view));
+                self.say(Event::Turn(TurnEvent::Aside(view)));
             }
             Report::Ended { run, outcome } => self.aside_ended(run, *outcome),
             // It runs no tools.
@@ -178,15 +178,17 @@ impl Core {
         let report = UsageReport::of(&aside.card, &aside.solved.plan, outcome);
         let writes = vec![Write::PutRun(Box::new(aside.card.clone())), Write::PutUsage(Box::new(report))];
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Alarm(format!("The cost of a side question could not be recorded: {error}.")));
+            self.say(Event::Program(ProgramEvent::Alarm(format!(
+                "The cost of a side question could not be recorded: {error}."
+            ))));
         }
         self.meters.forget();
         if let Ok(session) = self.session_mut(aside.view.branch) {
             session.put_run(&aside.card);
         }
-        self.say(Event::Run(Box::new(aside.card.clone())));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(aside.card.clone()))));
         if !aside.dropped {
-            self.say(Event::Aside(Box::new(aside.view.clone())));
+            self.say(Event::Turn(TurnEvent::Aside(Box::new(aside.view.clone()))));
             self.asides.insert(run, aside);
         }
     }
@@ -253,7 +255,7 @@ impl Core {
         self.store.write(states.iter().map(write).collect())?;
         self.session_mut(child)?.add_states(states);
         self.show_branch(child);
-        self.say(Event::Run(Box::new(card)));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
         Ok(Answer::Branch(Box::new(self.branch(child)?)))
     }
 }

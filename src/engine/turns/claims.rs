@@ -7,7 +7,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
-use crate::engine::api::{Answer, Event, Ticket};
+use crate::engine::api::{Answer, Event, ProgramEvent, Ticket};
 use crate::engine::core::{Core, Inbox};
 use crate::store::file::claims::{Claim, ClaimOwner};
 use crate::store::types::OpenRun;
@@ -82,7 +82,10 @@ impl Core {
                 self.answer(ticket, Ok(Answer::Done(String::new())));
                 return Ok(());
             }
-            Err(taken) => self.say(Event::Notice(format!("{} Your message is sent when it is done.", taken.what))),
+            Err(taken) => self.say(Event::Program(ProgramEvent::Notice(format!(
+                "{} Your message is sent when it is done.",
+                taken.what
+            )))),
         }
         let (store, inbox) = (self.store.clone(), self.inbox.clone());
         let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);

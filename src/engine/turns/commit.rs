@@ -14,7 +14,7 @@ use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::policy::StateBlock;
 use crate::domain::planning::reason::Reason;
-use crate::engine::api::{DraftKind, Event};
+use crate::engine::api::{DraftKind, Event, ProgramEvent, SessionEvent, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
@@ -43,7 +43,7 @@ impl Core {
         self.reload(live.session)?;
         if self.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
             let what = "Another window moved this branch; the answer is kept as another version.";
-            self.say(Event::Notice(what.into()));
+            self.say(Event::Program(ProgramEvent::Notice(what.into())));
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Core {
         }
         self.title_by_words(branch);
         self.show_branch(branch);
-        self.say(Event::Run(Box::new(live.card.clone())));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl Core {
         }
         self.settle(branch, live, state, end);
         for words in said {
-            self.say(Event::Notice(words));
+            self.say(Event::Program(ProgramEvent::Notice(words)));
         }
         Ok(())
     }
@@ -220,10 +220,10 @@ impl Core {
         }
         self.show_branch(branch);
         if state.is_some() || missing {
-            self.say(Event::State { branch, version: state, missing });
+            self.say(Event::Session(SessionEvent::State { branch, version: state, missing }));
         }
         self.meters.forget();
-        self.say(Event::Run(Box::new(card)));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
     }
 
     /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
@@ -292,9 +292,9 @@ impl Core {
             session.put_run(&live.card);
         }
         self.show_branch(branch);
-        self.say(Event::Run(Box::new(live.card.clone())));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         for trace in traces {
-            self.say(Event::Trace(Box::new(trace)));
+            self.say(Event::Tool(ToolEvent::Trace(Box::new(trace))));
         }
         Ok(())
     }
@@ -334,7 +334,7 @@ impl Core {
         if let Ok(session) = self.session_mut(branch) {
             session.put_run(&card);
         }
-        self.say(Event::Run(Box::new(card)));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
         Ok(())
     }
 
@@ -353,7 +353,7 @@ impl Core {
             } else {
                 format!("Stopped after {} rounds of tools; c continues.", live.state.rounds)
             };
-            self.say(Event::Notice(said));
+            self.say(Event::Program(ProgramEvent::Notice(said)));
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {
@@ -371,13 +371,13 @@ impl Core {
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }
         });
         if let Ok(session) = self.session_of(branch) {
-            self.say(Event::Card(session.card.clone()));
+            self.say(Event::Session(SessionEvent::Card(session.card.clone())));
         }
         self.watched(branch, &live);
         // Who hears of the end may ask at once, from another window too.
         self.drop_claims();
         self.consider(branch, &live.solved.plan, completed);
-        self.say(Event::TurnClosed { branch, draft, failure });
+        self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
         self.title_by_itself(branch, completed);
     }
 }

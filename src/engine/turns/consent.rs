@@ -14,7 +14,7 @@ use crate::domain::tool::consent::{
 use crate::domain::tool::resolution::files;
 use crate::domain::tool::trace::ToolStatus;
 use crate::domain::tool::visibility::FileVisibility;
-use crate::engine::api::{Answer, Event};
+use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
 use crate::engine::core::Core;
 use crate::store::types::Write;
 use std::collections::{BTreeSet, HashMap};
@@ -51,7 +51,7 @@ impl Core {
             }
             Err(asking) => {
                 live.asks = Some(Waiting { asking: asking.clone(), reply });
-                self.say(Event::Asks { branch, asking: Some(asking) });
+                self.say(Event::Tool(ToolEvent::Approval { branch, pending: Some(asking) }));
             }
         }
     }
@@ -85,7 +85,7 @@ impl Core {
             let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
             let _ = reply.send(CallDecision { consent, sight });
         }
-        self.say(Event::Asks { branch, asking: None });
+        self.say(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
@@ -93,7 +93,7 @@ impl Core {
     pub(crate) fn answered(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.live.get_mut(&branch) else { return };
         if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
-            self.say(Event::Asks { branch, asking: None });
+            self.say(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         }
     }
 
@@ -232,7 +232,10 @@ impl Core {
         let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
         writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Alarm(format!("{} was changed, but undo can't restore it: {error}", names.join(", "))));
+            self.say(Event::Program(ProgramEvent::Alarm(format!(
+                "{} was changed, but undo can't restore it: {error}",
+                names.join(", ")
+            ))));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What comes of a turn's calls: feeds the turn machine with what threads report, and carries its effects out in order.
 //! Not for: the machine's decisions (`machine`) or what is committed at an end (`commit`).
 
-use super::machine::{Effect, Phase, TurnEvent, step};
+use super::machine::{Effect, Phase, TurnInput, step};
 use super::settle::settle;
 use super::stream::Report;
 use super::tool_calls::AnswerCalls;
@@ -10,7 +10,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::call::tokens::Certainty;
 use crate::domain::tool::trace::{Done, More, ToolOutput, ToolStatus, ToolTrace};
-use crate::engine::api::Event;
+use crate::engine::api::{Event, ProgramEvent, ToolEvent, TurnEvent};
 use crate::engine::core::{Core, Inbox};
 use crate::store::types::Write;
 use std::sync::atomic::Ordering;
@@ -38,7 +38,9 @@ impl Core {
             Report::Ended { outcome, .. } => self.ended(branch, *outcome),
             Report::ToolBegan { index, .. } => self.tool_began(branch, index),
             Report::ToolWants { index, deed, reply, .. } => self.tool_wants(branch, index, deed, reply),
-            Report::ToolSaid { index, text, .. } => self.say(Event::ToolSaid { branch, run, index, text }),
+            Report::ToolSaid { index, text, .. } => {
+                self.say(Event::Tool(ToolEvent::Output { branch, run, index, text }));
+            }
             Report::ToolEnded { index, done, millis, .. } => self.tool_ended(branch, index, *done, millis),
         }
     }
@@ -50,7 +52,12 @@ impl Core {
                 Delta::Text(more) => text.push_str(more),
                 Delta::Reasoning(more) => reasoning.push_str(more),
                 Delta::Retry { attempt, wait_ms, why } => {
-                    self.say(Event::Retrying { branch, attempt: *attempt, wait_ms: *wait_ms, why: why.clone() });
+                    self.say(Event::Turn(TurnEvent::Retrying {
+                        branch,
+                        attempt: *attempt,
+                        wait_ms: *wait_ms,
+                        why: why.clone(),
+                    }));
                 }
                 Delta::Diagnostic(told) => {
                     if let Some(live) = self.live.get_mut(&branch) {
@@ -59,7 +66,7 @@ impl Core {
                 }
                 Delta::Tick | Delta::Accepted | Delta::Call { .. } | Delta::Usage(_) => {}
             }
-            self.feed(branch, TurnEvent::Delta(delta));
+            self.feed(branch, TurnInput::Delta(delta));
         }
         if text.is_empty() && reasoning.is_empty() {
             return;
@@ -68,7 +75,7 @@ impl Core {
         let price = live.and_then(|live| Some((live.model.price?, live.prompt_micro?)));
         let cost_micro = price.map(|(price, prompt)| price.so_far(prompt, tokens));
         let certainty = Certainty::Estimated;
-        self.say(Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro });
+        self.say(Event::Turn(TurnEvent::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro }));
         self.watch_words(branch, tokens, cost_micro);
     }
 
@@ -95,7 +102,7 @@ impl Core {
         live.card.ended(&outcome, cost);
         Self::watch_end(live, &outcome);
         live.outcome = Some(outcome.clone());
-        self.feed(branch, TurnEvent::Ended(outcome));
+        self.feed(branch, TurnInput::Ended(outcome));
     }
 
     /// Puts an answer right that ended. What could not be taken as it came is said, unless its failure says it.
@@ -107,13 +114,13 @@ impl Core {
         }
         if outcome.error.is_none() {
             for told in live.card.diagnostics.clone() {
-                self.say(Event::Notice(told.what));
+                self.say(Event::Program(ProgramEvent::Notice(told.what)));
             }
         }
     }
 
     /// Moves a turn on and carries out what follows.
-    pub(crate) fn feed(&mut self, branch: BranchId, event: TurnEvent) {
+    pub(crate) fn feed(&mut self, branch: BranchId, event: TurnInput) {
         let Some(live) = self.live.get_mut(&branch) else { return };
         let effects = step(&mut live.state, event);
         live.pending.extend(effects);
@@ -134,7 +141,9 @@ impl Core {
         }
         if let Some(live) = self.live.get_mut(&branch).filter(|live| live.stalled) {
             live.stalled = false;
-            self.say(Event::Notice("The store can be written again; everything is saved.".into()));
+            self.say(Event::Program(ProgramEvent::Notice(
+                "The store can be written again; everything is saved.".into(),
+            )));
         }
     }
 
@@ -143,7 +152,7 @@ impl Core {
         live.pending.push_front(effect);
         if !std::mem::replace(&mut live.stalled, true) {
             let kept = "The answer stays on the screen and is saved as soon as the store can be written.";
-            self.say(Event::Notice(format!("{} {kept} {}", failure.what, failure.todo)));
+            self.say(Event::Program(ProgramEvent::Notice(format!("{} {kept} {}", failure.what, failure.todo))));
         }
     }
 
@@ -177,7 +186,7 @@ impl Core {
                     && let Some(live) = self.live.get_mut(&branch)
                 {
                     live.failure = Some(failure);
-                    let effects = step(&mut live.state, TurnEvent::RoundRefused);
+                    let effects = step(&mut live.state, TurnInput::RoundRefused);
                     live.pending.extend(effects);
                 }
                 Ok(())
@@ -232,7 +241,7 @@ impl Core {
     fn tool_began(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.live.get(&branch) else { return };
         if let Some(trace) = live.traces.get(index) {
-            self.say(Event::Trace(Box::new(trace.clone())));
+            self.say(Event::Tool(ToolEvent::Trace(Box::new(trace.clone()))));
         }
     }
 
@@ -250,9 +259,9 @@ impl Core {
             let mut writes = crate::engine::tools::traces::kept_of(session, &trace, &done);
             writes.push(Write::PutTrace { session, trace: trace.clone() });
             let _ = self.store.write(writes);
-            self.say(Event::Trace(trace));
+            self.say(Event::Tool(ToolEvent::Trace(trace)));
         }
-        self.feed(branch, TurnEvent::ToolDone { index, output: done.output });
+        self.feed(branch, TurnInput::ToolDone { index, output: done.output });
     }
 
     /// A person stops a turn, or a draft that waits to be sent.
@@ -263,7 +272,7 @@ impl Core {
         if !self.live.contains_key(&branch) {
             return Err(Failure::user("No answer is arriving on this branch."));
         }
-        self.feed(branch, TurnEvent::Cancel);
+        self.feed(branch, TurnInput::Cancel);
         if self.live.get(&branch).is_some_and(|live| live.stalled && live.state.phase == Phase::Closed) {
             let given_up =
                 Failure::new(FailureKind::Store, "The store could not be written, and waiting for it was stopped.");
@@ -279,7 +288,7 @@ impl Core {
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "The part that arrived and was saved is restored at the next start.";
         self.drop_claims();
-        self.say(Event::TurnClosed { branch, draft, failure: Some(failure.kept(kept)) });
+        self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
     /// The program ends: calls are stopped and what came is committed, within two seconds.
@@ -288,9 +297,9 @@ impl Core {
         let _ = self.stop_again();
         let branches: Vec<BranchId> = self.live.keys().copied().collect();
         for branch in &branches {
-            self.feed(*branch, TurnEvent::Cancel);
+            self.feed(*branch, TurnInput::Cancel);
             if self.live.get(branch).is_some_and(|live| live.state.phase == Phase::Planning) {
-                self.feed(*branch, TurnEvent::RoundRefused);
+                self.feed(*branch, TurnInput::RoundRefused);
             }
         }
         let until = Instant::now() + PATIENCE;
@@ -310,15 +319,15 @@ impl Core {
     fn let_go(&mut self, branch: BranchId) {
         let Some(live) = self.live.get(&branch) else { return };
         match live.state.phase {
-            Phase::Calling => self.feed(branch, TurnEvent::Ended(stopped())),
+            Phase::Calling => self.feed(branch, TurnInput::Ended(stopped())),
             Phase::Tools => {
                 for index in 0..live.state.results.len() {
                     let body = "[cancelled]".to_owned();
                     let output = ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body };
-                    self.feed(branch, TurnEvent::ToolDone { index, output });
+                    self.feed(branch, TurnInput::ToolDone { index, output });
                 }
             }
-            Phase::Planning => self.feed(branch, TurnEvent::RoundRefused),
+            Phase::Planning => self.feed(branch, TurnInput::RoundRefused),
             Phase::Closed => self.carry_on(branch),
         }
     }

@@ -10,7 +10,7 @@ use crate::domain::call::item_use::{CallUses, ItemUse, RULE, counts};
 use crate::domain::conversation::message::{Content, Role};
 use crate::domain::planning::plan::{ContextPlan, Form, Row};
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
-use crate::engine::api::Event;
+use crate::engine::api::{Event, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::Contents;
 use crate::store::types::Write;
@@ -61,7 +61,7 @@ impl Core {
             };
             card.uses = Some(count);
             session.put_run(&card);
-            self.say(Event::Run(Box::new(card)));
+            self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
         }
     }
 

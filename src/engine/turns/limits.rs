@@ -2,12 +2,12 @@
 //! Not for: making races or ending them (`race`).
 
 use super::live::Live;
-use super::machine::TurnEvent;
+use super::machine::TurnInput;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::provider::{CallEnd, Outcome};
 use crate::domain::call::race::{BranchRun, Limit, Limits, RaceUsage};
-use crate::engine::api::Event;
+use crate::engine::api::{Event, TurnEvent};
 use crate::engine::core::Core;
 use crate::store::types::Write;
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ impl Core {
         {
             *known = record.clone();
         }
-        self.say(Event::BranchRun(Box::new(record)));
+        self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record))));
     }
 
     /// Words came of a call: so many tokens and so much cost of it until now.
@@ -100,7 +100,7 @@ impl Core {
         watch.now = (tokens, cost);
         watch.stopped = watch.limits.reached(watch.spent());
         if watch.stopped.is_some() {
-            self.feed(branch, TurnEvent::Cancel);
+            self.feed(branch, TurnInput::Cancel);
         }
     }
 
@@ -134,7 +134,7 @@ impl Core {
     /// Tells the screen of records.
     pub(crate) fn show_records(&self, records: &[BranchRun]) {
         for record in records {
-            self.say(Event::BranchRun(Box::new(record.clone())));
+            self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Not for: what comes of them (`effects`), the machine's decisions (`machine`) or what is committed at an end (`commit`).
 
 use super::limits::Watch;
-use super::machine::{Effect, Phase, TurnEvent, TurnState};
+use super::machine::{Effect, Phase, TurnInput, TurnState};
 use super::stream::{Call, Report};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -17,7 +17,7 @@ use crate::domain::conversation::message::{Content, End, NodeHead, Role};
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::plan::Anchor;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Draft, DraftKind, Event, Planned};
+use crate::engine::api::{Draft, DraftKind, Event, Planned, TurnEvent};
 use crate::engine::core::{Core, Inbox};
 use crate::engine::plans::snapshot::{Question, fresh_key};
 use crate::engine::plans::worker::{Solution, Solved};
@@ -118,8 +118,8 @@ impl Core {
         let call = self.open_run(id, &mut live)?;
         let card = Box::new(live.card.clone());
         self.live.insert(id, live);
-        self.say(Event::TurnOpened { branch: id, text: draft.text.clone(), after: question.base });
-        self.say(Event::Run(card));
+        self.say(Event::Turn(TurnEvent::Opened { branch: id, text: draft.text.clone(), after: question.base }));
+        self.say(Event::Turn(TurnEvent::Run(card)));
         call.start(self.reporter(id));
         Ok(run)
     }
@@ -241,12 +241,12 @@ impl Core {
             Ok(Some(call)) => {
                 self.live.insert(branch, live);
                 call.start(self.reporter(branch));
-                return self.feed(branch, TurnEvent::RoundOpened);
+                return self.feed(branch, TurnInput::RoundOpened);
             }
-            Ok(None) => TurnEvent::RoundRefused,
+            Ok(None) => TurnInput::RoundRefused,
             Err(failure) => {
                 live.failure = Some(failure);
-                TurnEvent::RoundRefused
+                TurnInput::RoundRefused
             }
         };
         self.live.insert(branch, live);
@@ -264,7 +264,7 @@ impl Core {
         let call = self.open_run(branch, live)?;
         self.keep_drawn(branch, live.draft.clone(), live.solved.clone());
         self.say(Event::Planned { branch, generation: u64::MAX, planned: shown });
-        self.say(Event::Run(Box::new(live.card.clone())));
+        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         Ok(Some(call))
     }
 }

@@ -25,7 +25,7 @@ pub enum Phase {
 
 /// Something that happened to a turn.
 #[derive(Clone, PartialEq, Debug)]
-pub enum TurnEvent {
+pub enum TurnInput {
     /// Something came.
     Delta(Delta),
     /// The call ended.
@@ -206,31 +206,31 @@ impl TurnState {
 }
 
 /// Moves a turn on.
-pub fn step(turn: &mut TurnState, event: TurnEvent) -> Vec<Effect> {
+pub fn step(turn: &mut TurnState, event: TurnInput) -> Vec<Effect> {
     match (turn.phase, event) {
-        (Phase::Calling, TurnEvent::Delta(delta)) => arrive(turn, &delta),
-        (Phase::Calling, TurnEvent::Cancel) => {
+        (Phase::Calling, TurnInput::Delta(delta)) => arrive(turn, &delta),
+        (Phase::Calling, TurnInput::Cancel) => {
             turn.cancelled = true;
             vec![Effect::StopCall]
         }
-        (Phase::Calling, TurnEvent::Ended(outcome)) => ended(turn, &outcome),
-        (Phase::Tools, TurnEvent::ToolDone { index, output }) => tool_done(turn, index, output),
-        (Phase::Tools, TurnEvent::Cancel) => {
+        (Phase::Calling, TurnInput::Ended(outcome)) => ended(turn, &outcome),
+        (Phase::Tools, TurnInput::ToolDone { index, output }) => tool_done(turn, index, output),
+        (Phase::Tools, TurnInput::Cancel) => {
             turn.cancelled = true;
             vec![Effect::StopTools]
         }
-        (Phase::Planning, TurnEvent::RoundOpened) => {
+        (Phase::Planning, TurnInput::RoundOpened) => {
             turn.phase = Phase::Calling;
             turn.round += 1;
             turn.arrived = Arrived::default();
             turn.results.clear();
             if turn.cancelled { vec![Effect::StopCall] } else { Vec::new() }
         }
-        (Phase::Planning, TurnEvent::RoundRefused) => {
+        (Phase::Planning, TurnInput::RoundRefused) => {
             let nothing_yet = !turn.committed;
             close(turn, nothing_yet, false)
         }
-        (Phase::Planning, TurnEvent::Cancel) => {
+        (Phase::Planning, TurnInput::Cancel) => {
             turn.cancelled = true;
             Vec::new()
         }
@@ -357,17 +357,17 @@ mod tests {
         assert_eq!(calls, [(3, "three", "read_file", "{\"path\":1}"), (1, "one", "list_dir", "{}")]);
     }
 
-    fn done(index: usize) -> TurnEvent {
+    fn done(index: usize) -> TurnInput {
         let output = ToolOutput { status: ToolStatus::Ok, body: format!("result {index}"), full_bytes: 8 };
-        TurnEvent::ToolDone { index, output }
+        TurnInput::ToolDone { index, output }
     }
 
-    fn call(index: u32, name: &str) -> TurnEvent {
+    fn call(index: u32, name: &str) -> TurnInput {
         let name = (!name.is_empty()).then(|| name.to_owned());
-        TurnEvent::Delta(Delta::Call { index, id: None, name, args: "{}".into() })
+        TurnInput::Delta(Delta::Call { index, id: None, name, args: "{}".into() })
     }
 
-    fn events() -> impl Strategy<Value = TurnEvent> {
+    fn events() -> impl Strategy<Value = TurnInput> {
         let ends = prop_oneof![
             4 => Just(CallEnd::Complete),
             1 => Just(CallEnd::Truncated),
@@ -380,15 +380,15 @@ mod tests {
             1 => Just(Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)))
         ];
         prop_oneof![
-            3 => "[a-z]{0,4}".prop_map(|text| TurnEvent::Delta(Delta::Text(text))),
-            1 => Just(TurnEvent::Delta(Delta::Accepted)),
-            1 => Just(TurnEvent::Delta(Delta::Reasoning("hm".into()))),
+            3 => "[a-z]{0,4}".prop_map(|text| TurnInput::Delta(Delta::Text(text))),
+            1 => Just(TurnInput::Delta(Delta::Accepted)),
+            1 => Just(TurnInput::Delta(Delta::Reasoning("hm".into()))),
             3 => (0_u32..3, prop_oneof![3 => Just("read"), 1 => Just("")]).prop_map(|(index, name)| call(index, name)),
-            3 => (ends, errors).prop_map(|(end, error)| TurnEvent::Ended(outcome(end, error))),
+            3 => (ends, errors).prop_map(|(end, error)| TurnInput::Ended(outcome(end, error))),
             5 => (0_usize..4).prop_map(done),
-            2 => Just(TurnEvent::RoundOpened),
-            1 => Just(TurnEvent::RoundRefused),
-            1 => Just(TurnEvent::Cancel),
+            2 => Just(TurnInput::RoundOpened),
+            1 => Just(TurnInput::RoundRefused),
+            1 => Just(TurnInput::Cancel),
         ]
     }
 
@@ -419,7 +419,7 @@ mod tests {
                     *closes += 1;
                     assert!(!(*draft_back && (*completed || turn.committed)));
                 }
-                _ => {}
+                Effect::StopCall | Effect::StopTools | Effect::RunTools(_) | Effect::CloseRun | Effect::NextRound => {}
             }
         }
         assert_eq!(turn.phase == Phase::Closed, *closes == 1);
@@ -440,11 +440,11 @@ mod tests {
                 prop_assert!(turn.round <= rounds);
             }
             // However it stands, a cancelled turn comes to its end.
-            for event in [TurnEvent::Cancel, TurnEvent::Ended(outcome(CallEnd::Cancelled, None)), done(0), done(1), done(2)] {
+            for event in [TurnInput::Cancel, TurnInput::Ended(outcome(CallEnd::Cancelled, None)), done(0), done(1), done(2)] {
                 let effects = step(&mut turn, event);
                 check(&turn, &effects, &mut users, &mut closes);
             }
-            let effects = step(&mut turn, TurnEvent::RoundRefused);
+            let effects = step(&mut turn, TurnInput::RoundRefused);
             check(&turn, &effects, &mut users, &mut closes);
             prop_assert_eq!(turn.phase, Phase::Closed);
         }
@@ -454,9 +454,9 @@ mod tests {
     fn a_refused_second_try_gives_the_draft_back() {
         let mut turn = TurnState::new(4, true);
         let body = ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools);
-        let effects = step(&mut turn, TurnEvent::Ended(outcome(CallEnd::Errored, Some(body))));
+        let effects = step(&mut turn, TurnInput::Ended(outcome(CallEnd::Errored, Some(body))));
         assert_eq!(effects, [Effect::CloseRun, Effect::NextRound]);
-        let effects = step(&mut turn, TurnEvent::RoundRefused);
+        let effects = step(&mut turn, TurnInput::RoundRefused);
         assert_eq!(effects, [Effect::Close { draft_back: true, completed: false }]);
     }
 }

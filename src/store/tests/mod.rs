@@ -18,10 +18,8 @@ use super::{OpenOptions, Opened, Store};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::call::usage::Usage;
-use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
-use crate::domain::planning::mode::Mode;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
@@ -83,24 +81,7 @@ fn node(parent: Option<&Node>, role: Role, content: Content) -> Node {
 }
 
 fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
-    Branch {
-        id: BranchId(Uuid::now_v7()),
-        session,
-        name: name.into(),
-        head,
-        parent: None,
-        fork: None,
-        archived: false,
-        created_at: 5,
-        seq: 0,
-        overrides: Overrides::default(),
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        capsules: Vec::new(),
-    }
+    Branch::new(BranchId(Uuid::now_v7()), session, name, head, 5)
 }
 
 fn scene(store: &Store, words: [&str; 3]) -> SampleSession {
@@ -123,35 +104,16 @@ fn scene(store: &Store, words: [&str; 3]) -> SampleSession {
 
 fn card(scene: &SampleSession, status: RunStatus) -> RunCard {
     RunCard {
-        id: RunId(Uuid::now_v7()),
-        session: scene.session,
-        branch: scene.branch,
-        user: None,
-        answer: None,
-        round: 1,
         plan: Hash::of(b"plan"),
         request_digest: Hash::of(b"request"),
         profile: "p".into(),
         model: "m".into(),
         policy: "layered".into(),
-        mode: Mode::Light,
         status,
         est_total: 7,
-        items: 0,
-        attached: 0,
-        usage: Usage::default(),
-        short_read: None,
-        edited: false,
-        cost_micro: None,
-        finish_reason: None,
-        ttft_ms: None,
-        total_ms: None,
         attempts: 1,
-        error: None,
-        diagnostics: Vec::new(),
-        aside: false,
-        uses: None,
         at: 20,
+        ..RunCard::blank(RunId(Uuid::now_v7()), scene.session, scene.branch)
     }
 }
 

@@ -103,6 +103,7 @@ pub trait Screen: Any + Debug {
             (_, Some(c)) if !c.is_control() && line.len() < 2_000 => line.push(c),
             (Key::Backspace, _) => drop(line.pop()),
             (Key::Char('u'), _) if chord.ctrl => line.clear(),
+            // Any other key of the keyboard edits nothing.
             _ => {}
         }
         if *line == before { Outcome::Done } else { self.line_changed() }
@@ -154,16 +155,10 @@ pub(crate) fn half(page: usize) -> i64 {
     i64::try_from(page / 2).unwrap_or(1).max(1)
 }
 
-/// A place moved by some steps within a list.
-pub(crate) fn shift(at: usize, by: i64, last: usize) -> usize {
-    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-    if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step).min(last) }
-}
-
 /// What an implementation names.
 pub(crate) mod prelude {
-    pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half, shift};
-    pub(crate) use crate::tui::model::{Action, Chord, When};
+    pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half};
+    pub(crate) use crate::tui::model::{Action, Chord, When, shift};
     pub(crate) use crate::tui::msg::Cmd;
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};
     pub(crate) use ratatui::{buffer::Buffer, layout::Rect};

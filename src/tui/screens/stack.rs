@@ -120,8 +120,7 @@ impl Stack {
 
     /// The topmost one that is drawn at the foot, and its rows there.
     pub(crate) fn foot(&self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<(usize, u16)> {
-        let at = |(at, screen): (usize, &Box<dyn Screen>)| Some((at, screen.foot(look, cache, area)?));
-        self.0.iter().enumerate().rev().find_map(at)
+        (0..self.0.len()).rev().find_map(|at| Some((at, self.0[at].foot(look, cache, area)?)))
     }
 
     /// The place of the topmost full screen, below which nothing is seen.

@@ -20,8 +20,10 @@ use crate::tui::screens::screen::Outcome;
 #[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a table")]
 pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     use Action as A;
+    use approval::update::ToolDecision;
     use screens::{approval, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries};
     use screens::{tools, traces, tree, usage, what_if};
+    use summaries::update::DraftDecision;
     use tui_textarea::TextArea;
     if action != A::Clear {
         model.clear_at = None;
@@ -171,9 +173,11 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Capsules => summaries::update::shelf(model, out),
         A::TakeBack => summaries::update::take_back(model, out),
         A::Redraft => summaries::update::ask_to_redraft(model, out),
-        A::AcceptDraft | A::RejectDraft | A::KeepItem | A::KeepAll | A::EditDraft => {
-            summaries::update::decide(model, action, out);
-        }
+        A::AcceptDraft => summaries::update::decide(model, DraftDecision::Accept, out),
+        A::RejectDraft => summaries::update::decide(model, DraftDecision::Reject, out),
+        A::KeepItem => summaries::update::decide(model, DraftDecision::KeepItem, out),
+        A::KeepAll => summaries::update::decide(model, DraftDecision::KeepAll, out),
+        A::EditDraft => summaries::update::decide(model, DraftDecision::Edit, out),
         A::Editors => editor::update::open(model, EditableKind::State, out),
         A::Policies => editor::update::open(model, EditableKind::Policies, out),
         A::Project => editor::update::open(model, EditableKind::Rules, out),
@@ -190,9 +194,11 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::CopyArguments => traces::update::copy_arguments(model, out),
         A::ToMessage => traces::update::to_message(model, out),
         A::AnswerTool => approval::update::open(model),
-        A::AllowTool | A::RefuseTool | A::RefuseWhy | A::AllowAlways | A::TakeHunk => {
-            approval::update::decide(model, action, out);
-        }
+        A::AllowTool => approval::update::decide(model, ToolDecision::Allow, out),
+        A::AllowAlways => approval::update::decide(model, ToolDecision::AllowAlways, out),
+        A::RefuseTool => approval::update::decide(model, ToolDecision::Deny, out),
+        A::RefuseWhy => approval::update::decide(model, ToolDecision::DenyWithReason, out),
+        A::TakeHunk => approval::update::decide(model, ToolDecision::ToggleHunk, out),
         A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
 

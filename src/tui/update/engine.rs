@@ -12,7 +12,9 @@ use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::tag::Tag;
 use crate::domain::planning::plan::Warning;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{self, Event, Planned};
+use crate::engine::api::{
+    self, Event, IndexingEvent, Planned, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
+};
 use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::chat::model::live::{Live, Retry};
 use crate::tui::chat::model::plan::{DisplayedPlan, PlanResult};
@@ -27,64 +29,107 @@ use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
+#[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     match event {
         Event::Answer { ticket, result } => answers::answer(model, ticket, result, out),
         Event::Planned { branch, generation, planned } => planned_came(model, branch, generation, planned),
-        Event::Nodes { session, heads } => {
+        Event::Session(event) => session(model, event, out),
+        Event::Turn(event) => turn(model, event, out),
+        Event::Tool(event) => tool(model, event, out),
+        Event::Summary(event) => summary(model, event),
+        Event::Indexing(event) => indexing(model, event),
+        Event::Program(event) => program(model, event),
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
+    match event {
+        SessionEvent::Nodes { session, heads } => {
             if model.session.as_ref().is_some_and(|open| open.card.id == session) {
                 nodes(model, heads);
             }
         }
-        Event::Branch(branch) => {
+        SessionEvent::Branch(branch) => {
             branch_came(model, *branch, out);
             screens::tools::update::changed(model, out);
         }
-        Event::Tags { session, tags } => tagged(model, session, tags),
-        Event::BranchRun(record) => raced(model, *record),
-        Event::Aside(view) => crate::tui::screens::aside::update::came(model, *view),
-        Event::Again(view) => crate::tui::screens::traces::update::again_came(model, *view),
-        Event::Card(card) => {
+        SessionEvent::Tags { session, tags } => tagged(model, session, tags),
+        SessionEvent::Card(card) => {
             if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
                 session.card = card;
             }
         }
-        Event::Run(card) => run(model, *card, out),
-        Event::TurnOpened { branch, text, after } => opened(model, branch, text, after),
-        Event::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro } => {
+        SessionEvent::State { branch, version, missing } => state(model, branch, version, missing),
+        SessionEvent::Settings { branch, settings } => settings_came(model, branch, *settings),
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
+    match event {
+        TurnEvent::Opened { branch, text, after } => opened(model, branch, text, after),
+        TurnEvent::Run(card) => run(model, *card, out),
+        TurnEvent::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro } => {
             let now = model.now;
             let live = model.live.entry(branch).or_insert_with(|| Live::open("".into(), None, now));
             live.stream(run, &text, &reasoning);
             (live.tokens, live.certainty, live.cost) = (tokens, Some(certainty), cost_micro);
         }
-        Event::Retrying { branch, attempt, wait_ms, why } => {
+        TurnEvent::Retrying { branch, attempt, wait_ms, why } => {
             let until = model.now + wait_ms;
             if let Some(live) = model.live.get_mut(&branch) {
                 live.retry = Some(Retry { attempt, until, why });
             }
         }
-        Event::Trace(trace) => trace_came(model, *trace),
-        Event::ToolSaid { branch, run, text, .. } => screens::approval::update::said(model, branch, run, &text),
-        Event::Asks { branch, asking } => screens::approval::update::came(model, branch, asking),
-        Event::TurnClosed { branch, draft, failure } => closed(model, branch, draft, failure, out),
-        Event::State { branch, version, missing } => state(model, branch, version, missing),
-        Event::Settings { branch, settings } => settings_came(model, branch, *settings),
-        Event::Condensing { branch, turns, by, done, of, tokens } => {
+        TurnEvent::Closed { branch, draft, failure } => closed(model, branch, draft, failure, out),
+        TurnEvent::BranchRun(record) => raced(model, *record),
+        TurnEvent::Aside(view) => screens::aside::update::came(model, *view),
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
+    match event {
+        ToolEvent::Trace(trace) => trace_came(model, *trace),
+        ToolEvent::Output { branch, run, text, .. } => screens::approval::update::said(model, branch, run, &text),
+        ToolEvent::Approval { branch, pending } => screens::approval::update::came(model, branch, pending),
+        ToolEvent::Rerun(view) => screens::traces::update::again_came(model, *view),
+        ToolEvent::ServersChanged => screens::tools::update::changed(model, out),
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn summary(model: &mut Model, event: SummaryEvent) {
+    match event {
+        SummaryEvent::Progress { branch, turns, by, done, of, tokens } => {
             screens::summaries::update::making(model, branch, PendingSummary { turns, by, parts: (done, of), tokens });
         }
-        Event::Moduling { branch, path, files, tokens, .. } => {
+        SummaryEvent::ModuleProgress { branch, path, files, tokens, .. } => {
             update_modules::goes_on(model, branch, &path, files, tokens);
         }
-        Event::Draft { branch, draft } => screens::summaries::update::came(model, branch, draft),
-        Event::Embedding { made, total } => {
+        SummaryEvent::Draft { branch, draft } => screens::summaries::update::came(model, branch, draft),
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn indexing(model: &mut Model, event: IndexingEvent) {
+    match event {
+        IndexingEvent::Messages { done, total } => ask::indexing(model, done, total),
+        IndexingEvent::Vectors { made, total } => {
             model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
         }
-        Event::Coding { done, files, .. } => coding(model, done as u64, files as u64),
-        Event::Indexing { done, total } => ask::indexing(model, done, total),
-        Event::Servers => screens::tools::update::changed(model, out),
-        Event::Notice(text) => model.status.say(Severity::Notice, text, model.now),
-        Event::Room(why) => quit::room(model, why),
-        Event::Alarm(text) => model.status.say(Severity::Alarm, text, model.now),
+        IndexingEvent::Code { done, files, .. } => coding(model, done as u64, files as u64),
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn program(model: &mut Model, event: ProgramEvent) {
+    match event {
+        ProgramEvent::Notice(text) => model.status.say(Severity::Notice, text, model.now),
+        ProgramEvent::Alarm(text) => model.status.say(Severity::Alarm, text, model.now),
+        ProgramEvent::StorageFailure(why) => quit::room(model, why),
     }
 }
 

@@ -3,9 +3,9 @@
 
 use super::{actions, panes};
 use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
+use crate::tui::model::shift;
 use crate::tui::model::{Action, Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::screens::screen::shift;
 
 /// Two clicks within this time are one double click, in milliseconds.
 const DOUBLE: u64 = 400;

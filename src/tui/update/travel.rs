@@ -1,8 +1,8 @@
 //! Moving about: in the topmost screen, else in the pane with the focus.
 //! Not for: what a screen makes of it (`screens`).
 
+use crate::tui::model::shift;
 use crate::tui::model::{Action, Focus, Model};
-use crate::tui::screens::screen::shift;
 
 /// Up, down, pages and ends, in whatever has the focus.
 pub(super) fn travel(model: &mut Model, run: Action) {

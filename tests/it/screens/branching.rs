@@ -12,7 +12,8 @@ use pleach::domain::conversation::message::{Node, Role};
 use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
 use pleach::engine::api::{
-    Answer, AsideView, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TagAct, TurnRequest,
+    Answer, AsideView, BranchRequest, CallRequest, Event, ItemName, Request, SessionEvent, SessionRequest, TagAct,
+    TurnEvent, TurnRequest,
 };
 use pleach::tui::chat::model::conversation::ScrollAnchor;
 use pleach::tui::model::Focus;
@@ -27,7 +28,7 @@ fn tags(all: &[(usize, &str, bool)]) -> Event {
         label: (*label).to_owned(),
         favourite: *favourite,
     };
-    Event::Tags { session: SESSION, tags: all.iter().map(tag).collect() }
+    Event::Session(SessionEvent::Tags { session: SESSION, tags: all.iter().map(tag).collect() })
 }
 
 /// A name and a star with these words.
@@ -39,7 +40,9 @@ pub(super) fn named(words: &str) -> Event {
 pub(super) fn beside(words: &str, over: bool) -> Event {
     let story = fixture::story();
     match aside(words, over.then(|| fixture::run(1, &story[0], &story[3]))) {
-        Event::Aside(view) => Event::Aside(Box::new(AsideView { question: words.into(), ..*view })),
+        Event::Turn(TurnEvent::Aside(view)) => {
+            Event::Turn(TurnEvent::Aside(Box::new(AsideView { question: words.into(), ..*view })))
+        }
         other => other,
     }
 }
@@ -143,7 +146,7 @@ fn a_long_filter_goes_on_by_itself() {
 }
 
 pub(crate) fn aside(text: &str, card: Option<RunCard>) -> Event {
-    Event::Aside(Box::new(AsideView {
+    Event::Turn(TurnEvent::Aside(Box::new(AsideView {
         run: RunId(Uuid::from_u128(7_000)),
         branch: MAIN,
         question: "What does *rotate* mean here?".into(),
@@ -152,7 +155,7 @@ pub(crate) fn aside(text: &str, card: Option<RunCard>) -> Event {
         cost_micro: Some(900),
         card: card.map(Box::new),
         failure: None,
-    }))
+    })))
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn versions_are_walked_through_with_one_key() {
     let stands = |stage: &mut Stage, n: u128| {
         let head = nodes.iter().find(|node| node.head.id == node_id(n));
         let branch = fixture::branch(MAIN, "main", head, None);
-        stage.event(Event::Branch(Box::new(branch.clone())));
+        stage.event(Event::Session(SessionEvent::Branch(Box::new(branch.clone()))));
         stage.reply(sibling, Answer::Branch(Box::new(branch)));
     };
     stage.press("l");
@@ -281,9 +284,9 @@ fn esc_esc_changes_nothing_and_going_back_finds_the_same_rows() {
 
 fn comes(stage: &mut Stage, on: BranchId, n: u128, after: &Node) -> Node {
     let node = fixture::said(n, Some(after), Role::Assistant, "an answer");
-    stage.event(Event::Nodes { session: SESSION, heads: vec![node.head.clone()] });
+    stage.event(Event::Session(SessionEvent::Nodes { session: SESSION, heads: vec![node.head.clone()] }));
     let branch = Branch { head: Some(node.head.id), ..stage.model.session.as_ref().unwrap().find(on).unwrap().clone() };
-    stage.event(Event::Branch(Box::new(branch)));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
     node
 }
 
@@ -293,10 +296,10 @@ fn unread_is_an_answer_that_nobody_saw() {
     let mut stage = fixture::opened();
     let unread = |stage: &Stage| stage.model.session.as_ref().unwrap().unread.contains(&RETRY);
     let opens = |stage: &mut Stage, on| {
-        stage.event(Event::TurnOpened { branch: on, text: "go".into(), after: None });
+        stage.event(Event::Turn(TurnEvent::Opened { branch: on, text: "go".into(), after: None }));
     };
     let closes = |stage: &mut Stage, on| {
-        stage.event(Event::TurnClosed { branch: on, draft: None, failure: None });
+        stage.event(Event::Turn(TurnEvent::Closed { branch: on, draft: None, failure: None }));
     };
     // Two at once: the one that is looked at is not unread, the other is, and both are told to be running.
     opens(&mut stage, MAIN);
@@ -318,18 +321,18 @@ fn unread_is_an_answer_that_nobody_saw() {
     stage.press("alt-left");
     // A head that is moved back or renamed brings nothing new; another answer in place of the old one does.
     let mut moved = fixture::branch(RETRY, "other", Some(&story[6]), Some(MAIN));
-    stage.event(Event::Branch(Box::new(moved.clone())));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(moved.clone()))));
     assert!(!unread(&stage));
     opens(&mut stage, RETRY);
     let node = fixture::said(52, Some(&story[6]), Role::Assistant, "another answer");
-    stage.event(Event::Nodes { session: SESSION, heads: vec![node.head.clone()] });
+    stage.event(Event::Session(SessionEvent::Nodes { session: SESSION, heads: vec![node.head.clone()] }));
     moved.head = Some(node.head.id);
-    stage.event(Event::Branch(Box::new(moved.clone())));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(moved.clone()))));
     closes(&mut stage, RETRY);
     assert!(unread(&stage) && answer.head.id != node.head.id);
     // A fork is not news.
     let fork = fixture::branch(BranchId(Uuid::from_u128(90)), "fork", Some(&node), Some(RETRY));
-    stage.event(Event::Branch(Box::new(fork.clone())));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(fork.clone()))));
     assert!(!stage.model.session.as_ref().unwrap().unread.contains(&fork.id));
 }
 
@@ -344,7 +347,7 @@ fn record(branch: BranchId, limits: Limits, stopped: Option<Limit>) -> Event {
         max_output: 3_000,
         overrides: Overrides::default(),
     };
-    Event::BranchRun(Box::new(BranchRun {
+    Event::Turn(TurnEvent::BranchRun(Box::new(BranchRun {
         race: RaceId(Uuid::from_u128(1)),
         branch,
         from: MAIN,
@@ -356,7 +359,7 @@ fn record(branch: BranchId, limits: Limits, stopped: Option<Limit>) -> Event {
         stopped,
         ended: stopped.map(|_| RunStatus::Cancelled),
         at: NOON,
-    }))
+    })))
 }
 
 #[test]
@@ -379,16 +382,16 @@ fn a_race_says_its_limits() {
     stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.clone()));
     for on in &made {
         stage.event(record(on.id, limits, None));
-        stage.event(Event::TurnOpened { branch: on.id, text: "".into(), after: on.head });
+        stage.event(Event::Turn(TurnEvent::Opened { branch: on.id, text: "".into(), after: on.head }));
     }
     let node = fixture::said(41, Some(&story[4]), Role::Assistant, "Because of");
     let card = RunCard { branch: made[0].id, request_digest: Hash::of(b"x"), ..fixture::run(41, &story[4], &node) };
     stage.bodies.insert(node.head.id, Arc::new(node.clone()));
-    stage.event(Event::Nodes { session: SESSION, heads: vec![node.head.clone()] });
-    stage.event(Event::Branch(Box::new(Branch { head: Some(node.head.id), ..made[0].clone() })));
-    stage.event(Event::Run(Box::new(card)));
+    stage.event(Event::Session(SessionEvent::Nodes { session: SESSION, heads: vec![node.head.clone()] }));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(Branch { head: Some(node.head.id), ..made[0].clone() }))));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
     stage.event(record(made[0].id, limits, Some(Limit::Tokens)));
-    stage.event(Event::TurnClosed { branch: made[0].id, draft: None, failure: None });
+    stage.event(Event::Turn(TurnEvent::Closed { branch: made[0].id, draft: None, failure: None }));
     pictures("race_limits", &mut stage);
     assert!(!stage.model.session.as_ref().unwrap().unread.contains(&made[0].id), "it is seen where it comes");
 }

@@ -17,7 +17,9 @@ use pleach::domain::planning::diff::{
 };
 use pleach::domain::planning::plan::{Form, Reason, RowKind};
 use pleach::domain::planning::policy::Section;
-use pleach::engine::api::{Answer, BranchRequest, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request};
+use pleach::engine::api::{
+    Answer, BranchRequest, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, TurnEvent,
+};
 
 fn turn(n: u8) -> Atom {
     Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }
@@ -116,7 +118,7 @@ fn a_call_tells_what_its_answer_used() {
     let nodes = fixture::story();
     let mut card = fixture::run(2, &nodes[4], &nodes[5]);
     card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
-    stage.event(Event::Run(Box::new(card)));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
     pictures("calls_used", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("12 shown, 3 used") && screen.contains("what it used"), "{screen}");

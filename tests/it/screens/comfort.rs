@@ -6,7 +6,7 @@ use super::pictures::pictures;
 use pleach::config::keys::keymap::Keymap;
 use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::failure::Failure;
-use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request};
+use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request, TurnEvent};
 use pleach::tui::model::panes::{Arrangement, Shape};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::model::{Focus, Screen};
@@ -311,9 +311,9 @@ fn the_palette_marks_the_letters_that_match() {
 }
 
 fn turn(stage: &mut Stage, seconds: u64, failure: Option<Failure>) {
-    stage.event(Event::TurnOpened { branch: MAIN, text: "go".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "go".into(), after: None }));
     stage.wait(seconds * 1_000);
-    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure });
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure }));
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_long_run_is_told_of_only_to_who_looks_elsewhere() {
 #[test]
 fn little_motion_means_no_running_seconds() {
     let mut stage = opened();
-    stage.event(Event::TurnOpened { branch: MAIN, text: "go".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "go".into(), after: None }));
     stage.wait(3_000);
     assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1_000));
     stage.model.screen.reduced_motion = true;

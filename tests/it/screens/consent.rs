@@ -6,7 +6,7 @@ use super::pictures::pictures;
 use pleach::domain::tool::consent::{
     Command, Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict,
 };
-use pleach::engine::api::{Answer, Event, Request, RuleAct, ToolRequest, TurnRequest};
+use pleach::engine::api::{Answer, Event, Request, RuleAct, ToolEvent, ToolRequest, TurnEvent, TurnRequest};
 use std::sync::Arc;
 
 fn run(line: &str) -> ToolEffect {
@@ -43,9 +43,9 @@ fn change() -> ToolEffect {
 
 fn asks(tool: &str, deed: ToolEffect) -> Stage {
     let mut stage = fixture::opened();
-    stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
     let asking = PendingApproval { index: 1, tool: tool.into(), args: "{}".into(), deed, rule: None };
-    stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+    stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
     stage
 }
 
@@ -91,11 +91,11 @@ fn a_long_command_hides_nothing() {
 #[test]
 fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
     let mut stage = fixture::opened();
-    stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
     let args = serde_json::json!({ "text": "long ".repeat(2_000), "to": "/etc" }).to_string();
     let deed = ToolEffect::Foreign { server: "notes".into(), tool: "put".into(), looks: true };
     let asking = PendingApproval { index: 1, tool: "mcp__notes__put".into(), args, deed, rule: None };
-    stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+    stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
     stage.press("alt-y");
     for (width, height) in [(80, 24), (60, 16)] {
         let screen = stage.screen(width, height);
@@ -145,9 +145,9 @@ fn a_yes_counts_once_the_end_was_on_the_screen() {
         [("run", run(&long)), ("write_file", ToolEffect::Change(vec![file])), ("mcp__notes__put", foreign)]
     {
         let mut stage = fixture::opened();
-        stage.event(Event::TurnOpened { branch: MAIN, text: "Go on".into(), after: None });
+        stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
         let asking = PendingApproval { index: 1, tool: tool.into(), args: args.clone(), deed, rule: None };
-        stage.event(Event::Asks { branch: MAIN, asking: Some(Arc::new(asking)) });
+        stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
         stage.press("alt-y y");
         assert!(words(&stage).is_empty(), "{tool}: nothing was drawn yet");
         let screen = stage.screen(80, 24);
@@ -161,7 +161,7 @@ fn a_yes_counts_once_the_end_was_on_the_screen() {
         stage.press("n");
         assert_eq!(words(&stage), [(Consent::No { why: None }, None)], "{tool}: a no needs nothing seen");
         let asking = stage.model.live[&MAIN].asks.clone();
-        stage.event(Event::Asks { branch: MAIN, asking });
+        stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: asking }));
         stage.press("alt-y");
         for _ in 0..40 {
             stage.screen(80, 24);
@@ -218,12 +218,12 @@ fn a_call_of_another_branch_is_found_too_and_one_that_ended_is_gone() {
     let mut stage = fixture::opened();
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("No tool call needs"));
-    stage.event(Event::TurnOpened { branch: RETRY, text: "x".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: RETRY, text: "x".into(), after: None }));
     let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed: run("make"), rule: None };
-    stage.event(Event::Asks { branch: RETRY, asking: Some(Arc::new(asking)) });
+    stage.event(Event::Tool(ToolEvent::Approval { branch: RETRY, pending: Some(Arc::new(asking)) }));
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("run needs approval"));
-    stage.event(Event::Asks { branch: RETRY, asking: None });
+    stage.event(Event::Tool(ToolEvent::Approval { branch: RETRY, pending: None }));
     assert!(!stage.screen(100, 30).contains("Run this command"));
 }
 

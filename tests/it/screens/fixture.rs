@@ -8,7 +8,7 @@ use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::call::tokens::{Certainty, Encoding};
 use pleach::domain::call::usage::Usage;
-use pleach::domain::conversation::branch::{Branch, Overrides, SessionCard, StateVersion};
+use pleach::domain::conversation::branch::{Branch, SessionCard, StateVersion};
 use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role, node_key};
 use pleach::domain::planning::mode::Mode;
@@ -17,7 +17,9 @@ use pleach::domain::planning::plan::{
 };
 use pleach::domain::planning::policy::{Layout, Section};
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace};
-use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request, SessionRequest, SessionView, Settings};
+use pleach::engine::api::{
+    Answer, Event, PlanRequest, Planned, Request, SessionEvent, SessionRequest, SessionView, Settings,
+};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -65,24 +67,7 @@ pub(crate) fn said(n: u128, parent: Option<&Node>, role: Role, text: &str) -> No
 }
 
 pub(crate) fn branch(id: BranchId, name: &str, head: Option<&Node>, parent: Option<BranchId>) -> Branch {
-    Branch {
-        id,
-        session: SESSION,
-        name: name.to_owned(),
-        head: head.map(|node| node.head.id),
-        parent,
-        fork: None,
-        archived: false,
-        created_at: NOON,
-        seq: 1,
-        overrides: Overrides::default(),
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        capsules: Vec::new(),
-    }
+    Branch { parent, seq: 1, ..Branch::new(id, SESSION, name, head.map(|node| node.head.id), NOON) }
 }
 
 pub(crate) fn settings() -> Settings {
@@ -387,7 +372,7 @@ pub(crate) fn open(nodes: Vec<Node>, view: SessionView) -> Stage {
         |request| matches!(request, Request::Session(SessionRequest::Open { .. })),
         Answer::Opened(Arc::new(view)),
     );
-    stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings()) });
+    stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings()) }));
     stage.wait(100);
     if let Some(plan) = plan {
         stage.reply(

@@ -18,8 +18,8 @@ use pleach::domain::planning::mode::SearchWish;
 use pleach::domain::planning::plan::{ContextPlan, Warning};
 use pleach::domain::planning::tuning::Milli;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, Request, SessionRequest,
-    TaskAct, TurnRequest,
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, IndexingEvent, ItemName, PlanRequest, Planned, Request,
+    SessionEvent, SessionRequest, TaskAct, TurnEvent, TurnRequest,
 };
 use pleach::tui::msg::Msg;
 use pleach::tui::screens::tree::model::TreeScreen;
@@ -75,7 +75,7 @@ fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
     stage.wait(101);
     let screen = stage.screen(120, 30);
     assert!(screen.contains("Not sent yet") && screen.contains("Esc cancels"), "{screen}");
-    stage.event(Event::Indexing { done: 1_200, total: 10_000 });
+    stage.event(Event::Indexing(IndexingEvent::Messages { done: 1_200, total: 10_000 }));
     let screen = stage.screen(120, 30);
     assert!(screen.contains("Not sent yet: indexing older messages, 1,200 of 10,000."), "{screen}");
     let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
@@ -226,12 +226,12 @@ fn mode_cycles_everywhere() {
 #[test]
 fn esc_leaves_then_interrupts_and_opens_nothing() {
     let mut stage = fixture::opened();
-    stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "q".into(), after: None }));
     stage.press("tab esc");
     assert!(!matches!(stage.last(), Request::Turn(TurnRequest::Cancel { .. })));
     stage.press("esc");
     assert!(matches!(stage.last(), Request::Turn(TurnRequest::Cancel { .. })));
-    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure: None }));
     let sent = stage.sent.len();
     stage.press("esc esc esc");
     assert!(stage.model.layers.is_empty(), "Esc never opens a screen");
@@ -290,7 +290,7 @@ fn a_lane_is_set_and_stands_in_the_title() {
     assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some("login bug"));
     let mut branch = stage.model.branch().unwrap().clone();
     branch.overrides.lane = Some("login bug".into());
-    stage.event(Event::Branch(Box::new(branch)));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
     assert!(stage.screen(120, 30).contains("lane login bug"));
     stage.type_text("/lane").press("enter");
     assert!(stage.screen(120, 30).contains("goes to lane login bug"));
@@ -427,15 +427,17 @@ fn a_turn_streams_is_committed_and_shown_once() {
     let mut stage = fixture::opened();
     let story = fixture::story();
     let after = Some(story[5].head.id);
-    stage.event(Event::TurnOpened { branch: MAIN, text: "Unique question".into(), after });
-    let words = |text: &str| Event::Stream {
-        branch: MAIN,
-        run: run_id(8),
-        text: text.into(),
-        reasoning: String::new(),
-        tokens: 3,
-        certainty: Certainty::Estimated,
-        cost_micro: None,
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Unique question".into(), after }));
+    let words = |text: &str| {
+        Event::Turn(TurnEvent::Stream {
+            branch: MAIN,
+            run: run_id(8),
+            text: text.into(),
+            reasoning: String::new(),
+            tokens: 3,
+            certainty: Certainty::Estimated,
+            cost_micro: None,
+        })
     };
     stage.event(words("Unique ans")).event(words("wer\nmore"));
     let screen = stage.screen(100, 40);
@@ -447,13 +449,13 @@ fn a_turn_streams_is_committed_and_shown_once() {
         stage.bodies.insert(node.head.id, std::sync::Arc::new(node.clone()));
     }
     let heads = vec![user.head.clone(), answer.head.clone()];
-    stage.event(Event::Nodes { session: fixture::SESSION, heads });
+    stage.event(Event::Session(SessionEvent::Nodes { session: fixture::SESSION, heads }));
     let branch = fixture::branch(MAIN, "main", Some(&answer), None);
-    stage.event(Event::Branch(Box::new(branch)));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
     let screen = stage.screen(100, 40);
     assert_eq!(screen.matches("Unique question").count(), 1, "{screen}");
     assert_eq!(screen.matches("Unique answer").count(), 1, "{screen}");
-    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure: None }));
     assert_eq!(stage.screen(100, 40).matches("Unique answer").count(), 1);
 }
 
@@ -461,9 +463,9 @@ fn a_turn_streams_is_committed_and_shown_once() {
 fn a_draft_that_came_to_nothing_is_given_back() {
     let mut stage = fixture::opened();
     let draft = Draft { text: "try me".into(), kind: DraftKind::Message, ..Draft::default() };
-    stage.event(Event::TurnOpened { branch: MAIN, text: draft.text.clone(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: draft.text.clone(), after: None }));
     let failure = Failure::new(FailureKind::Provider, "The connection was refused.");
-    stage.event(Event::TurnClosed { branch: MAIN, draft: Some(draft), failure: Some(failure) });
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
     assert_eq!(stage.model.composer.first_line(), "try me");
     assert!(stage.screen(100, 30).contains("refused"));
 }
@@ -473,11 +475,11 @@ fn busy_offers_a_fork_or_waiting() {
     let mut stage = fixture::opened();
     stage.type_text("next").press("enter");
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
-    stage.event(Event::TurnOpened { branch: MAIN, text: "q".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "q".into(), after: None }));
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, "busy")) });
     stage.press("w");
     let before = asks(&stage);
-    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure: None });
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure: None }));
     assert_eq!(asks(&stage), before + 1);
     assert_eq!(&*ask(&stage).0.text, "next");
 }
@@ -571,7 +573,7 @@ fn a_run_of_another_time_is_no_stranger() {
     let unknown = RunId(uuid::Uuid::from_u128(424_242));
     let mut card = fixture::run(1, &fixture::story()[0], &fixture::story()[3]);
     card.id = unknown;
-    stage.event(Event::Run(Box::new(card)));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
     stage
         .event(Event::Answer { ticket: pleach::engine::api::Ticket(999), result: Ok(Answer::Done("stranger".into())) });
     assert!(!stage.screen(100, 30).contains("stranger"));
@@ -603,7 +605,7 @@ fn what_an_act_takes_from_the_cache_is_said() {
     let screen = stage.screen(160, 40);
     assert!(screen.contains("92 %") && !screen.contains("was"), "taken back: {screen}");
     reusing(&mut stage, 1_000, 400);
-    stage.event(Event::TurnOpened { branch: MAIN, text: "x".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "x".into(), after: None }));
     reusing(&mut stage, 1_000, 400);
     let screen = stage.screen(160, 40);
     assert!(!screen.contains(", was "), "it counts from the last call: {screen}");

@@ -5,7 +5,10 @@ use super::fixture::{self, MAIN, RETRY, run_id};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::run::RunCard;
 use pleach::domain::call::tokens::Certainty;
-use pleach::engine::api::{Answer, Event, Finding, PlanRequest, ProgramRequest, Request, SessionRequest, TurnRequest};
+use pleach::engine::api::{
+    Answer, Event, Finding, PlanRequest, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,
+    TurnEvent, TurnRequest,
+};
 
 /// From the smallest that shows anything to more than a full screen.
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (120, 35), (200, 50), (250, 80)];
@@ -41,9 +44,9 @@ fn chat_with_the_focus_on_a_message() {
 fn streaming() {
     let mut stage = fixture::opened();
     let after = stage.model.branch().unwrap().head;
-    stage.event(Event::TurnOpened { branch: MAIN, text: "And why only sometimes?".into(), after });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "And why only sometimes?".into(), after }));
     stage.wait(3_000);
-    stage.event(Event::Stream {
+    stage.event(Event::Turn(TurnEvent::Stream {
         branch: MAIN,
         run: run_id(7),
         text: "Because the two requests race.\nThe slower one still carries the old token\n---STA".into(),
@@ -51,7 +54,7 @@ fn streaming() {
         tokens: 18,
         certainty: Certainty::Estimated,
         cost_micro: Some(150),
-    });
+    }));
     pictures("streaming", &mut stage);
 }
 
@@ -96,7 +99,7 @@ fn first_start() {
     let mut settings = fixture::settings();
     let failure = Failure::new(FailureKind::Config, "No model server is set up yet.");
     settings.ready = Err(failure.todo("Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."));
-    stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings) });
+    stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings) }));
     let finding = |subject: &str, ok, text: &str| Finding {
         subject: subject.into(),
         ok,
@@ -120,8 +123,10 @@ fn failed_turn_and_notice() {
         .kept("Your message is back in the composer.")
         .todo("Check OPENAI_API_KEY, then Enter again.");
     let draft = pleach::engine::api::Draft { text: "And why only sometimes?".into(), ..Default::default() };
-    stage.event(Event::TurnClosed { branch: MAIN, draft: Some(draft), failure: Some(failure) });
-    stage.event(Event::Alarm("The server counted 16,387 of the 160,689 tokens that were sent.".into()));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
+    stage.event(Event::Program(ProgramEvent::Alarm(
+        "The server counted 16,387 of the 160,689 tokens that were sent.".into(),
+    )));
     pictures("failed", &mut stage);
 }
 
@@ -131,14 +136,14 @@ fn short_read() {
     let story = fixture::story();
     let short = pleach::domain::call::meter::ShortRead { read: 4_096, expected: 9_801 };
     let run = fixture::run(1, &story[0], &story[3]);
-    stage.event(Event::Run(Box::new(RunCard { short_read: Some(short), ..run })));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(RunCard { short_read: Some(short), ..run }))));
     pictures("short_read", &mut stage);
 }
 
 #[test]
 fn branches_and_tools() {
     let mut stage = fixture::opened();
-    stage.event(Event::TurnOpened { branch: RETRY, text: "go".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: RETRY, text: "go".into(), after: None }));
     stage.press("ctrl-b j");
     pictures("branches", &mut stage);
     stage.press("ctrl-t");

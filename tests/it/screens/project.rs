@@ -8,7 +8,8 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use pleach::engine::api::{
-    Answer, EditableAct, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, ToolRequest,
+    Answer, EditableAct, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent,
+    ToolRequest,
 };
 use pleach::tui::model::status::Severity;
 
@@ -161,12 +162,14 @@ fn a_skill_goes_into_the_message() {
 fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
     let mut stage = fixture::opened();
     stage.type_text("/capsule ./src/engine/ by model").press("enter");
-    let going = |files, tokens| Event::Moduling {
-        branch: MAIN,
-        path: "src/engine".into(),
-        by: SummaryAuthor::Model,
-        files,
-        tokens,
+    let going = |files, tokens| {
+        Event::Summary(SummaryEvent::ModuleProgress {
+            branch: MAIN,
+            path: "src/engine".into(),
+            by: SummaryAuthor::Model,
+            files,
+            tokens,
+        })
     };
     assert!(stage.screen(120, 30).contains("summarizing src/engine, Esc stops"));
     stage.event(going((20, 61), 0));

@@ -8,7 +8,8 @@ use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::engine::api::{
-    Answer, Draft, Event, PlanRequest, Request, SessionRequest, SummaryAct, Ticket, TurnRequest,
+    Answer, Draft, Event, PlanRequest, ProgramEvent, Request, SessionEvent, SessionRequest, SummaryAct, SummaryEvent,
+    Ticket, TurnEvent, TurnRequest,
 };
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::Msg;
@@ -61,62 +62,82 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn event(stage: &mut Stage, n: u8, words: String) {
     let branch = if n.is_multiple_of(2) { MAIN } else { RETRY };
-    let stream = |text: String| Event::Stream {
-        branch,
-        run: run_id(u128::from(n)),
-        text: text.clone(),
-        reasoning: text,
-        tokens: 1,
-        certainty: Certainty::Estimated,
-        cost_micro: Some(1),
+    let stream = |text: String| {
+        Event::Turn(TurnEvent::Stream {
+            branch,
+            run: run_id(u128::from(n)),
+            text: text.clone(),
+            reasoning: text,
+            tokens: 1,
+            certainty: Certainty::Estimated,
+            cost_micro: Some(1),
+        })
     };
-    let failure = || Failure::new(FailureKind::Busy, words.clone()).todo(words.clone());
     let event = match n {
-        0 | 1 => Event::TurnOpened { branch, text: words.into(), after: Some(node_id(4)) },
+        0 | 1 => Event::Turn(TurnEvent::Opened { branch, text: words.into(), after: Some(node_id(4)) }),
         2 | 3 => stream(words),
-        4 => Event::TurnClosed {
+        4 => Event::Turn(TurnEvent::Closed {
             branch,
             draft: Some(Draft { text: words.clone().into(), ..Draft::default() }),
-            failure: Some(failure()),
-        },
-        5 => Event::Alarm(words),
-        6 => Event::Nodes { session: SESSION, heads: vec![fixture::said(30, None, Role::User, &words).head] },
-        7 => Event::Branch(Box::new(fixture::branch(RETRY, &words, None, Some(MAIN)))),
-        8 => Event::Branch(Box::new(fixture::branch(MAIN, &words, fixture::story().get(3), None))),
-        9 => Event::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: words },
-        12 => Event::Draft { branch, draft: Some(super::summaries::hostile(&words)) },
-        13 => Event::Draft { branch, draft: None },
+            failure: Some(failed(&words)),
+        }),
+        5 => Event::Program(ProgramEvent::Alarm(words)),
+        6 => Event::Session(SessionEvent::Nodes {
+            session: SESSION,
+            heads: vec![fixture::said(30, None, Role::User, &words).head],
+        }),
+        7 => Event::Session(SessionEvent::Branch(Box::new(fixture::branch(RETRY, &words, None, Some(MAIN))))),
+        8 => {
+            Event::Session(SessionEvent::Branch(Box::new(fixture::branch(MAIN, &words, fixture::story().get(3), None))))
+        }
+        9 => Event::Turn(TurnEvent::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: words }),
+        12 => Event::Summary(SummaryEvent::Draft { branch, draft: Some(super::summaries::hostile(&words)) }),
+        13 => Event::Summary(SummaryEvent::Draft { branch, draft: None }),
         15 => super::branching::named(&words),
         16 | 17 => super::branching::beside(&words, n == 17),
-        14 => Event::Condensing { branch, turns: (1, 4), by: SummaryAuthor::Model, done: 1, of: 2, tokens: 40 },
+        14 => Event::Summary(SummaryEvent::Progress {
+            branch,
+            turns: (1, 4),
+            by: SummaryAuthor::Model,
+            done: 1,
+            of: 2,
+            tokens: 40,
+        }),
         _ => {
-            let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));
-            for (ticket, request) in open {
-                let result = match request {
-                    Request::Turn(TurnRequest::Ask { .. }) if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
-                    Request::Plan(PlanRequest::Replan { .. }) => {
-                        Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story()))))
-                    }
-                    Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
-                        Ok(Answer::Text(words.clone()))
-                    }
-                    Request::Condense { act: SummaryAct::List, .. } => {
-                        Ok(Answer::Capsules(super::summaries::shelf(&words)))
-                    }
-                    Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(&words))),
-                    Request::Session(SessionRequest::Find { .. }) => {
-                        Ok(Answer::Found(Box::new(super::search_and_tree::found(&words))))
-                    }
-                    Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(&words)])),
-                    _ if n == 10 => Ok(Answer::Done(words.clone())),
-                    _ => Err(failure()),
-                };
-                stage.event(Event::Answer { ticket, result });
-            }
+            answer_newest(stage, n, &words);
             return;
         }
     };
     stage.event(event);
+}
+
+fn failed(words: &str) -> Failure {
+    Failure::new(FailureKind::Busy, words).todo(words)
+}
+
+/// Answers the three newest requests.
+fn answer_newest(stage: &mut Stage, n: u8, words: &str) {
+    let open: Vec<(Ticket, Request)> = stage.sent.split_off(stage.sent.len().saturating_sub(3));
+    for (ticket, request) in open {
+        let result = match request {
+            Request::Turn(TurnRequest::Ask { .. }) if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
+            Request::Plan(PlanRequest::Replan { .. }) => {
+                Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story()))))
+            }
+            Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
+                Ok(Answer::Text(words.to_owned()))
+            }
+            Request::Condense { act: SummaryAct::List, .. } => Ok(Answer::Capsules(super::summaries::shelf(words))),
+            Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(words))),
+            Request::Session(SessionRequest::Find { .. }) => {
+                Ok(Answer::Found(Box::new(super::search_and_tree::found(words))))
+            }
+            Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(words)])),
+            _ if n == 10 => Ok(Answer::Done(words.to_owned())),
+            _ => Err(failed(words)),
+        };
+        stage.event(Event::Answer { ticket, result });
+    }
 }
 
 fn clean(buf: &Buffer) {
@@ -180,7 +201,7 @@ fn escapes_are_shown_in_every_field() {
     let mut settings = fixture::settings();
     settings.model.name = HOSTILE.into();
     settings.policy = HOSTILE.into();
-    stage.event(Event::Settings { branch: MAIN, settings: Box::new(settings) });
+    stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings) }));
     let mut plan = fixture::plan(&nodes);
     for row in &mut plan.rows {
         row.title = HOSTILE.into();
@@ -190,10 +211,10 @@ fn escapes_are_shown_in_every_field() {
     (plan.policy, plan.model, plan.profile) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
     stage.wait(100);
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(fixture::planned(plan)));
-    stage.event(Event::TurnOpened { branch: MAIN, text: HOSTILE.into(), after: Some(nodes[5].head.id) });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: HOSTILE.into(), after: Some(nodes[5].head.id) }));
     event(&mut stage, 2, HOSTILE.into());
-    stage.event(Event::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: HOSTILE.into() });
-    stage.event(Event::Alarm(HOSTILE.into()));
+    stage.event(Event::Turn(TurnEvent::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: HOSTILE.into() }));
+    stage.event(Event::Program(ProgramEvent::Alarm(HOSTILE.into())));
     for keys in ["tab g enter", "ctrl-o", "j enter j", "w", "esc esc ctrl-t", "esc ctrl-b", "n", "esc f3", "esc tab s"]
     {
         stage.press(keys);
@@ -215,7 +236,7 @@ fn escapes_are_shown_in_every_field() {
 #[test]
 fn escapes_are_shown_in_summaries() {
     let mut stage = fixture::opened();
-    stage.event(Event::Draft { branch: MAIN, draft: Some(super::summaries::hostile(HOSTILE)) });
+    stage.event(Event::Summary(SummaryEvent::Draft { branch: MAIN, draft: Some(super::summaries::hostile(HOSTILE)) }));
     stage.press("f5");
     assert!(stage.screen(250, 80).contains("⟨U+001B⟩"), "the escape is shown");
     for keys in ["tab", "tab", "j enter", "e", "esc esc f6", "enter", "esc esc"] {

@@ -16,7 +16,7 @@ use pleach::domain::planning::what_if::{ActPreview, Figures, MovedItem};
 use pleach::domain::tool::cards::ToolCost;
 use pleach::engine::api::{
     Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, RawPart, RawRequest,
-    Request, ServerAct, ToolRequest,
+    Request, ServerAct, ToolRequest, TurnEvent,
 };
 use pleach::tui::msg::Msg;
 use pleach::tui::screens::reader::model::Reader;
@@ -42,7 +42,7 @@ fn items_never_used_are_pointed_out_where_anything_is_known() {
     let nodes = fixture::story();
     let mut card = fixture::run(2, &nodes[4], &nodes[5]);
     card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
-    stage.event(Event::Run(Box::new(card)));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
     stage.press("ctrl-o");
     assert_eq!(ledger(&stage), 1);
     let note = plan().rows[2].clone();
@@ -368,7 +368,7 @@ fn edited_calls_say_so() {
     let nodes = fixture::story();
     let mut run = fixture::run(1, &nodes[0], &nodes[3]);
     run.edited = true;
-    stage.event(Event::Run(Box::new(run.clone())));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(run.clone()))));
     assert!(stage.screen(160, 50).contains("edited by hand"), "under the message");
     stage.press("f9");
     stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(vec![run]));

@@ -12,7 +12,7 @@ use pleach::domain::summary::draft::{
     AnchorKind, Compacting, KeepReason, MissingFact, SourceMessage, SourceTurn, SummaryAuthor, SummaryCard,
     SummaryDraft,
 };
-use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct};
+use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct, SummaryEvent};
 use std::sync::Arc;
 
 fn said(turn: u32, role: Role, text: &str) -> SourceMessage {
@@ -161,7 +161,7 @@ fn kept() -> Kept {
 }
 
 fn came(stage: &mut Stage, draft: Option<Arc<SummaryDraft>>) {
-    stage.event(Event::Draft { branch: MAIN, draft });
+    stage.event(Event::Summary(SummaryEvent::Draft { branch: MAIN, draft }));
 }
 
 fn opened() -> Stage {
@@ -241,7 +241,7 @@ fn it_is_announced_once_and_taken_back() {
     came(&mut stage, None);
     let screen = stage.screen(160, 40);
     assert!(!screen.contains("draft of a summary") && !screen.contains("summary drafted"), "{screen}");
-    stage.event(Event::Draft { branch: RETRY, draft: Some(draft(4, Vec::new())) });
+    stage.event(Event::Summary(SummaryEvent::Draft { branch: RETRY, draft: Some(draft(4, Vec::new())) }));
     assert!(!stage.screen(160, 40).contains("summary drafted"), "another branch's is shown there");
 }
 
@@ -250,8 +250,14 @@ fn progress_is_seen_and_esc_stops_it() {
     let mut stage = fixture::opened();
     stage.type_text("/compress 4 model").press("enter");
     assert_eq!(acts(&stage), [SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(4), by: SummaryAuthor::Model }]);
-    let making =
-        Event::Condensing { branch: MAIN, turns: (1, 4), by: SummaryAuthor::Model, done: 1, of: 3, tokens: 120 };
+    let making = Event::Summary(SummaryEvent::Progress {
+        branch: MAIN,
+        turns: (1, 4),
+        by: SummaryAuthor::Model,
+        done: 1,
+        of: 3,
+        tokens: 120,
+    });
     stage.event(making.clone());
     pictures("draft_making", &mut stage);
     stage.press("esc");

@@ -5,7 +5,7 @@ use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::tool::cards::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
 use pleach::domain::tool::mcp::{Origin, ServerState, ToolHints, offered_name, switch};
-use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolRequest};
+use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolEvent, ToolRequest};
 use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::tools::model::ToolsScreen;
 use pleach::tui::theme::Theme;
@@ -157,7 +157,7 @@ fn keys_switch_restart_and_approve() {
     assert_eq!(*stage.last(), servers(ServerAct::Restart { server: "weather".into() }));
     stage.press("g j r");
     assert!(stage.screen(120, 35).contains("Only servers can be restarted."));
-    stage.event(Event::Servers);
+    stage.event(Event::Tool(ToolEvent::ServersChanged));
     assert_eq!(
         *stage.last(),
         Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)),
@@ -175,7 +175,7 @@ fn what_is_passed_over_is_said() {
         file.servers[0].taken = true;
     }
     all.servers[1].notes = vec!["2 tools are skipped: another one has the same name.".into()];
-    stage.event(Event::Servers);
+    stage.event(Event::Tool(ToolEvent::ServersChanged));
     stage.reply(asked, Answer::Toolbox(all));
     let screen = stage.press("g").screen(120, 35);
     assert!(screen.contains("1 skipped  used"), "{screen}");

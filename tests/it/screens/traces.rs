@@ -6,7 +6,9 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::tool::consent::{BESIDE, Command, Consent, FileChange, Hunk, PendingApproval, ToolEffect};
 use pleach::domain::tool::rerun::{AgainState, AgainView};
 use pleach::domain::tool::trace::{Texts, ToolStatus, ToolTrace};
-use pleach::engine::api::{Act, Answer, BranchRequest, Event, ItemName, Request, ToolRequest, TraceAct, TraceWhole};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Event, ItemName, Request, ToolEvent, ToolRequest, TraceAct, TraceWhole,
+};
 use std::sync::Arc;
 
 const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 50)];
@@ -70,7 +72,7 @@ fn opened() -> Stage {
         run("f2", ToolStatus::Ok, 0),
     ];
     for trace in all {
-        stage.event(Event::Trace(Box::new(trace)));
+        stage.event(Event::Tool(ToolEvent::Trace(Box::new(trace))));
     }
     stage
 }
@@ -163,7 +165,7 @@ fn run_again_beside_the_conversation() {
     (again.node, again.more.again) = (None, Some("f2".into()));
     let mut view =
         AgainView { branch: MAIN, of: of.id(), state: AgainState::Asks(Arc::new(asking)), trace: again, change: None };
-    stage.event(Event::Again(Box::new(view.clone())));
+    stage.event(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
     assert!(stage.screen(100, 30).contains("run needs approval"));
     let yes = Consent::Yes { hunks: Vec::new() };
     stage.press("y a");
@@ -183,8 +185,8 @@ fn run_again_beside_the_conversation() {
         hunks: vec![Hunk { old: 1..2, new: 1..2 }],
     });
     view.state = AgainState::Ended;
-    stage.event(Event::Trace(Box::new(view.trace.clone())));
-    stage.event(Event::Again(Box::new(view)));
+    stage.event(Event::Tool(ToolEvent::Trace(Box::new(view.trace.clone()))));
+    stage.event(Event::Tool(ToolEvent::Rerun(Box::new(view))));
     stage.press("g");
     let screen = stage.screen(160, 50);
     assert!(screen.contains("again run"), "it is a call of its own:\n{screen}");
@@ -215,7 +217,13 @@ fn typing_on_gives_no_word_to_what_is_run_again() {
     };
     let waits = AgainState::Asks(Arc::new(asking));
     stage.type_text("ma");
-    stage.event(Event::Again(Box::new(AgainView { branch: MAIN, of: of.id(), state: waits, trace: of, change: None })));
+    stage.event(Event::Tool(ToolEvent::Rerun(Box::new(AgainView {
+        branch: MAIN,
+        of: of.id(),
+        state: waits,
+        trace: of,
+        change: None,
+    }))));
     stage.wait(900).type_text("y");
     assert_eq!(&*stage.model.composer.text(), "may", "it does not come over what is being written");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0);

@@ -8,7 +8,7 @@ use pleach::domain::call::ledger::{CallCost, Ledger, Totals};
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::call::usage::Usage;
 use pleach::domain::planning::blocked::Blocked;
-use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request};
+use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request, TurnEvent};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::Msg;
 use pleach::tui::theme::Theme;
@@ -107,7 +107,7 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("the whole session") && screen.contains("call 18 of 30"), "{screen}");
     let nodes = fixture::story();
-    stage.event(Event::Run(Box::new(fixture::run(77, &nodes[0], &nodes[3]))));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(fixture::run(77, &nodes[0], &nodes[3])))));
     assert_eq!(
         *stage.last(),
         Request::Call(CallRequest::Ledger { branch: MAIN, whole: true }),

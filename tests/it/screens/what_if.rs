@@ -16,7 +16,8 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
 use pleach::domain::planning::what_if::{Alternative, Figures, MovedItem, WhatIf};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ReplayedCall, Request, TurnRequest,
+    Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ReplayedCall, Request, SessionEvent, TurnEvent,
+    TurnRequest,
 };
 use std::sync::Arc;
 use uuid::Uuid;
@@ -146,16 +147,16 @@ fn answered(stage: &mut Stage, on: &Branch, n: u128, words: &str) -> RunCard {
     let node: Node = fixture::said(n, Some(&story[4]), Role::Assistant, words);
     let card = RunCard { branch: on.id, ..fixture::run(n, &story[4], &node) };
     stage.bodies.insert(node.head.id, Arc::new(node.clone()));
-    stage.event(Event::Nodes { session: on.session, heads: vec![node.head.clone()] });
-    stage.event(Event::Branch(Box::new(Branch { head: Some(node.head.id), ..on.clone() })));
-    stage.event(Event::Run(Box::new(card.clone())));
-    stage.event(Event::TurnClosed { branch: on.id, draft: None, failure: None });
+    stage.event(Event::Session(SessionEvent::Nodes { session: on.session, heads: vec![node.head.clone()] }));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(Branch { head: Some(node.head.id), ..on.clone() }))));
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: on.id, draft: None, failure: None }));
     card
 }
 
 fn opens(stage: &mut Stage, on: &Branch, words: &str) {
-    stage.event(Event::TurnOpened { branch: on.id, text: "".into(), after: on.head });
-    stage.event(Event::Stream {
+    stage.event(Event::Turn(TurnEvent::Opened { branch: on.id, text: "".into(), after: on.head }));
+    stage.event(Event::Turn(TurnEvent::Stream {
         branch: on.id,
         run: RunId(Uuid::from_u128(77)),
         text: words.into(),
@@ -163,7 +164,7 @@ fn opens(stage: &mut Stage, on: &Branch, words: &str) {
         tokens: 12,
         certainty: Certainty::Estimated,
         cost_micro: None,
-    });
+    }));
 }
 
 #[test]

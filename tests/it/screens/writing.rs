@@ -8,7 +8,8 @@ use pleach::domain::call::tokens::Certainty;
 use pleach::domain::code::symbols::{Kind, NamedSymbol, SymbolSource};
 use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{
-    Answer, BranchRequest, CodeAct, Event, FileAct, FileList, Request, SessionRequest, ToolRequest, TurnRequest,
+    Answer, BranchRequest, CodeAct, Event, FileAct, FileList, ProgramEvent, Request, SessionEvent, SessionRequest,
+    ToolRequest, TurnEvent, TurnRequest,
 };
 use pleach::tui::chat::model::queue::QueueState;
 use pleach::tui::msg::Msg;
@@ -98,8 +99,8 @@ fn asks(stage: &Stage) -> Vec<String> {
 fn answering() -> Stage {
     let mut stage = fixture::opened();
     let after = stage.model.branch().unwrap().head;
-    stage.event(Event::TurnOpened { branch: MAIN, text: "Why?".into(), after });
-    stage.event(Event::Stream {
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Why?".into(), after }));
+    stage.event(Event::Turn(TurnEvent::Stream {
         branch: MAIN,
         run: run_id(7),
         text: "Because the two requests race.\n".into(),
@@ -107,12 +108,12 @@ fn answering() -> Stage {
         tokens: 18,
         certainty: Certainty::Estimated,
         cost_micro: Some(150),
-    });
+    }));
     stage
 }
 
 fn closed(stage: &mut Stage, failure: Option<Failure>) {
-    stage.event(Event::TurnClosed { branch: MAIN, draft: None, failure });
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure }));
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn messages_wait_in_line_and_go_one_after_another() {
     assert_eq!(asks(&stage), ["first"]);
     assert!(stage.screen(100, 30).contains("sending 1: first"));
     stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(8) });
-    stage.event(Event::TurnOpened { branch: MAIN, text: "first".into(), after: None });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "first".into(), after: None }));
     assert!(stage.screen(100, 30).contains("queued 1: second"));
     closed(&mut stage, None);
     assert_eq!(asks(&stage), ["first", "second"]);
@@ -385,7 +386,7 @@ fn the_focus_is_typed_shown_and_taken_off() {
     assert_eq!(overrides.focus, ["src/net", "Client"]);
     let mut told = stage.model.session.as_ref().unwrap().find(branch).unwrap().clone();
     told.overrides = overrides;
-    stage.event(Event::Branch(Box::new(told)));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(told))));
     assert!(stage.screen(120, 30).contains("focus src/net +1"), "{}", stage.screen(120, 30));
     stage.type_text("/focus").press("enter");
     assert!(stage.screen(120, 30).contains("Code focus: src/net, Client"));
@@ -423,7 +424,7 @@ fn quitting_without_room_asks_first() {
     let mut stage = answering();
     stage.type_text("half a thought").wait(2_000);
     stage.reply(|r| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. })), Answer::Done(String::new()));
-    stage.event(Event::Room(Some("The store can't be written (no room).".into())));
+    stage.event(Event::Program(ProgramEvent::StorageFailure(Some("The store can't be written (no room).".into()))));
     assert!(stage.screen(100, 30).contains("The store can't be written"));
     stage.press("ctrl-x q");
     let screen = stage.screen(120, 30);
@@ -454,8 +455,8 @@ fn quitting_without_room_asks_first() {
     assert!(stage.model.quit);
 
     let mut stage = answering();
-    stage.event(Event::Room(Some("The store can't be written (no room).".into())));
-    stage.event(Event::Room(None));
+    stage.event(Event::Program(ProgramEvent::StorageFailure(Some("The store can't be written (no room).".into()))));
+    stage.event(Event::Program(ProgramEvent::StorageFailure(None)));
     let screen = stage.screen(100, 30);
     assert!(screen.contains("There is room again") && !screen.contains("cannot be written"), "{screen}");
     stage.press("ctrl-x q");

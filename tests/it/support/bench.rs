@@ -19,7 +19,7 @@ use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
     Answer, CallRequest, Door, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, SessionRequest,
-    SessionView, Ticket, TurnRequest,
+    SessionView, Ticket, TurnEvent, TurnRequest,
 };
 use pleach::engine::startup::setup::{ProjectSetup, Prompts, Servers, Setup};
 use pleach::engine::{Engine, EngineDoor};
@@ -487,9 +487,12 @@ impl Client {
 
     /// Waits until a branch's turn is over, looking at events from `from` on.
     pub(crate) fn closed(&mut self, from: usize, branch: BranchId) -> Closed {
-        let at = self.wait(from, |event| matches!(event, Event::TurnClosed { branch: b, .. } if *b == branch));
+        let at =
+            self.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Closed { branch: b, .. }) if *b == branch));
         match &self.seen[at] {
-            Event::TurnClosed { draft, failure, .. } => Closed { draft: draft.clone(), failure: failure.clone() },
+            Event::Turn(TurnEvent::Closed { draft, failure, .. }) => {
+                Closed { draft: draft.clone(), failure: failure.clone() }
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -65,42 +65,53 @@ pub(crate) fn open(model: &mut Model) {
     }
 }
 
-pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+/// What a person decides about a call that waits.
+#[derive(Clone, Copy)]
+pub(crate) enum ToolDecision {
+    Allow,
+    AllowAlways,
+    Deny,
+    DenyWithReason,
+    /// Takes the selected change in, or out of what is allowed.
+    ToggleHunk,
+}
+
+pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cmd>) {
+    use ToolDecision::{Allow, AllowAlways, Deny, DenyWithReason, ToggleHunk};
     let Some(ask) = model.layers.top_mut::<ApprovalScreen>() else { return };
     ask.note = None;
-    match run {
-        Action::TakeHunk => ask.toggle(),
-        Action::AllowTool | Action::AllowAlways if ask.fresh(model.now) => {
+    match decision {
+        ToggleHunk => ask.toggle(),
+        Allow | AllowAlways if ask.fresh(model.now) => {
             ask.note = Some("It just appeared: read it first.".into());
         }
-        Action::AllowTool | Action::AllowAlways if !ask.ended => {
+        Allow | AllowAlways if !ask.ended => {
             ask.note = Some("Part of it was not shown yet: Page Down shows the rest, then y approves.".into());
         }
-        Action::AllowTool if ask.nothing() => {
+        Allow if ask.nothing() => {
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
         }
-        Action::AllowTool => {
+        Allow => {
             let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.chosen());
             give(model, (branch, index), Consent::Yes { hunks }, None, out);
         }
-        Action::RefuseTool => {
+        Deny => {
             let to = (ask.branch, ask.asking.index);
             give(model, to, Consent::No { why: None }, None, out);
         }
-        Action::RefuseWhy => {
+        DenyWithReason => {
             let (branch, index) = (ask.branch, ask.asking.index);
             let (title, purpose) = ("Deny, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
-        Action::AllowAlways if ask.asking.deed.steers().is_some() => {
+        AllowAlways if ask.asking.deed.steers().is_some() => {
             ask.note =
                 Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());
         }
-        Action::AllowAlways => {
+        AllowAlways => {
             let question = always(ask);
             model.layers.push(question);
         }
-        _ => {}
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::diff::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
+use crate::tui::model::shift;
 
 /// The list of calls.
 #[derive(Clone, Debug)]
@@ -56,7 +57,7 @@ impl Calls {
 
     /// Moves the selection.
     pub fn step(&mut self, by: i64) {
-        self.cursor = moved(self.cursor, by, self.cards.len().saturating_sub(1));
+        self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
     }
 
     /// Takes the selected call to be compared with another, or no longer.
@@ -126,7 +127,7 @@ impl DiffView {
 
     /// Moves the selection, past headings.
     pub fn step(&mut self, by: i64) {
-        self.cursor = moved(self.cursor, by, self.entries.len().saturating_sub(1));
+        self.cursor = shift(self.cursor, by, self.entries.len().saturating_sub(1));
         self.scroll = 0;
         let acts = |entry: &Entry| matches!(entry, Entry::Delta(_));
         if self.entries.get(self.cursor).is_some_and(acts) {
@@ -153,11 +154,6 @@ pub struct HistoryScreen {
 impl HistoryScreen {
     /// Scrolls.
     pub fn step(&mut self, by: i64) {
-        self.scroll = moved(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
-}
-
-fn moved(at: usize, by: i64, last: usize) -> usize {
-    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
 }

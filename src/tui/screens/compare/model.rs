@@ -4,6 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::{Comparison, Turn};
 use crate::domain::conversation::mark::Atom;
+use crate::tui::model::shift;
 use std::collections::BTreeSet;
 
 /// See the module.
@@ -55,10 +56,7 @@ impl CompareView {
     /// Moves to another turn of the side.
     pub fn step(&mut self, by: i64) {
         let last = self.compared.as_ref().map_or(0, |it| it.sides[self.side].turns.len().saturating_sub(1));
-        let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-        let at = self.cursor[self.side];
-        let to = if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step) };
-        self.cursor[self.side] = to.min(last);
+        self.cursor[self.side] = shift(self.cursor[self.side], by, last);
         self.scroll[self.side] = 0;
     }
 

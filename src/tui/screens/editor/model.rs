@@ -4,6 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
 use crate::domain::summary::versions::{Editable, EditableKind, Version};
+use crate::tui::model::shift;
 use std::sync::Arc;
 
 /// Beside what a version is shown.
@@ -133,7 +134,7 @@ impl EditorScreen {
 
     /// Moves the selection among the things.
     pub fn step(&mut self, by: i64) {
-        let to = moved(self.cursor, by, self.things.len().saturating_sub(1));
+        let to = shift(self.cursor, by, self.things.len().saturating_sub(1));
         if to != self.cursor {
             self.cursor = to;
             self.land();
@@ -143,13 +144,13 @@ impl EditorScreen {
     /// Goes to an older version, or with −1 to a newer one.
     pub fn age(&mut self, by: i64) {
         let last = self.selected().map_or(0, |thing| thing.versions.len().saturating_sub(1));
-        self.version = moved(self.version, by, last);
+        self.version = shift(self.version, by, last);
         self.scroll = 0;
     }
 
     /// Scrolls the text.
     pub fn roll(&mut self, by: i64) {
-        self.scroll = moved(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
     /// Shows the text beside something else.
@@ -161,11 +162,6 @@ impl EditorScreen {
         };
         self.scroll = 0;
     }
-}
-
-fn moved(at: usize, by: i64, last: usize) -> usize {
-    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scop
 use crate::domain::planning::plan::Verdict;
 use crate::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::update::send;
@@ -97,32 +98,39 @@ pub(crate) fn keep(model: &mut Model, kind: MemoryKind, text: String, scope: Opt
     send(model, Request::Memory(request), Pending::MemoryAct, out);
 }
 
-/// New, edit, dismiss and delete in the list.
-pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
-    let Some(picker) = model.layers.top::<Picker>() else { return };
-    let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
-    match (run, selected) {
-        (Action::New, _) => {
+/// The memory that is selected in the list.
+fn selected(model: &Model) -> Option<(String, MemoryId)> {
+    let entry = model.layers.top::<Picker>()?.selected()?;
+    if let Choice::Memory(id) = entry.choice { Some((entry.label.clone(), id)) } else { None }
+}
+
+/// New, edit and delete in the list.
+pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
+    match edit {
+        ListEdit::New => {
             let (title, purpose) = (
                 "Remember (start with fact:, preference:, outcome: or event: to set the kind)".to_owned(),
                 Purpose::Remember,
             );
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
-        (Action::Rename, Some((text, Choice::Memory(id)))) => {
+        ListEdit::Rename => {
+            let Some((text, id)) = selected(model) else { return };
             let (title, purpose) = ("Edit the memory".to_owned(), Purpose::EditMemory(id));
             model.layers.push(Prompt { title, text, purpose });
         }
-        (Action::Dismiss, Some((_, Choice::Memory(id)))) => act(model, id, MemoryAct::Dismiss, out),
-        (Action::Delete, Some((_, Choice::Memory(id)))) => act(model, id, MemoryAct::Delete, out),
-        _ => {}
+        ListEdit::Delete => {
+            let Some((_, id)) = selected(model) else { return };
+            act(model, id, MemoryAct::Delete, out);
+        }
     }
 }
 
 /// Turns down what is selected: a suggested pin in the overlay, a memory in its list.
 pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.top::<Picker>().is_some_and(|picker| picker.kind == Kind::Memories) {
-        return manage(model, Action::Dismiss, out);
+        let Some((_, id)) = selected(model) else { return };
+        return act(model, id, MemoryAct::Dismiss, out);
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let overlay = model.layers.top::<RequestScreen>();

@@ -7,6 +7,7 @@ pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
 use model::Picker;
+use update::ListEdit;
 
 impl Screen for Picker {
     fn places(&self) -> &'static [When] {
@@ -47,9 +48,9 @@ impl Screen for Picker {
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         match action {
             Action::Open => Outcome::Then(update::choose),
-            Action::New => Outcome::Then(|model, out| update::manage(model, Action::New, out)),
-            Action::Rename => Outcome::Then(|model, out| update::manage(model, Action::Rename, out)),
-            Action::Delete => Outcome::Then(|model, out| update::manage(model, Action::Delete, out)),
+            Action::New => Outcome::Then(|model, out| update::manage(model, ListEdit::New, out)),
+            Action::Rename => Outcome::Then(|model, out| update::manage(model, ListEdit::Rename, out)),
+            Action::Delete => Outcome::Then(|model, out| update::manage(model, ListEdit::Delete, out)),
             _ => Outcome::Pass,
         }
     }

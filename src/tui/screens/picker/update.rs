@@ -202,29 +202,41 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
+/// A change of what a list holds.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum ListEdit {
+    New,
+    Rename,
+    Delete,
+}
+
 /// New, rename and delete in the list of sessions.
-pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     if picker.kind == Kind::Memories {
-        return crate::tui::screens::memories::update::manage(model, run, out);
+        return crate::tui::screens::memories::update::manage(model, edit, out);
     }
-    if picker.kind == Kind::Rules && run == Action::Delete {
+    if picker.kind == Kind::Rules && edit == ListEdit::Delete {
         return crate::tui::screens::approval::update::take_off(model, out);
     }
     if picker.kind != Kind::Sessions {
         return;
     }
-    let selected = picker.selected().map(|entry| (entry.label.clone(), entry.choice.clone()));
-    match (run, selected) {
-        (Action::New, _) => {
+    let selected = picker
+        .selected()
+        .and_then(|entry| if let Choice::Session(id) = entry.choice { Some((entry.label.clone(), id)) } else { None });
+    match edit {
+        ListEdit::New => {
             let (title, purpose) = ("Title of the new session (optional)".to_owned(), Purpose::NewSession);
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
-        (Action::Rename, Some((text, Choice::Session(id)))) => {
+        ListEdit::Rename => {
+            let Some((text, id)) = selected else { return };
             let (title, purpose) = ("Rename the session".to_owned(), Purpose::RenameSession(Some(id)));
             model.layers.push(Prompt { title, text, purpose });
         }
-        (Action::Delete, Some((label, Choice::Session(id)))) => {
+        ListEdit::Delete => {
+            let Some((label, id)) = selected else { return };
             model.layers.push(Question {
                 title: "Delete this session?".to_owned(),
                 words: vec![
@@ -238,6 +250,5 @@ pub(crate) fn manage(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
                 cursor: 0,
             });
         }
-        _ => {}
     }
 }

@@ -6,6 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::request::{self, Block, BlockKind};
 use crate::tui::chat::model::composer::Draft;
+use crate::tui::model::shift;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -237,9 +238,7 @@ impl RawRequestScreen {
 
     /// Moves the selection.
     pub fn step(&mut self, by: i64) {
-        let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-        let to = if by < 0 { self.cursor.saturating_sub(step) } else { self.cursor.saturating_add(step) };
-        self.cursor = to.min(self.rows.len().saturating_sub(1));
+        self.cursor = shift(self.cursor, by, self.rows.len().saturating_sub(1));
     }
 
     /// Looks for what was typed, in any case of letters, and goes to the first hit.

@@ -4,6 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
+use crate::tui::model::shift;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -207,10 +208,10 @@ impl DraftScreen {
     /// Moves within the part that has the focus.
     pub fn step(&mut self, by: i64) {
         match self.part {
-            Part::Draft => self.draft_scroll = moved(self.draft_scroll, by, self.last(self.seen.0)),
+            Part::Draft => self.draft_scroll = shift(self.draft_scroll, by, self.last(self.seen.0)),
             Part::Sources => self.scroll_sources(by),
             Part::Items => {
-                self.cursor = moved(self.cursor, by, self.items().saturating_sub(1));
+                self.cursor = shift(self.cursor, by, self.items().saturating_sub(1));
                 self.follow = true;
             }
         }
@@ -219,17 +220,12 @@ impl DraftScreen {
     /// Scrolls the sources, wherever the focus is.
     pub fn scroll_sources(&mut self, by: i64) {
         self.follow = false;
-        self.source_scroll = moved(self.source_scroll, by, self.last(self.seen.1));
+        self.source_scroll = shift(self.source_scroll, by, self.last(self.seen.1));
     }
 
     fn last(&self, rows: usize) -> usize {
         rows.saturating_sub(self.seen.2)
     }
-}
-
-fn moved(at: usize, by: i64, last: usize) -> usize {
-    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
 }
 
 /// The list of a branch's capsules.
@@ -270,7 +266,7 @@ impl SummaryList {
 
     /// Moves the selection.
     pub fn step(&mut self, by: i64) {
-        self.cursor = moved(self.cursor, by, self.cards.len().saturating_sub(1));
+        self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
         self.scroll = 0;
     }
 }

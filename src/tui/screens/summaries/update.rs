@@ -54,29 +54,40 @@ fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>
     }
 }
 
-pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
+/// What a person decides about a draft.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum DraftDecision {
+    Accept,
+    Reject,
+    /// Keeps the selected item, or no longer.
+    KeepItem,
+    KeepAll,
+    Edit,
+}
+
+pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<Cmd>) {
     let Some(desk) = model.layers.top::<DraftScreen>() else {
         return model.status.say(Severity::Notice, "There is no draft here.", model.now);
     };
     let branch = desk.branch;
     let Some(draft) = desk.draft.clone() else {
-        if run == Action::RejectDraft {
+        if decision == DraftDecision::Reject {
             ask(model, branch, SummaryAct::Reject, out);
         }
         return;
     };
     let number = draft.number;
-    match run {
-        Action::AcceptDraft => {
+    match decision {
+        DraftDecision::Accept => {
             ask(model, branch, SummaryAct::Accept { draft: number }, out);
             model.plan.hurry(model.now);
         }
-        Action::RejectDraft if work(&draft).is_some() => {
+        DraftDecision::Reject if work(&draft).is_some() => {
             doubt(model, &draft, "Discard this draft?", "yes, throw it away", Act::RejectDraft(branch));
         }
-        Action::RejectDraft => reject(model, branch, out),
-        Action::KeepAll => ask(model, branch, SummaryAct::KeepAll { draft: number }, out),
-        Action::KeepItem => {
+        DraftDecision::Reject => reject(model, branch, out),
+        DraftDecision::KeepAll => ask(model, branch, SummaryAct::KeepAll { draft: number }, out),
+        DraftDecision::KeepItem => {
             let act = match desk.selected() {
                 Some(Item::Dropped(at)) => SummaryAct::Keep { draft: number, items: vec![at] },
                 Some(Item::Kept(item)) => SummaryAct::Unkeep { draft: number, item },
@@ -84,7 +95,7 @@ pub(crate) fn decide(model: &mut Model, run: Action, out: &mut Vec<Cmd>) {
             };
             ask(model, branch, act, out);
         }
-        _ => edit(model, branch, number, &draft.body),
+        DraftDecision::Edit => edit(model, branch, number, &draft.body),
     }
 }
 

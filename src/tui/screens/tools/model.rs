@@ -3,6 +3,7 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
+use crate::tui::model::shift;
 use std::collections::BTreeSet;
 
 /// A line of the list.
@@ -137,7 +138,7 @@ impl ToolsScreen {
     /// Moves the selection.
     pub fn step(&mut self, by: i64) {
         let last = self.spots().len().saturating_sub(1);
-        let to = moved(self.cursor, by, last);
+        let to = shift(self.cursor, by, last);
         if to != self.cursor {
             (self.cursor, self.scroll) = (to, 0);
         }
@@ -145,7 +146,7 @@ impl ToolsScreen {
 
     /// Scrolls the details.
     pub fn roll(&mut self, by: i64) {
-        self.scroll = moved(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
     /// Lists the tools of the selected server, or no longer. The selection goes to the server.
@@ -161,11 +162,6 @@ impl ToolsScreen {
         }
         self.scroll = 0;
     }
-}
-
-fn moved(at: usize, by: i64, last: usize) -> usize {
-    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-    if by < 0 { at.saturating_sub(step).min(last) } else { at.saturating_add(step).min(last) }
 }
 
 #[cfg(test)]

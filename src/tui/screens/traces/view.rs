@@ -220,9 +220,11 @@ fn one(look: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize
     let (ink, sign) = tools::sign(look.theme, trace.status);
     let mut label = Line::of(ink, &format!("{}{sign} ", if screen.grouped { "  " } else { "" }));
     match marked(look, trace) {
-        Some(kind) if kind.excludes() => label.push(Ink::Excluded, &format!("{} ", glyphs.out)),
-        Some(kind) if kind.pins() => label.push(Ink::Pinned, &format!("{} ", glyphs.pin)),
-        _ => {}
+        Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => label.push(Ink::Excluded, &format!("{} ", glyphs.out)),
+        Some(MarkKind::Sticky | MarkKind::Leased { .. } | MarkKind::Ephemeral) => {
+            label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
+        }
+        Some(MarkKind::IncludeOnce) | None => {}
     }
     if trace.more.again.is_some() {
         label.push(Ink::Dim, "again ");

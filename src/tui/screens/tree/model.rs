@@ -8,6 +8,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::conversation::tag::TagFilter;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::tui::model::session::Session;
+use crate::tui::model::shift;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -183,10 +184,7 @@ impl TreeScreen {
 
     /// Moves.
     pub fn step(&mut self, by: i64) {
-        let last = self.shown.len().saturating_sub(1);
-        let steps = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-        self.cursor =
-            if by < 0 { self.cursor.saturating_sub(steps) } else { self.cursor.saturating_add(steps).min(last) };
+        self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
     }
 
     /// Folds what is below the selected stretch; where there is nothing, or it is folded, goes to the one above.

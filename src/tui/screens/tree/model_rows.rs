@@ -220,52 +220,17 @@ fn measure(all: &mut [Row]) {
 mod tests {
     use super::*;
     use crate::domain::base::ids::{NodeId, SessionId};
-    use crate::domain::conversation::branch::Overrides;
-    use crate::domain::conversation::message::{End, NodeHead, Role, node_key};
+    use crate::domain::conversation::message::{NodeHead, Role};
     use proptest::prelude::*;
     use uuid::Uuid;
 
     fn head(n: u128, parent: Option<u128>) -> NodeHead {
-        NodeHead {
-            id: NodeId(Uuid::from_u128(n)),
-            key: node_key(None, Role::User, None, u32::try_from(n).unwrap(), None),
-            parent: parent.map(|p| NodeId(Uuid::from_u128(p))),
-            ord: u32::try_from(n).unwrap(),
-            role: Role::User,
-            end: End::Complete,
-            at: 0,
-            bytes: 0,
-            calls: 0,
-            hidden: false,
-            imported: false,
-            content: None,
-            preview: String::new(),
-            model: None,
-            name: None,
-            lane: String::new(),
-            external_id: None,
-        }
+        crate::domain::conversation::tree::tests::head(n, parent, Role::User)
     }
 
     fn branch(n: u128, head: Option<u128>) -> Branch {
-        Branch {
-            id: BranchId(Uuid::from_u128(n)),
-            session: SessionId(Uuid::nil()),
-            name: String::new(),
-            head: head.map(|n| NodeId(Uuid::from_u128(n))),
-            parent: None,
-            fork: None,
-            archived: false,
-            created_at: 0,
-            seq: 0,
-            overrides: Overrides::default(),
-            anchor: None,
-            marks: Vec::new(),
-            state: None,
-            offered: None,
-            reply: None,
-            capsules: Vec::new(),
-        }
+        let head = head.map(|n| NodeId(Uuid::from_u128(n)));
+        Branch::new(BranchId(Uuid::from_u128(n)), SessionId(Uuid::nil()), "", head, 0)
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::ledger::{CallCost, Ledger};
+use crate::tui::model::shift;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -62,9 +63,7 @@ impl UsageScreen {
 
     /// Moves the selection along the calls.
     pub fn step(&mut self, by: i64) {
-        let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-        let to = if by < 0 { self.cursor.saturating_sub(step) } else { self.cursor.saturating_add(step) };
-        self.cursor = to.min(self.calls().len().saturating_sub(1));
+        self.cursor = shift(self.cursor, by, self.calls().len().saturating_sub(1));
         self.settle(self.page);
     }
 

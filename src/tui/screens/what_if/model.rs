@@ -5,6 +5,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::what_if::{Figures, WhatIf};
 use crate::tui::chat::model::composer::Draft;
+use crate::tui::model::shift;
 use std::sync::Arc;
 
 /// See the module.
@@ -59,9 +60,7 @@ impl WhatIfScreen {
 
     /// Moves the selection.
     pub fn step(&mut self, by: i64) {
-        let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-        let to = if by < 0 { self.cursor.saturating_sub(step) } else { self.cursor.saturating_add(step) };
-        self.cursor = to.min(self.len().saturating_sub(1));
+        self.cursor = shift(self.cursor, by, self.len().saturating_sub(1));
         self.scroll = 0;
     }
 }

@@ -1,0 +1,80 @@
+//! Tools of the engine's own, offered beside those of the workspace.
+//! Not for: what they do (`code`, `skills`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::consent::ToolEffect;
+use crate::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec};
+use crate::domain::tool::visibility::FileVisibility;
+use std::sync::Arc;
+
+/// Tools that only look.
+pub(crate) trait LookupTools: Send + Sync {
+    /// The tools on offer now, in a fixed order.
+    fn specs(&self) -> Vec<ToolSpec>;
+
+    /// What a call would look at, empty where the call names nothing; none where the tool is not one of these.
+    fn target(&self, name: &str, args: &str) -> Option<String>;
+
+    /// Runs one call of these.
+    fn look(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
+}
+
+/// The workspace's tools, followed by added ones.
+pub(crate) struct WithAdded<T> {
+    pub(crate) inner: Arc<dyn RunTools>,
+    pub(crate) added: T,
+}
+
+impl<T: LookupTools> RunTools for WithAdded<T> {
+    fn specs(&self) -> Vec<ToolSpec> {
+        self.inner.specs().into_iter().chain(self.added.specs()).collect()
+    }
+
+    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+        match self.added.target(name, args) {
+            Some(what) => Ok(ToolEffect::Look { what }),
+            None => self.inner.deed(name, args),
+        }
+    }
+
+    fn carry_out(
+        &self,
+        name: &str,
+        args: &str,
+        deed: &ToolEffect,
+        hunks: &[Vec<bool>],
+        watch: &dyn ToolObserver,
+    ) -> Done {
+        match self.added.target(name, args) {
+            Some(_) => Done::said(self.added.look(name, args, &|| watch.cancelled())),
+            None => self.inner.carry_out(name, args, deed, hunks, watch),
+        }
+    }
+
+    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
+        match self.added.target(name, args) {
+            Some(_) => self.added.look(name, args, cancelled),
+            None => self.inner.run(name, args, cancelled),
+        }
+    }
+
+    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+        self.inner.over(name, args, text)
+    }
+
+    fn keeps(&self) -> usize {
+        self.inner.keeps()
+    }
+
+    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
+        self.inner.files(most, sight)
+    }
+
+    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
+        self.inner.text(path, most, sight)
+    }
+
+    fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
+        self.inner.put_back(path, expected, text)
+    }
+}
