@@ -29,7 +29,7 @@ const COMPACTIONS: usize = 20;
 const TURNS_EACH: usize = 8;
 
 fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
-    client.must(Request::Condense { branch, act })
+    client.must(Request::Summary { branch, act })
 }
 
 fn drafted(client: &mut Client, branch: BranchId, wish: SummaryAct) -> Arc<SummaryDraft> {

@@ -48,7 +48,7 @@ pub(super) enum Inbox {
     /// The call of a side question reports.
     Aside(Box<Report>),
     /// A summary is drafted, or could not be.
-    Condensed(Box<Made>),
+    SummaryMade(Box<Made>),
     /// A session's title is made, or could not be.
     Titled(Box<Titled>),
     /// It was worked out whether a summary is due.
@@ -60,7 +60,7 @@ pub(super) enum Inbox {
     /// A call that a person runs again reports.
     Again(Box<super::calls::rerun::RerunEvent>),
     /// What an act would do is worked out.
-    Foreseen(Box<PreviewWork>),
+    PreviewMade(Box<PreviewWork>),
     /// A body edited by hand is weighed.
     ByHand(Box<EditedBody>),
     /// A slow answer, worked out on another thread.
@@ -125,7 +125,7 @@ pub(super) struct Core {
     /// Other ways of making the next call that are being solved.
     pub(super) trying: Option<TrialWork>,
     /// An act of which is worked out what it would do.
-    pub(super) foreseeing: Option<(Ticket, Arc<AtomicBool>)>,
+    pub(super) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// Bodies edited by hand that are about to be sent, by branch: the ticket of each.
     pub(super) by_hand: HashMap<BranchId, Ticket>,
     /// A call that a person runs again.
@@ -185,7 +185,7 @@ impl Core {
             asides: Asides::default(),
             titling: HashSet::new(),
             trying: None,
-            foreseeing: None,
+            previewing: None,
             by_hand: HashMap::new(),
             again: None,
             jobs: HashMap::new(),
@@ -224,13 +224,13 @@ impl Core {
                 },
                 Inbox::Report(branch, report) => self.report(branch, *report),
                 Inbox::Aside(report) => self.aside_report(*report),
-                Inbox::Condensed(made) => self.drafted(*made),
+                Inbox::SummaryMade(made) => self.drafted(*made),
                 Inbox::Titled(titled) => self.titled(*titled),
                 Inbox::Looked(looked) => self.looked(*looked),
                 Inbox::Tried(tries) => self.tried(*tries),
                 Inbox::Recalled(branch, run, request) => self.recalled(branch, run, request),
                 Inbox::Again(told) => self.again_told(*told),
-                Inbox::Foreseen(made) => self.foreseen(*made),
+                Inbox::PreviewMade(made) => self.previewed(*made),
                 Inbox::ByHand(made) => self.weighed(*made),
                 Inbox::Answer(ticket, result) => self.answer(ticket, *result),
                 Inbox::Servers => self.servers_changed(),

@@ -43,11 +43,11 @@ impl Core {
                 self.answer_now(ticket, result)
             }
             Request::Tool(request) => self.on_tool(ticket, request),
-            Request::Thing(request) => self.on_thing(ticket, request),
-            Request::Condense { branch, act: SummaryAct::Draft { kind, up_to, by } } => {
+            Request::Editable(request) => self.on_editable(ticket, request),
+            Request::Summary { branch, act: SummaryAct::Draft { kind, up_to, by } } => {
                 self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
-            Request::Condense { branch, act } => {
+            Request::Summary { branch, act } => {
                 let result = self.condense(branch, act);
                 self.answer_now(ticket, result)
             }
@@ -147,7 +147,7 @@ impl Core {
             }
             PlanRequest::WhatIf { branch, draft, arms } => return self.what_if(ticket, branch, draft, &arms, true),
             PlanRequest::Preview { branch, draft, items, act } => {
-                return self.foresee(ticket, branch, &draft, &items, act);
+                return self.preview(ticket, branch, &draft, &items, act);
             }
             PlanRequest::Exact { branch, act: Exact::Weigh { draft, body } } => {
                 return self.by_hand(ticket, branch, draft, body, false);
@@ -215,10 +215,10 @@ impl Core {
     }
 
     /// Requests about what a person edits and that has versions.
-    fn on_thing(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
+    fn on_editable(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
         let result = match request {
             EditableAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),
-            EditableAct::Things { branch, kind } => return self.things(ticket, branch, kind),
+            EditableAct::List { branch, kind } => return self.things(ticket, branch, kind),
             EditableAct::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
             EditableAct::StepPolicy { name, forward } => self.step_policy(&name, forward),
         };

@@ -77,7 +77,7 @@ fn drafts(client: &Client) -> usize {
 }
 
 fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
-    client.must(Request::Condense { branch, act })
+    client.must(Request::Summary { branch, act })
 }
 
 fn plan(client: &mut Client, branch: BranchId) -> Arc<ContextPlan> {
@@ -201,7 +201,7 @@ fn undo_is_a_no() {
     say(&mut client, branch, 7..=7);
     client.wait(at + 1, used);
     let capsules = match act(&mut client, branch, SummaryAct::List) {
-        Answer::Capsules(cards) => cards,
+        Answer::Summaries(cards) => cards,
         other => panic!("{other:?}"),
     };
     assert_eq!((capsules[0].capsule.turns, capsules[0].goes), ((1, 6), true));
@@ -292,7 +292,7 @@ fn full_levels_have_their_oldest_turns_summed_up() {
         assert!(turn < 15, "no summary was ever due");
         say(&mut client, branch, turn..=turn);
         // What is worked out beside the turns reports before this answer or with the next turn.
-        client.must(Request::Condense { branch, act: SummaryAct::List });
+        client.must(Request::Summary { branch, act: SummaryAct::List });
     }
     let (draft, _) = drafted(&mut client, 0);
     let cause = draft.cause.clone().unwrap();
@@ -412,7 +412,7 @@ fn stopping_is_a_no_and_loses_no_draft_that_waits() {
     say(&mut client, branch, 1..=4);
     let (waiting, _) = drafted(&mut client, 0);
     let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(3), by: SummaryAuthor::Model };
-    let ticket = client.post(Request::Condense { branch, act: wish });
+    let ticket = client.post(Request::Summary { branch, act: wish });
     while model.bodies().len() < 5 {
         std::thread::yield_now();
     }
@@ -422,7 +422,7 @@ fn stopping_is_a_no_and_loses_no_draft_that_waits() {
         Answer::Draft(Some(draft)) => assert_eq!(draft.number, waiting.number),
         other => panic!("{other:?}"),
     }
-    assert!(client.ask(Request::Condense { branch, act: SummaryAct::Stop }).is_err(), "nothing is being made");
+    assert!(client.ask(Request::Summary { branch, act: SummaryAct::Stop }).is_err(), "nothing is being made");
     act(&mut client, branch, SummaryAct::Accept { draft: waiting.number });
 }
 

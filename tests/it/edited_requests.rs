@@ -39,7 +39,7 @@ fn budget(client: &mut Client, branch: BranchId, tokens: u32) {
 fn foresee(client: &mut Client, branch: BranchId, draft: &Draft, items: &[Atom], act: Act) -> Box<ActPreview> {
     let items = items.iter().map(|atom| ItemName::Atom(*atom)).collect();
     match client.must(Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act })) {
-        Answer::Foreseen(found) => found,
+        Answer::Preview(found) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -123,8 +123,8 @@ fn a_newer_look_ahead_drops_the_older_one() {
             })
         };
         let (first, second) = (client.post(look(MarkKind::Exclude)), client.post(look(MarkKind::Sticky)));
-        assert!(matches!(client.answer(first), Ok(Answer::Done(_) | Answer::Foreseen(_))));
-        assert!(matches!(client.answer(second), Ok(Answer::Foreseen(_))), "patient: {patient}");
+        assert!(matches!(client.answer(first), Ok(Answer::Done(_) | Answer::Preview(_))));
+        assert!(matches!(client.answer(second), Ok(Answer::Preview(_))), "patient: {patient}");
     }
 }
 

@@ -351,8 +351,8 @@ fn things(
     branch: BranchId,
     kind: EditableKind,
 ) -> Vec<pleach::domain::summary::versions::Editable> {
-    match client.must(Request::Thing(EditableAct::Things { branch, kind })) {
-        Answer::Things(_, things) => things,
+    match client.must(Request::Editable(EditableAct::List { branch, kind })) {
+        Answer::Editables(_, things) => things,
         other => panic!("{other:?}"),
     }
 }

@@ -47,7 +47,7 @@ fn bench(turns: usize) -> (Bench, Client, BranchId) {
 }
 
 fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
-    client.must(Request::Condense { branch, act })
+    client.must(Request::Summary { branch, act })
 }
 
 fn asks(up_to: Option<u32>) -> SummaryAct {
@@ -69,7 +69,7 @@ fn accept(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<Summ
 
 fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
     match act(client, branch, SummaryAct::List) {
-        Answer::Capsules(cards) => cards,
+        Answer::Summaries(cards) => cards,
         other => panic!("{other:?}"),
     }
 }
@@ -176,7 +176,7 @@ fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
         let goes = cards(&mut client, branch).into_iter().find(|card| card.goes).map(|card| card.capsule.turns.1);
         assert_eq!(goes, expected);
     }
-    let none = client.ask(Request::Condense { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
+    let none = client.ask(Request::Summary { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
     assert_eq!(none.unwrap_err().kind, FailureKind::User);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(cards(&mut client, branch)[0].goes, "taking a level back is undone like anything else");
@@ -207,12 +207,12 @@ fn a_draft_is_refused_when_the_conversation_moved_on_under_it() {
     let (_bench, mut client, branch) = bench(8);
     let made = draft(&mut client, branch, Some(4));
     mark(&mut client, branch, 2, MarkKind::Sticky);
-    let stale = client.ask(Request::Condense { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
+    let stale = client.ask(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
     assert_eq!(stale.kind, FailureKind::Stale);
     act(&mut client, branch, SummaryAct::Reject);
-    let gone = client.ask(Request::Condense { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
+    let gone = client.ask(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
     assert_eq!(gone.kind, FailureKind::Stale);
-    let refused = |client: &mut Client, up_to| client.ask(Request::Condense { branch, act: asks(up_to) }).unwrap_err();
+    let refused = |client: &mut Client, up_to| client.ask(Request::Summary { branch, act: asks(up_to) }).unwrap_err();
     assert_eq!(refused(&mut client, Some(99)).kind, FailureKind::User);
     accept(&mut client, branch, Some(4));
     assert!(refused(&mut client, Some(4)).what.contains("covers everything up to turn 4"));
@@ -228,7 +228,7 @@ fn edits_and_kept_words_are_sized_and_checked() {
     };
     assert!(all.dropped.len() < made.dropped.len() && !all.capsule.too_detailed(), "{}", all.capsule.ratio_milli());
     let longer = "words ".repeat(5_000);
-    let edit = |text: String| Request::Condense { branch, act: SummaryAct::Edit { draft: made.number, text } };
+    let edit = |text: String| Request::Summary { branch, act: SummaryAct::Edit { draft: made.number, text } };
     assert!(client.ask(edit(longer)).unwrap_err().what.contains("would save nothing"));
     let edited = match client.must(edit("The service listens on port 8001.".into())) {
         Answer::Draft(Some(draft)) => draft,
@@ -255,7 +255,7 @@ fn a_model_writes_beside_a_turn_and_its_call_is_recorded_with_secrets_masked() {
         client.say(branch, &question(n));
     }
     let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(5), by: SummaryAuthor::Model };
-    let ticket = client.post(Request::Condense { branch, act });
+    let ticket = client.post(Request::Summary { branch, act });
     while model.bodies().len() < 9 {
         std::thread::yield_now();
     }
@@ -270,7 +270,7 @@ fn a_model_writes_beside_a_turn_and_its_call_is_recorded_with_secrets_masked() {
     assert_eq!((run.status, run.policy.as_str()), (RunStatus::Complete, "summarise"));
     let told: Vec<&str> = run.diagnostics.iter().map(|one| one.what.as_str()).collect();
     assert_eq!(told, ["A line was no event."], "what could not be taken is kept with a call of our own too");
-    client.must(Request::Condense { branch, act: SummaryAct::Accept { draft: made.number } });
+    client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } });
     assert!(summary(&plan(&mut client, branch)).is_some());
 }
 
@@ -284,7 +284,7 @@ fn stopping_a_model_changes_nothing() {
     let branch = talk(&mut client, 8);
     let before = client.drawn(branch, &message("and now?")).unwrap();
     let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Model };
-    let ticket = client.post(Request::Condense { branch, act: wish });
+    let ticket = client.post(Request::Summary { branch, act: wish });
     while model.bodies().len() < 9 {
         std::thread::yield_now();
     }
@@ -457,17 +457,17 @@ fn any_history_of_summaries_and_marks_is_undone_to_the_byte() {
             let changed = match dice.below(4) {
                 0 | 1 => {
                     let up_to = u32::try_from(2 + dice.below(9)).ok();
-                    match client.ask(Request::Condense { branch, act: asks(up_to) }) {
+                    match client.ask(Request::Summary { branch, act: asks(up_to) }) {
                         Ok(Answer::Draft(Some(made))) => {
                             let act = SummaryAct::Accept { draft: made.number };
-                            client.ask(Request::Condense { branch, act }).is_ok()
+                            client.ask(Request::Summary { branch, act }).is_ok()
                         }
                         _ => false,
                     }
                 }
                 2 => {
                     let act = SummaryAct::UndoLevel { kind: SummaryKind::Lane };
-                    client.ask(Request::Condense { branch, act }).is_ok()
+                    client.ask(Request::Summary { branch, act }).is_ok()
                 }
                 _ => {
                     let kinds = [MarkKind::Sticky, MarkKind::Exclude, MarkKind::IncludeOnce, MarkKind::leased(2)];

@@ -13,8 +13,8 @@ use pleach::engine::api::{
 };
 
 fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Editable> {
-    match client.must(Request::Thing(EditableAct::Things { branch, kind })) {
-        Answer::Things(of, things) => {
+    match client.must(Request::Editable(EditableAct::List { branch, kind })) {
+        Answer::Editables(of, things) => {
             assert_eq!(of, kind);
             things
         }
@@ -77,8 +77,8 @@ fn a_memory_and_what_it_said_before() {
 }
 
 fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
-    match client.must(Request::Condense { branch, act: SummaryAct::List }) {
-        Answer::Capsules(cards) => cards,
+    match client.must(Request::Summary { branch, act: SummaryAct::List }) {
+        Answer::Summaries(cards) => cards,
         other => panic!("{other:?}"),
     }
 }
@@ -95,11 +95,11 @@ fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
         client.say(branch, &format!("Step {n}: what comes next on port {}?", 8_000 + n));
     }
     let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
-    let Answer::Draft(Some(draft)) = client.must(Request::Condense { branch, act }) else { panic!() };
-    client.must(Request::Condense { branch, act: SummaryAct::Accept { draft: draft.number } });
+    let Answer::Draft(Some(draft)) = client.must(Request::Summary { branch, act }) else { panic!() };
+    client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } });
     let first = cards(&mut client, branch)[0].clone();
     let rewrite =
-        |capsule, text: &str| Request::Condense { branch, act: SummaryAct::Rewrite { capsule, text: text.into() } };
+        |capsule, text: &str| Request::Summary { branch, act: SummaryAct::Rewrite { capsule, text: text.into() } };
     client.must(rewrite(first.capsule.id, "Ports 8000 and 8001 were told."));
     let thing = things(&mut client, branch, EditableKind::Summaries).remove(0);
     assert_eq!(thing.versions.len(), 2);
@@ -127,7 +127,11 @@ fn policy(client: &mut Client, branch: BranchId, name: &str) -> Editable {
 }
 
 fn save(name: &str, text: &str, preset: Option<&str>) -> Request {
-    Request::Thing(EditableAct::SavePolicy { name: name.into(), text: text.into(), preset: preset.map(str::to_owned) })
+    Request::Editable(EditableAct::SavePolicy {
+        name: name.into(),
+        text: text.into(),
+        preset: preset.map(str::to_owned),
+    })
 }
 
 #[test]
@@ -161,7 +165,8 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     let lean = policy(&mut client, branch, "lean");
     assert_eq!(texts(&lean), ["[user_cap = 900\n]".to_owned(), preset.clone()], "beside the preset it came from");
     let before = client.whole_plan(branch, &message("and now?"));
-    let request = Request::Thing(EditableAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
+    let request =
+        Request::Editable(EditableAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
     assert_eq!(found.ways.len(), 1, "only what was asked for");
     let made = found.ways[0].result.clone().unwrap();
@@ -173,13 +178,13 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     client.must(save("lean", "user_cap = 1400\n", None));
     let wider = client.whole_plan(branch, &message("and now?"));
     assert!(wider.est_total > now.est_total, "a saved policy counts at once");
-    client.must(Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: false }));
+    client.must(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: false }));
     assert_eq!(client.whole_plan(branch, &message("and now?")).est_total, now.est_total);
     assert!(
-        client.ask(Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: false })).is_err(),
+        client.ask(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: false })).is_err(),
         "that was the first"
     );
-    client.must(Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: true }));
+    client.must(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: true }));
     assert_eq!(texts(&policy(&mut client, branch, "lean"))[0], "[user_cap = 1400\n]");
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(client.whole_plan(branch, &message("and now?")).policy, "layered", "taking it is undone by the session");

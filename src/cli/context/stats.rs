@@ -23,7 +23,7 @@ const COLUMNS: usize = 60;
 pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let mut stats = match run.client.call(Request::Condense { branch, act: SummaryAct::Stats }, &mut run.io)? {
+    let mut stats = match run.client.call(Request::Summary { branch, act: SummaryAct::Stats }, &mut run.io)? {
         Answer::Stats(stats) => *stats,
         other => return Err(unexpected(&other)),
     };

@@ -34,7 +34,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Sto
     if wish.accept {
         match run
             .client
-            .call(Request::Condense { branch, act: SummaryAct::Accept { draft: draft.number } }, &mut run.io)?
+            .call(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } }, &mut run.io)?
         {
             Answer::Done(_) => {}
             other => return Err(unexpected(&other)),
@@ -54,8 +54,8 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Sto
 }
 
 fn drafted(run: &mut Run<'_, '_>, branch: BranchId, act: SummaryAct) -> Result<Arc<SummaryDraft>, Stop> {
-    let stop = Request::Condense { branch, act: SummaryAct::Stop };
-    match run.client.stoppable(Request::Condense { branch, act }, stop, &mut run.io)? {
+    let stop = Request::Summary { branch, act: SummaryAct::Stop };
+    match run.client.stoppable(Request::Summary { branch, act }, stop, &mut run.io)? {
         Answer::Draft(Some(draft)) => Ok(draft),
         Answer::Draft(None) => Err(Failure::user("No summary draft.").into()),
         other => Err(unexpected(&other)),
@@ -175,10 +175,10 @@ pub(crate) fn capsules(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Res
     let branch = run.open(false)?.current;
     if let SummariesCommand::Undo { whole_session } = command {
         let kind = if *whole_session { SummaryKind::Session } else { SummaryKind::Lane };
-        return run.done(Request::Condense { branch, act: SummaryAct::UndoLevel { kind } }, "Undone.");
+        return run.done(Request::Summary { branch, act: SummaryAct::UndoLevel { kind } }, "Undone.");
     }
-    let cards = match run.client.call(Request::Condense { branch, act: SummaryAct::List }, &mut run.io)? {
-        Answer::Capsules(cards) => cards,
+    let cards = match run.client.call(Request::Summary { branch, act: SummaryAct::List }, &mut run.io)? {
+        Answer::Summaries(cards) => cards,
         other => return Err(unexpected(&other)),
     };
     match command {

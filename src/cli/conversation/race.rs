@@ -114,23 +114,23 @@ impl RaceEntry {
 }
 
 /// Follows all branches to their end. Ctrl+C stops all; the text received so far is kept.
-fn follow(run: &mut Run<'_, '_>, laps: &mut [RaceEntry]) -> Result<(), Stop> {
+fn follow(run: &mut Run<'_, '_>, entries: &mut [RaceEntry]) -> Result<(), Stop> {
     let mut cancelled = false;
-    while laps.iter().any(|lap| !lap.over) {
+    while entries.iter().any(|entry| !entry.over) {
         match (run.io.interrupts)() {
             0 => {}
             1 if cancelled => {}
             1 => {
                 cancelled = true;
-                for lap in laps.iter().filter(|lap| !lap.over) {
-                    run.client.send(Request::Turn(TurnRequest::Cancel { branch: lap.branch }));
+                for entry in entries.iter().filter(|entry| !entry.over) {
+                    run.client.send(Request::Turn(TurnRequest::Cancel { branch: entry.branch }));
                 }
             }
             _ => return Err(Stop::Interrupted),
         }
         if let Some(event) = run.client.next(&mut run.io)? {
-            for lap in laps.iter_mut() {
-                lap.take(&event);
+            for entry in entries.iter_mut() {
+                entry.take(&event);
             }
         }
     }
@@ -138,8 +138,8 @@ fn follow(run: &mut Run<'_, '_>, laps: &mut [RaceEntry]) -> Result<(), Stop> {
 }
 
 /// The first failure of a branch becomes the command's result.
-fn verdict(laps: &[RaceEntry]) -> Result<(), Stop> {
-    let Some(bad) = laps.iter().find(|lap| !lap.well()) else { return Ok(()) };
+fn verdict(entries: &[RaceEntry]) -> Result<(), Stop> {
+    let Some(bad) = entries.iter().find(|entry| !entry.well()) else { return Ok(()) };
     let why = bad.cards.last().and_then(|card| card.error.clone());
     let failure = bad.failure.clone().unwrap_or_else(|| {
         Failure::new(
@@ -180,32 +180,32 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
         other => return Err(unexpected(&other)),
     };
     let draft = Draft { text: text.into(), ..Draft::default() };
-    let mut laps = Vec::new();
+    let mut entries = Vec::new();
     for (branch, arm) in branches.iter().zip(&arms) {
-        let mut lap = RaceEntry::new(branch, variant::title(arm));
-        lap.ticket = Some(run.client.send(Request::Turn(TurnRequest::Ask {
+        let mut entry = RaceEntry::new(branch, variant::title(arm));
+        entry.ticket = Some(run.client.send(Request::Turn(TurnRequest::Ask {
             branch: branch.id,
             draft: draft.clone(),
             plan: None,
         })));
-        laps.push(lap);
+        entries.push(entry);
     }
-    follow(run, &mut laps)?;
+    follow(run, &mut entries)?;
     if run.io.json {
-        run.io.value(&json!({ "arms": laps.iter().map(|lap| lap.shape(&branches)).collect::<Vec<_>>() }))?;
+        run.io.value(&json!({ "arms": entries.iter().map(|entry| entry.shape(&branches)).collect::<Vec<_>>() }))?;
     } else {
         let mut text = String::new();
-        for (lap, branch) in laps.iter().zip(&branches) {
-            let title = format!("{}: {}", branch.name, lap.title);
-            told(&mut text, &title, lap.cards.last(), &lap.words(), lap.failure.as_ref());
-            let stopped = lap.record.as_ref().and_then(|record| Some(record.stopped?.sentence(record.limits)));
+        for (entry, branch) in entries.iter().zip(&branches) {
+            let title = format!("{}: {}", branch.name, entry.title);
+            told(&mut text, &title, entry.cards.last(), &entry.words(), entry.failure.as_ref());
+            let stopped = entry.record.as_ref().and_then(|record| Some(record.stopped?.sentence(record.limits)));
             if let Some(sentence) = stopped {
                 let _ = writeln!(text, "! {sentence}\n");
             }
         }
         run.io.say(text.trim_end());
     }
-    verdict(&laps)
+    verdict(&entries)
 }
 
 /// `replay RUN`, sent.
@@ -225,13 +225,13 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             event => early.extend(event),
         }
     };
-    let mut lap = RaceEntry::new(&made.branch, how(&made));
+    let mut entry = RaceEntry::new(&made.branch, how(&made));
     for event in &early {
-        lap.take(event);
+        entry.take(event);
     }
-    let mut laps = [lap];
-    follow(run, &mut laps)?;
-    let [lap] = &laps;
+    let mut entries = [entry];
+    follow(run, &mut entries)?;
+    let [entry] = &entries;
     let before = match made.of.answer {
         Some(node) => {
             match run.client.call(Request::Session(SessionRequest::Bodies { nodes: vec![node] }), &mut run.io)? {
@@ -247,18 +247,24 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             "of": { "run_id": made.of.id, "request_digest": made.of.request_digest, "model": made.of.model, "text": before },
             "same_bytes": made.exact,
             "without": made.without.as_ref().map(|(atom, title)| json!({ "id": atom.key(), "title": title })),
-            "replay": lap.shape(&branches),
+            "replay": entry.shape(&branches),
             "caution": CAUTION,
         });
         run.io.value(&value)?;
     } else {
         let mut text = String::new();
         told(&mut text, "original", Some(&made.of), before.as_deref().unwrap_or("(no stored answer)"), None);
-        told(&mut text, &format!("replay, {}", lap.title), lap.cards.last(), &lap.words(), lap.failure.as_ref());
+        told(
+            &mut text,
+            &format!("replay, {}", entry.title),
+            entry.cards.last(),
+            &entry.words(),
+            entry.failure.as_ref(),
+        );
         let _ = write!(text, "Scratch branch: {}. {}", made.branch.name, CAUTION);
         run.io.say(&text);
     }
-    verdict(&laps)
+    verdict(&entries)
 }
 
 /// How the new call differs from the stored call.

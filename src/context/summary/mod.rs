@@ -19,7 +19,7 @@ use crate::domain::summary::accepted::ratio_milli;
 
 /// Why there is no summary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CondenseError {
+pub enum SummaryError {
     /// The path is too short.
     #[error("nothing is old enough: the newest {kept} messages are always kept word for word")]
     NothingOld {
@@ -84,10 +84,10 @@ impl Size {
 ///
 /// # Errors
 /// Where the summary is not smaller than its sources, or nothing.
-pub fn ratio(original: u32, tokens: u32) -> Result<u32, CondenseError> {
+pub fn ratio(original: u32, tokens: u32) -> Result<u32, SummaryError> {
     match tokens {
-        0 => Err(CondenseError::Empty),
-        tokens if tokens >= original => Err(CondenseError::NotSmaller { tokens, original }),
+        0 => Err(SummaryError::Empty),
+        tokens if tokens >= original => Err(SummaryError::NotSmaller { tokens, original }),
         tokens => Ok(ratio_milli(original, tokens)),
     }
 }
@@ -126,8 +126,8 @@ pub(crate) mod tests {
     #[test]
     fn arithmetic_is_exact() {
         assert_eq!(ratio(500, 50), Ok(10_000));
-        assert_eq!(ratio(50, 50), Err(CondenseError::NotSmaller { tokens: 50, original: 50 }));
-        assert_eq!(ratio(50, 0), Err(CondenseError::Empty));
+        assert_eq!(ratio(50, 50), Err(SummaryError::NotSmaller { tokens: 50, original: 50 }));
+        assert_eq!(ratio(50, 0), Err(SummaryError::Empty));
         assert_eq!(Size::default().target(1_000), 200);
         assert_eq!(Size::default().target(u32::MAX), 2_000);
     }

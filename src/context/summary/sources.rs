@@ -1,7 +1,7 @@
 //! Which turns a summary is made from: whole, from the first on, never the open one, never what a person pinned or took out.
 //! Not for: reading them (`engine`) or when to do so (policies).
 
-use super::CondenseError;
+use super::SummaryError;
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
 
 /// Messages at the end of a path that stay raw, rounded up to whole turns.
@@ -25,13 +25,13 @@ pub struct SourceChoice {
 ///
 /// # Errors
 /// Says why there is nothing to sum up.
-pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<SourceChoice, CondenseError> {
+pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<SourceChoice, SummaryError> {
     let asked = |turn: &&SourceTurn| turn.number > 0;
     let end = match up_to {
         Some(number) => {
             let last = turns.last().map_or(0, |turn| turn.number);
             if number == 0 || number > last {
-                return Err(CondenseError::NoSuchTurn { number, last });
+                return Err(SummaryError::NoSuchTurn { number, last });
             }
             turns.iter().position(|turn| turn.number == number).map_or(0, |at| at + 1)
         }
@@ -41,11 +41,11 @@ pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) ->
     let last = range.iter().rposition(|turn| turn.stays.is_none() && turn.number > 0);
     let Some(last) = last else {
         let none = range.iter().filter(asked).count() == 0;
-        return Err(if none { CondenseError::NothingOld { kept: KEEP_NEWEST } } else { CondenseError::AllStay });
+        return Err(if none { SummaryError::NothingOld { kept: KEEP_NEWEST } } else { SummaryError::AllStay });
     };
     let to = turns[last].number;
     if let Some(already) = already.filter(|already| to <= *already) {
-        return Err(CondenseError::NothingNew { turn: already });
+        return Err(SummaryError::NothingNew { turn: already });
     }
     let inside = || range[..=last].iter().enumerate().filter(|(_, turn)| turn.number > 0);
     Ok(SourceChoice {
@@ -83,10 +83,10 @@ mod tests {
     fn the_newest_messages_stay() {
         let choice = choose(&path(&[None; 12]), None, None).unwrap();
         assert_eq!((choice.from, choice.to, choice.covered.len()), (1, 7, 7));
-        assert_eq!(choose(&path(&[None; 5]), None, None), Err(CondenseError::NothingOld { kept: 10 }));
-        assert_eq!(choose(&path(&[None; 12]), None, Some(7)), Err(CondenseError::NothingNew { turn: 7 }));
-        assert_eq!(choose(&path(&[None; 3]), Some(4), None), Err(CondenseError::NoSuchTurn { number: 4, last: 3 }));
-        assert_eq!(choose(&path(&[Some(KeepReason::Pinned); 3]), Some(3), None), Err(CondenseError::AllStay));
+        assert_eq!(choose(&path(&[None; 5]), None, None), Err(SummaryError::NothingOld { kept: 10 }));
+        assert_eq!(choose(&path(&[None; 12]), None, Some(7)), Err(SummaryError::NothingNew { turn: 7 }));
+        assert_eq!(choose(&path(&[None; 3]), Some(4), None), Err(SummaryError::NoSuchTurn { number: 4, last: 3 }));
+        assert_eq!(choose(&path(&[Some(KeepReason::Pinned); 3]), Some(3), None), Err(SummaryError::AllStay));
     }
 
     proptest! {

@@ -203,7 +203,7 @@ pub enum SummaryAct {
         /// The new text, with what is kept word for word.
         text: String,
     },
-    /// The branch's capsules, newest first.
+    /// The branch's summaries, newest first.
     List,
     /// Figures about the session's memory, with the next call's context.
     Stats,
@@ -282,7 +282,7 @@ pub enum EditableAct {
         policy: String,
     },
     /// Things that a person edits, with their versions.
-    Things {
+    List {
         /// As a branch has them.
         branch: BranchId,
         /// Of which kind.

@@ -74,7 +74,7 @@ pub enum Answer {
     /// The next call made otherwise.
     WhatIf(Arc<WhatIf>),
     /// What an act would do to the next call.
-    Foreseen(Box<ActPreview>),
+    Preview(Box<ActPreview>),
     /// The exact bytes of the next call.
     Raw(Box<RawRequest>),
     /// What an edited body counts.
@@ -165,9 +165,9 @@ pub enum Answer {
     /// The draft of a summary that waits, where one does.
     Draft(Option<Arc<SummaryDraft>>),
     /// Capsules, newest level first.
-    Capsules(Vec<SummaryCard>),
+    Summaries(Vec<SummaryCard>),
     /// Things of a kind, with their versions.
-    Things(EditableKind, Vec<Editable>),
+    Editables(EditableKind, Vec<Editable>),
     /// A policy was changed.
     Policies {
         /// All names.

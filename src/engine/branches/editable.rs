@@ -37,14 +37,14 @@ impl Core {
             EditableKind::Memories => {
                 let (store, session, inbox) = (self.store.clone(), self.branch(branch)?.session, self.inbox.clone());
                 let work = move || {
-                    let found = memory_things(&store, session).map(|things| Answer::Things(kind, things));
+                    let found = memory_things(&store, session).map(|things| Answer::Editables(kind, things));
                     let _ = inbox.send(Inbox::Answer(ticket, Box::new(found)));
                 };
                 let _ = std::thread::Builder::new().name("pleach-memories".into()).spawn(work);
                 return Ok(());
             }
         };
-        self.answer(ticket, Ok(Answer::Things(kind, things)));
+        self.answer(ticket, Ok(Answer::Editables(kind, things)));
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl Core {
 
     /// The summaries in use, each with the levels below it.
     fn summary_things(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
-        let Answer::Capsules(cards) = self.list_capsules(id)? else { return Ok(Vec::new()) };
+        let Answer::Summaries(cards) = self.list_summaries(id)? else { return Ok(Vec::new()) };
         let mut things: Vec<Editable> = Vec::new();
         for card in &cards {
             if card.active || things.is_empty() {

@@ -34,7 +34,7 @@ pub(crate) struct PreviewWork {
 
 impl Core {
     /// Has the plan solved that an act would give.
-    pub(crate) fn foresee(
+    pub(crate) fn preview(
         &mut self,
         ticket: Ticket,
         id: BranchId,
@@ -65,28 +65,28 @@ impl Core {
         let mut snapshot = snapshot::take(self.session_of(id)?, &there, rules, &question);
         snapshot.priority = Priority::Typing;
         snapshot.waits = self.setup.patient;
-        self.drop_foreseeing();
+        self.drop_preview();
         let stop = Arc::new(AtomicBool::new(false));
-        self.foreseeing = Some((ticket, stop.clone()));
+        self.previewing = Some((ticket, stop.clone()));
         let made = PreviewWork { ticket, branch: id, revision, present, snapshot, price, stop, result: None };
         self.planner.run(task(made, self.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
     /// What is being worked out is not wanted any more.
-    fn drop_foreseeing(&mut self) {
-        if let Some((ticket, stop)) = self.foreseeing.take() {
+    fn drop_preview(&mut self) {
+        if let Some((ticket, stop)) = self.previewing.take() {
             stop.store(true, Ordering::Relaxed);
             self.answer(ticket, Ok(Answer::Done("A newer preview replaced this one.".into())));
         }
     }
 
     /// It is solved.
-    pub(crate) fn foreseen(&mut self, made: PreviewWork) {
-        if self.foreseeing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
+    pub(crate) fn previewed(&mut self, made: PreviewWork) {
+        if self.previewing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
             return;
         }
-        self.foreseeing = None;
+        self.previewing = None;
         if made.revision != self.revision(made.branch) {
             let stale = Failure::new(FailureKind::Stale, "The branch changed during the preview.");
             return self.answer(made.ticket, Err(stale));
@@ -102,8 +102,8 @@ impl Core {
             None => Err("The preview was not computed.".into()),
         };
         let (present, est) = (made.present.id, made.present.est_total);
-        let foreseen = ActPreview { branch: made.branch, present, est, result };
-        self.answer(made.ticket, Ok(Answer::Foreseen(Box::new(foreseen))));
+        let preview = ActPreview { branch: made.branch, present, est, result };
+        self.answer(made.ticket, Ok(Answer::Preview(Box::new(preview))));
     }
 }
 
@@ -114,7 +114,7 @@ fn task(mut made: PreviewWork, planner: Planner, inbox: Sender<Inbox>) -> Worker
         }
         made.result = solved(builder, &made.snapshot);
         if made.result.is_some() {
-            let _ = inbox.send(Inbox::Foreseen(Box::new(made)));
+            let _ = inbox.send(Inbox::PreviewMade(Box::new(made)));
         } else {
             let again = planner.clone();
             planner.run(task(made, again, inbox));

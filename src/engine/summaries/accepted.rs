@@ -105,7 +105,7 @@ impl Core {
         chain
     }
 
-    pub(crate) fn list_capsules(&self, id: BranchId) -> Result<Answer, Failure> {
+    pub(crate) fn list_summaries(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.branch(id)?;
         let session = self.session_of(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Core {
             };
             cards.extend(chain.into_iter().enumerate().filter_map(card));
         }
-        Ok(Answer::Capsules(cards))
+        Ok(Answer::Summaries(cards))
     }
 
     pub(crate) fn memory_stats(&self, id: BranchId) -> Result<Answer, Failure> {

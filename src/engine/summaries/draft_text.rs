@@ -2,7 +2,7 @@
 //! Not for: writing a body (`writer`) or what a person does with it (`drafts`).
 
 use crate::context::summary::survive::RequiredFacts;
-use crate::context::summary::{CondenseError, Size, keep, ratio};
+use crate::context::summary::{Size, SummaryError, keep, ratio};
 use crate::domain::base::failure::Failure;
 use crate::domain::summary::accepted::{Kept, Summary, SummarySource, ratio_milli};
 use crate::domain::summary::draft::SummaryDraft;
@@ -16,8 +16,8 @@ pub(crate) struct Drafted {
     pub(crate) wanted: Arc<RequiredFacts>,
 }
 
-impl From<CondenseError> for Failure {
-    fn from(error: CondenseError) -> Self {
+impl From<SummaryError> for Failure {
+    fn from(error: SummaryError) -> Self {
         Self::user(format!("{}.", crate::engine::sessions::session::capital(&error.to_string())))
             .kept("Nothing was changed.")
     }
@@ -34,9 +34,9 @@ impl Drafted {
         kept: Vec<Kept>,
         source: SummarySource,
         count: &dyn Fn(&str) -> u32,
-    ) -> Result<Self, CondenseError> {
+    ) -> Result<Self, SummaryError> {
         if body.trim().is_empty() && kept.is_empty() {
-            return Err(CondenseError::Empty);
+            return Err(SummaryError::Empty);
         }
         let text = keep::joined(&body, &kept);
         let confidence = self.wanted.survival(&text).milli();

@@ -106,7 +106,7 @@ impl Core {
         }
         let inbox = self.inbox.clone();
         job.start(move |made| {
-            let _ = inbox.send(Inbox::Condensed(Box::new(made)));
+            let _ = inbox.send(Inbox::SummaryMade(Box::new(made)));
         });
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Core {
             SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
             SummaryAct::TakeBack { capsule } => self.take_back(branch, capsule),
             SummaryAct::Rewrite { capsule, text } => self.rewrite(branch, capsule, &text),
-            SummaryAct::List => self.list_capsules(branch),
+            SummaryAct::List => self.list_summaries(branch),
             SummaryAct::Stats => self.memory_stats(branch),
         }
     }

@@ -207,7 +207,7 @@ impl Core {
         let (counter, inbox) = (self.setup.counter.clone(), self.inbox.clone());
         let work = move || {
             let made = versions(&store, &project, counter.as_ref(), encoding);
-            let made = made.map(|all| Answer::Things(EditableKind::Modules, things(&all)));
+            let made = made.map(|all| Answer::Editables(EditableKind::Modules, things(&all)));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(made)));
         };
         let _ = std::thread::Builder::new().name("pleach-module".into()).spawn(work);

@@ -83,7 +83,7 @@ impl Core {
         self.beside(ticket, branch, move |ground| {
             let wanted = if kind == EditableKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
             let items = ground.list().items.into_iter().filter(|item| item.kind == wanted);
-            Ok(Answer::Things(kind, items.map(|item| thing(kind, item)).collect()))
+            Ok(Answer::Editables(kind, items.map(|item| thing(kind, item)).collect()))
         })
     }
 

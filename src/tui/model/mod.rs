@@ -155,7 +155,7 @@ pub enum Pending {
         text: String,
     },
     /// The list of capsules.
-    Capsules,
+    Summaries,
     /// The list of calls.
     Calls,
     /// What the calls came to.
@@ -163,7 +163,7 @@ pub enum Pending {
     /// Which rows no answer used, for the overlay.
     Unused,
     /// Things with their versions.
-    Things,
+    Editables,
     /// A change of one of them, after which they are read again.
     EditableAct,
     /// Stopping a summary of a part of the program; what asked for it says what came of it.
@@ -179,7 +179,7 @@ pub enum Pending {
     /// An item over the newest calls, for the detail pane.
     Lately(Atom),
     /// A change of what is in use, after which the list is read again.
-    CapsuleAct,
+    SummaryAct,
     /// Reading the configuration again; whether a person asked for it.
     Reload(bool),
     /// Names for the one that is being typed.
@@ -223,7 +223,7 @@ pub enum ComparisonPurpose {
     /// The branches of a race, by their settings; then this is asked on each.
     Race(Vec<Overrides>, String),
     /// The call of one of them.
-    Lap(BranchId),
+    RaceEntry(BranchId),
 }
 
 /// One line of a doctor's report.

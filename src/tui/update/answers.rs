@@ -142,11 +142,11 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::EditDraft { branch, number, text }, Err(failure)) => {
             summaries::update::refused(model, branch, number, &text, &failure);
         }
-        (P::Capsules, Ok(A::Capsules(cards))) => summaries::update::listed(model, cards),
-        (P::Capsules, Err(failure)) => summaries::update::unlisted(model, &failure),
-        (P::CapsuleAct, Ok(answer)) => summaries::update::acted(model, &answer, out),
-        (P::Things, Ok(A::Things(kind, things))) => editor::update::came(model, ticket, kind, things),
-        (P::Things, Err(failure)) => editor::update::failed(model, ticket, &failure),
+        (P::Summaries, Ok(A::Summaries(cards))) => summaries::update::listed(model, cards),
+        (P::Summaries, Err(failure)) => summaries::update::unlisted(model, &failure),
+        (P::SummaryAct, Ok(answer)) => summaries::update::acted(model, &answer, out),
+        (P::Editables, Ok(A::Editables(kind, things))) => editor::update::came(model, ticket, kind, things),
+        (P::Editables, Err(failure)) => editor::update::failed(model, ticket, &failure),
         (P::TryPolicy, result) => editor::update::tried(model, ticket, result),
         (P::EditableAct, result) => editor::update::done(model, ticket, result, out),
         (P::Rules, Ok(A::Rules(rules))) => approval::update::listed(model, rules),
@@ -161,8 +161,8 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::Reload(_) | P::Doctor | P::FolderSettings | P::RowText(_) | P::Steps(_), result) => said(model, result),
         (P::Lately(_) | P::Calls | P::Diff | P::History | P::Ledger | P::Compare, result) => said(model, result),
         (P::Raw { .. } | P::Weigh(_) | P::Find | P::Sessions | P::Models | P::Memories, result) => said(model, result),
-        (P::MemoryAct | P::Draft(_) | P::EditDraft { .. } | P::Capsules, result) => said(model, result),
-        (P::CapsuleAct | P::Things | P::Rules | P::Toolbox | P::Trace(..), result) => said(model, result),
+        (P::MemoryAct | P::Draft(_) | P::EditDraft { .. } | P::Summaries, result) => said(model, result),
+        (P::SummaryAct | P::Editables | P::Rules | P::Toolbox | P::Trace(..), result) => said(model, result),
     }
 }
 

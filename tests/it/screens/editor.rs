@@ -54,24 +54,24 @@ fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
 fn asked(stage: &Stage) -> &Request {
     let found = stage.sent.iter().rev().map(|(_, request)| request);
     let mut found = found.filter(|request| {
-        !matches!(request, Request::Plan(PlanRequest::Replan { .. }) | Request::Thing(EditableAct::TryPolicy { .. }))
+        !matches!(request, Request::Plan(PlanRequest::Replan { .. }) | Request::Editable(EditableAct::TryPolicy { .. }))
     });
     found.next().unwrap()
 }
 
 fn reads(request: &Request) -> bool {
-    matches!(request, Request::Thing(EditableAct::Things { .. }))
+    matches!(request, Request::Editable(EditableAct::List { .. }))
 }
 
 fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
-    stage.reply(reads, Answer::Things(kind, things));
+    stage.reply(reads, Answer::Editables(kind, things));
 }
 
 #[test]
 fn every_kind_has_its_tab() {
     let mut stage = fixture::opened();
     stage.type_text("/editors").press("enter");
-    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::State }));
+    assert_eq!(*asked(&stage), Request::Editable(EditableAct::List { branch: MAIN, kind: EditableKind::State }));
     assert!(stage.screen(80, 24).contains("Loading."));
     let block = thing(
         EditableKind::State,
@@ -88,7 +88,7 @@ fn every_kind_has_its_tab() {
     );
     pictures("editors_state", &mut stage);
     stage.press("tab");
-    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::Summaries }));
+    assert_eq!(*asked(&stage), Request::Editable(EditableAct::List { branch: MAIN, kind: EditableKind::Summaries }));
     fill(&mut stage, EditableKind::Summaries, Vec::new());
     assert!(stage.screen(120, 35).contains("No summaries are in use on this branch"));
     stage.press("e tab");
@@ -105,7 +105,7 @@ fn every_kind_has_its_tab() {
     fill(&mut stage, EditableKind::Memories, vec![Editable { title: "The gate is blue".into(), ..one }, other]);
     pictures("editors_memories", &mut stage);
     stage.press("shift-tab shift-tab");
-    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::State }));
+    assert_eq!(*asked(&stage), Request::Editable(EditableAct::List { branch: MAIN, kind: EditableKind::State }));
     stage.press("esc");
     assert!(stage.model.layers.is_empty());
 }
@@ -139,7 +139,7 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     );
     assert_eq!(
         *asked(&stage),
-        Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::Memories }),
+        Request::Editable(EditableAct::List { branch: MAIN, kind: EditableKind::Memories }),
         "read again"
     );
     stage.press("u");
@@ -163,20 +163,20 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     assert!(stage.screen(120, 35).contains("built in and can't be changed"));
     stage.press("e ctrl-u").type_text("lean").press("enter");
     stage.type_text("user_cpa = 900").press("enter ctrl-d");
-    let Request::Thing(EditableAct::SavePolicy { name, text, preset }) = asked(&stage).clone() else {
+    let Request::Editable(EditableAct::SavePolicy { name, text, preset }) = asked(&stage).clone() else {
         panic!("{:?}", asked(&stage))
     };
     assert_eq!((name.as_str(), preset.as_deref()), ("lean", Some("layered")));
     assert!(text.starts_with("user_cpa = 900\n") && text.ends_with(PRESET), "{text}");
     let why = policies::read("lean", &text).unwrap_err().to_string();
-    let saves = |request: &Request| matches!(request, Request::Thing(EditableAct::SavePolicy { .. }));
+    let saves = |request: &Request| matches!(request, Request::Editable(EditableAct::SavePolicy { .. }));
     let words = format!("Not saved: {why} Did you mean `user_cap`?");
     stage.reply(saves, Answer::Refused(Fault { place: Some((4, 1)), words }));
     pictures("editors_refused", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");
     stage.type_text("#").press("ctrl-d");
-    let Request::Thing(EditableAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
+    let Request::Editable(EditableAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
     assert!(text.contains("\n#user_cap = 32000\n"), "the cursor stood where the fault is: {text}");
     let names = vec!["layered".to_owned(), "lean".to_owned()];
     stage.reply(saves, Answer::Policies { names, said: "Saved policy lean.".into() });
@@ -184,12 +184,12 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
         stage
             .sent
             .iter()
-            .any(|(_, r)| matches!(r, Request::Thing(EditableAct::TryPolicy { policy, .. }) if policy == "lean"))
+            .any(|(_, r)| matches!(r, Request::Editable(EditableAct::TryPolicy { policy, .. }) if policy == "lean"))
     );
     let changed = PRESET.replace("user_cap = 32000", "user_cap = 900");
     fill(&mut stage, EditableKind::Policies, policies_there(Some((&changed, false))));
     stage.reply(
-        |r| matches!(r, Request::Thing(EditableAct::TryPolicy { .. })),
+        |r| matches!(r, Request::Editable(EditableAct::TryPolicy { .. })),
         Answer::WhatIf(found("Why does login fail?")),
     );
     pictures("editors_policy", &mut stage);
@@ -211,11 +211,11 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     stage.press("u");
     assert_eq!(
         *asked(&stage),
-        Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: false }),
+        Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: false }),
         "then its version"
     );
     stage.press("U");
-    assert_eq!(*asked(&stage), Request::Thing(EditableAct::StepPolicy { name: "lean".into(), forward: true }));
+    assert_eq!(*asked(&stage), Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: true }));
     stage.press("esc").type_text("/policy lean").press("enter");
     assert!(!stage.screen(120, 35).contains("There is no policy"), "the new name is known");
 }

@@ -29,7 +29,7 @@ fn asked(stage: &Stage) -> &Request {
 }
 
 fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
-    stage.reply(|r| matches!(r, Request::Thing(EditableAct::Things { .. })), Answer::Things(kind, things));
+    stage.reply(|r| matches!(r, Request::Editable(EditableAct::List { .. })), Answer::Editables(kind, things));
 }
 
 fn now(text: &str) -> Version {
@@ -85,7 +85,7 @@ fn rules() -> Vec<Editable> {
 fn rules_are_looked_at_taken_out_and_written() {
     let mut stage = fixture::opened();
     stage.type_text("/project").press("enter");
-    assert_eq!(*asked(&stage), Request::Thing(EditableAct::Things { branch: MAIN, kind: EditableKind::Rules }));
+    assert_eq!(*asked(&stage), Request::Editable(EditableAct::List { branch: MAIN, kind: EditableKind::Rules }));
     fill(&mut stage, EditableKind::Rules, Vec::new());
     assert!(stage.screen(120, 35).contains("There is no AGENTS.md"), "{}", stage.screen(120, 35));
     stage.press("esc").press("ctrl-x p");

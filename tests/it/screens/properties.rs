@@ -127,7 +127,7 @@ fn answer_newest(stage: &mut Stage, n: u8, words: &str) {
             Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
                 Ok(Answer::Text(words.to_owned()))
             }
-            Request::Condense { act: SummaryAct::List, .. } => Ok(Answer::Capsules(super::summaries::shelf(words))),
+            Request::Summary { act: SummaryAct::List, .. } => Ok(Answer::Summaries(super::summaries::shelf(words))),
             Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(words))),
             Request::Session(SessionRequest::Find { .. }) => {
                 Ok(Answer::Found(Box::new(super::search_and_tree::found(words))))

@@ -141,7 +141,7 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
         [Request::Plan(PlanRequest::Preview { branch: MAIN, draft, items: vec![ItemName::Atom(out())], act })]
     );
     assert!(stage.screen(120, 35).contains("Previewing i"));
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Foreseen(foreseen(lost())));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Preview(foreseen(lost())));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Adds 340 tokens, removes 3.2k:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");

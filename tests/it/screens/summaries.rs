@@ -173,7 +173,7 @@ fn opened() -> Stage {
 
 fn acts(stage: &Stage) -> Vec<SummaryAct> {
     let of = |request: &Request| match request {
-        Request::Condense { branch, act } => {
+        Request::Summary { branch, act } => {
             assert_eq!(*branch, MAIN);
             Some(act.clone())
         }
@@ -262,7 +262,7 @@ fn progress_is_seen_and_esc_stops_it() {
     pictures("draft_making", &mut stage);
     stage.press("esc");
     assert_eq!(acts(&stage).last(), Some(&SummaryAct::Stop));
-    let ticket = stage.sent.iter().find(|(_, r)| matches!(r, Request::Condense { .. })).unwrap().0;
+    let ticket = stage.sent.iter().find(|(_, r)| matches!(r, Request::Summary { .. })).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.")) });
     assert!(stage.model.layers.is_empty() && stage.model.status.shown().is_none(), "it was a person who stopped it");
     stage.event(making).press("f5 f5");
@@ -302,7 +302,7 @@ fn summaries_are_listed_taken_back_and_made_anew() {
         card(BODY, (1, 6), SummaryState::Fresh, 1),
         card("the oldest", (1, 3), SummaryState::StaleLag, 0),
     ];
-    stage.reply(|r| matches!(r, Request::Condense { act: SummaryAct::List, .. }), Answer::Capsules(cards.clone()));
+    stage.reply(|r| matches!(r, Request::Summary { act: SummaryAct::List, .. }), Answer::Summaries(cards.clone()));
     pictures("capsules", &mut stage);
     stage.press("m");
     stage.press("f5 j b enter");
@@ -315,6 +315,6 @@ fn summaries_are_listed_taken_back_and_made_anew() {
     assert_eq!(acts(&stage), wanted);
     assert!(stage.screen(120, 30).contains("Port 8443."), "opened to be read");
     let done = Answer::Done("Taken back.".into());
-    stage.reply(|r| matches!(r, Request::Condense { act: SummaryAct::TakeBack { .. }, .. }), done);
+    stage.reply(|r| matches!(r, Request::Summary { act: SummaryAct::TakeBack { .. }, .. }), done);
     assert_eq!(acts(&stage).last(), Some(&SummaryAct::List), "and read again");
 }

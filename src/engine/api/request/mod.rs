@@ -39,11 +39,11 @@ pub enum Request {
     /// A request about tools and the workspace.
     Tool(ToolRequest),
     /// Things that a person edits and that have versions.
-    Thing(EditableAct),
+    Editable(EditableAct),
     /// About the program itself.
     Program(ProgramRequest),
-    /// Summaries: drafts, decisions on them, capsules. A draft is answered when it is made; it is made beside everything else.
-    Condense {
+    /// Summaries: drafts and decisions on them. A draft is answered when it is made; it is made beside everything else.
+    Summary {
         /// On which branch.
         branch: BranchId,
         /// What.

@@ -43,7 +43,7 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
     let there = model.layers.all::<EditorScreen>().any(|shop| shop.kind == kind);
     model.layers.close::<EditorScreen>(|_| true);
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
-    let ticket = send(model, Request::Thing(EditableAct::Things { branch, kind }), Pending::Things, out);
+    let ticket = send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editables, out);
     model.status.settle();
     model.layers.push(EditorScreen::new(branch, kind, ticket));
 }
@@ -51,7 +51,7 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
 /// The next kind of thing, or the one before.
 pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     let Some((branch, kind)) = top(model).map(|shop| (shop.branch, shop.next(step))) else { return };
-    let ticket = send(model, Request::Thing(EditableAct::Things { branch, kind }), Pending::Things, out);
+    let ticket = send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editables, out);
     with(model, |shop| shop.turn(kind, ticket));
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
 fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<EditorScreen>().next().map(|shop| (shop.branch, shop.kind));
     let Some((branch, kind)) = open else { return };
-    let ticket = send(model, Request::Thing(EditableAct::Things { branch, kind }), Pending::Things, out);
+    let ticket = send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editables, out);
     for shop in model.layers.all_mut::<EditorScreen>() {
         shop.loading = Some(ticket);
     }
@@ -176,8 +176,8 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
     let request = match what {
         Edited::State(branch) => Request::Branch(BranchRequest::EditState { branch, text }),
         Edited::Memory(id) => Request::Memory(MemoryRequest::Change { id, act: MemoryAct::Edit(Some(text), None) }),
-        Edited::Summary { branch, capsule } => Request::Condense { branch, act: SummaryAct::Rewrite { capsule, text } },
-        Edited::Policy { name, preset } => Request::Thing(EditableAct::SavePolicy { name, text, preset }),
+        Edited::Summary { branch, capsule } => Request::Summary { branch, act: SummaryAct::Rewrite { capsule, text } },
+        Edited::Policy { name, preset } => Request::Editable(EditableAct::SavePolicy { name, text, preset }),
         Edited::Rules { branch, path, expected } => {
             Request::Tool(ToolRequest::Project(ProjectAct::Save { branch, path, text, expected }))
         }
@@ -301,7 +301,7 @@ pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
 fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((branch, policy)) = top(model).and_then(|shop| Some((shop.branch, shop.wanted.clone()?))) else { return };
     let draft = wire(&ask::present(model));
-    let request = Request::Thing(EditableAct::TryPolicy { branch, draft, policy: policy.clone() });
+    let request = Request::Editable(EditableAct::TryPolicy { branch, draft, policy: policy.clone() });
     let ticket = send(model, request, Pending::TryPolicy, out);
     with(model, |shop| shop.tried = Some(PolicyTrial { policy, ticket, result: None }));
 }
@@ -336,7 +336,7 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
             let text = format!("{} is built in and can't be changed; e copies it.", thing.id);
             return model.status.say(Severity::Notice, text, model.now);
         }
-        (Some(thing), forward) => Request::Thing(EditableAct::StepPolicy { name: thing.id.clone(), forward }),
+        (Some(thing), forward) => Request::Editable(EditableAct::StepPolicy { name: thing.id.clone(), forward }),
         (None, false) => Request::Session(SessionRequest::Undo),
         (None, true) => Request::Session(SessionRequest::Redo),
     };

@@ -34,7 +34,7 @@ pub(crate) fn answered(
             screens::what_if::update::failed(model, branch, &failure, out);
         }
         (ComparisonPurpose::WhatIf(_), Ok(Answer::WhatIf(found))) => screens::what_if::update::came(model, &found),
-        (ComparisonPurpose::Lap(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
+        (ComparisonPurpose::RaceEntry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
         (_, Err(failure)) => trouble(model, &failure),
         (ComparisonPurpose::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
         (ComparisonPurpose::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
@@ -161,7 +161,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
     take_in(model, made);
     for (branch, title) in ids {
         let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None });
-        send(model, request, Pending::Trial(ComparisonPurpose::Lap(branch)), out);
+        send(model, request, Pending::Trial(ComparisonPurpose::RaceEntry(branch)), out);
         columns.push(Column { title, branch: Some(branch), node: None });
     }
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));

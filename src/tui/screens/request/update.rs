@@ -242,7 +242,7 @@ pub(crate) fn ahead(model: &mut Model, ticket: u64, result: Result<Answer, Failu
         }
         ahead.ticket = None;
         match result {
-            Ok(Answer::Foreseen(found)) => ahead.found = Some(Ok(found)),
+            Ok(Answer::Preview(found)) => ahead.found = Some(Ok(found)),
             Ok(_) => {}
             // A newer plan is on its way.
             Err(failure) if failure.kind == FailureKind::Stale => ahead.due = Some(model.now + 2 * REST),

@@ -47,7 +47,7 @@ pub(crate) fn compress(
 
 /// Has a draft made, on the screen.
 fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
-    send(model, Request::Condense { branch, act }, Pending::Draft(branch), out);
+    send(model, Request::Summary { branch, act }, Pending::Draft(branch), out);
     if model.layers.all::<DraftScreen>().next().is_none() {
         let waiting = model.drafts.waiting.get(&branch).cloned();
         model.layers.push(DraftScreen::new(branch, waiting));
@@ -133,7 +133,7 @@ pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
-    send(model, Request::Condense { branch, act }, Pending::Act, out);
+    send(model, Request::Summary { branch, act }, Pending::Act, out);
 }
 
 /// The draft's text, to be edited; what is kept word for word is put together with it anew.
@@ -149,7 +149,7 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
 /// The edited text goes to the engine.
 pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: String, out: &mut Vec<Cmd>) {
     let act = SummaryAct::Edit { draft: number, text: text.clone() };
-    send(model, Request::Condense { branch, act }, Pending::EditDraft { branch, number, text }, out);
+    send(model, Request::Summary { branch, act }, Pending::EditDraft { branch, number, text }, out);
 }
 
 /// The edited text was refused: it is not lost.
@@ -235,7 +235,7 @@ pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
     let branch = model.layers.all::<SummaryList>().next().map(|shelf| shelf.branch);
     if let Some(branch) = branch {
-        send(model, Request::Condense { branch, act: SummaryAct::List }, Pending::Capsules, out);
+        send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summaries, out);
     }
 }
 
@@ -272,7 +272,7 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
     };
-    send(model, Request::Condense { branch, act }, Pending::CapsuleAct, out);
+    send(model, Request::Summary { branch, act }, Pending::SummaryAct, out);
     model.plan.hurry(model.now);
 }
 
