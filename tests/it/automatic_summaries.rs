@@ -331,7 +331,7 @@ fn turns_that_left_the_window_have_a_summary_drafted() {
         turn += 1;
         assert!(turn < 12, "no summary was ever due");
         say(&mut client, branch, turn..=turn);
-        client.must(Request::Condense { branch, act: SummaryAct::List });
+        client.must(Request::Summary { branch, act: SummaryAct::List });
     }
     let (draft, _) = drafted(&mut client, 0);
     assert_eq!(draft.capsule.turns.0, 1);
