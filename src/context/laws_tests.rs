@@ -364,6 +364,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A turn that goes as a card is not quoted beside itself, and what the quotation would have taken is free for leases.
+    #[test]
+    fn no_lease_waits_while_there_is_room_for_it(asked in 1_u32..9, quoted in 20_u32..60, note in 9_u32..40) {
+        let policy = PolicySpec { leased_cap_tokens: 1_000, shorten_tools: false, ..PolicySpec::default() };
+        let mut input = input(&[[asked, 900, 900]], policy, 0);
+        input.marks = vec![mark(atom(0), MarkKind::Ephemeral)];
+        input.blocks = vec![block(0, note, true)];
+        input.offers = vec![offered(&input, &[(Some(0), quoted, 0)], None)];
+        for room in 0..300 {
+            input.budget.prompt = room;
+            let Ok(admitted) = admit::admit(&input) else { continue };
+            for (place, needs) in [(admitted.leases[0], note), (Some(admitted.places[0]), asked + MESSAGE_FRAMING)] {
+                let waits = matches!(place, Some(RowPosition::NoLease { .. }));
+                prop_assert!(!waits || needs > admitted.free(), "{needs} tokens would fit into {}", admitted.free());
+            }
+        }
+    }
+}
+
 fn table_total(table: &Table, start: usize, form: Form) -> u32 {
     table.total(start, if form == Form::Full { 0 } else { table.turns.len() }, form)
 }

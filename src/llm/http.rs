@@ -143,8 +143,7 @@ fn address(profile: &Profile) -> Result<Url, LlmError> {
     let wrong = |why: &str| LlmError::Address { profile: profile.name.clone(), why: why.to_owned() };
     let url = Url::parse(profile.base_url.trim()).map_err(|error| wrong(&error.to_string()))?;
     match url.scheme() {
-        "http" | "https" if url.has_host() => Ok(url),
-        "http" | "https" => Err(wrong("it names no host")),
+        "http" | "https" => Ok(url),
         _ => Err(wrong("it must start with http:// or https://")),
     }
 }
@@ -189,7 +188,7 @@ mod tests {
 
     #[test]
     fn bad_addresses_and_headers_are_errors() {
-        for base in ["", "host/v1", "ftp://h/", "http://"] {
+        for base in ["", "host/v1", "ftp://h/", "http://", "http:///", "https://:80/", "http://?x"] {
             assert!(matches!(Endpoint::new(&profile(base), None), Err(LlmError::Address { .. })), "{base}");
         }
         let bad = SecretString::from("a\nb");

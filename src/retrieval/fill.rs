@@ -198,7 +198,7 @@ impl Work<'_> {
     /// The pieces of a hit and of the messages that it must not be parted from.
     fn pieces(&mut self, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
         let run = (self.room.together)(hit.position);
-        let (start, end) = (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.ask.scope.len()));
+        let (start, end) = (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.ask.scope.messages()));
         (start..end).flat_map(|position| self.message(position, hit)).collect()
     }
 

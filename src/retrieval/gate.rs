@@ -64,7 +64,7 @@ pub fn signs(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, Retr
     content.dedup();
     let slots = ask.scope.slots();
     let found = lists(ask, &content, slots)?;
-    let mut places = vec![(0.0_f32, 0_usize); ask.scope.len()];
+    let mut places = vec![(0.0_f32, 0_usize); ask.scope.messages()];
     let mut signs = MessageSignals {
         words: all.len(),
         content: content.len(),

@@ -89,14 +89,8 @@ impl Scope {
 
     /// How many messages.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn messages(&self) -> usize {
         self.path.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.path.is_empty()
     }
 
     /// How many passages.
@@ -180,7 +174,7 @@ impl Filter {
     #[must_use]
     pub fn allowed(&self, index: &Index, scope: &Scope) -> Vec<bool> {
         let mut allowed: Vec<bool> = match self.lane {
-            None => vec![true; scope.len()],
+            None => vec![true; scope.messages()],
             Some(lane) => scope.path.iter().map(|n| index.known(*n).is_some_and(|known| known.lane == lane)).collect(),
         };
         for run in &self.out {

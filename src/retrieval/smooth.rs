@@ -78,17 +78,17 @@ fn spread(scores: &[f32]) -> (f32, f32) {
 fn flow(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
     let scope = ask.scope;
     let best: Vec<f32> =
-        (0..scope.len())
+        (0..scope.messages())
             .map(|position| {
                 if allowed[position] { scope.span(position).map(|slot| scores[slot]).fold(0.0, f32::max) } else { 0.0 }
             })
             .collect();
-    (0..scope.len())
+    (0..scope.messages())
         .map(|at| {
             let near =
                 |to: usize, share: f32| if scope.sitting(at) == scope.sitting(to) { share * best[to] } else { 0.0 };
             let previous = if at > 0 { near(at - 1, before) } else { 0.0 };
-            let next = if at + 1 < scope.len() { near(at + 1, after) } else { 0.0 };
+            let next = if at + 1 < scope.messages() { near(at + 1, after) } else { 0.0 };
             previous + next
         })
         .collect()
@@ -96,7 +96,7 @@ fn flow(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, 
 
 fn best_of_sittings(ask: &SearchOptions<'_>, words: &[f32], flow: &[f32], allowed: &[bool]) -> Vec<f32> {
     let scope = ask.scope;
-    let many = scope.len().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
+    let many = scope.messages().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
     let mut best = vec![0.0_f32; many];
     if many > 1 {
         for (slot, own) in words.iter().enumerate() {

@@ -274,6 +274,7 @@ mod tests {
         }
         assert!(matches!(folder.look(Path::new("out")), Looked::Refused(why) if why.contains("leads outside")));
         assert!(matches!(folder.look(Path::new("t")), Looked::File(stamp) if stamp.bytes == 16));
+        assert!(matches!(folder.look(Path::new("a")), Looked::Refused(why) if why == "is a folder"));
         assert_eq!(folder.look(Path::new("none")), Looked::Nothing);
         let before = folder.look(Path::new("t"));
         let written = fs::metadata(inside.join("t")).unwrap().modified().unwrap();

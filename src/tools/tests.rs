@@ -13,6 +13,12 @@ use tempfile::TempDir;
 
 const SECRET: &str = "outside-secret";
 
+#[test]
+fn a_file_that_is_gone_is_not_an_empty_one() {
+    let change = |after| compared("notes.md", Some("one\n".into()), after);
+    assert_eq!((change(None).after, change(Some("")).after.as_deref()), (None, Some("")));
+}
+
 /// A workspace beside a folder that it must not reach.
 struct Place {
     outer: TempDir,

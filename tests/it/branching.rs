@@ -493,6 +493,7 @@ fn a_side_question_is_kept_as_a_branch_after_all() {
     assert_eq!(plans(&mut client, main), before);
     let card = client.runs().pop().unwrap();
     assert_eq!((card.id, card.answer, card.aside), (run, Some(nodes[3].head.id), false));
+    assert_eq!(card.branch, kept.id, "the call stands with its answer");
     assert!(client.say(kept.id, "go on").failure.is_none());
     assert!(client.ask(Request::Turn(TurnRequest::KeepAside { run })).is_err(), "only once");
 }

@@ -364,10 +364,13 @@ fn the_model_looks_for_code_and_opens_it() {
             call("expand", json!({ "symbol": "backoff", "path": "app" })),
             call("expand", json!({ "symbol": "backoff", "path": "lib/none.rs" })),
             call("request_code_context", json!({ "query": "retry a request", "path": "lib", "budget": 400 })),
+            call("expand", json!({ "symbol": "many_steps" })),
         ],
         vec![Say::Text("I see.".into())],
     ]);
     let bench = bench(&model);
+    let long = format!("fn many_steps() {{\n{}}}\n", "    step();\n".repeat(500));
+    std::fs::write(bench.workspace.join("src/long.rs"), long).unwrap();
     let mut client = start(&bench);
     let branch = client.session();
     let plan = client.whole_plan(branch, &message(QUESTION));
@@ -396,6 +399,9 @@ fn the_model_looks_for_code_and_opens_it() {
     assert!(results[6].starts_with(said), "{}", results[6]);
     assert!(results[7].starts_with("Failed: no file or folder is called \"lib/none.rs\"; there is:"), "{}", results[7]);
     assert!(results[8].starts_with("[no file or folder is called lib; all") && results[8].contains("retry.rs"));
+    assert!(results[9].contains("lines 1 to 400 (many_steps)"), "{}", results[9]);
+    assert!(results[9].contains("[it goes on to line 502; read_file from line 401 on]"), "{}", results[9]);
+    assert!(!results[1].contains("[it goes on"), "{}", results[1]);
     let names = |body: &Value| -> Vec<String> {
         let tools = body["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()

@@ -996,3 +996,31 @@ fn files_go_with_a_message_only_from_a_trusted_folder_and_masked() {
     assert!(list.paths.is_empty() && list.note.contains("not trusted"), "{}", list.note);
     assert!(client.ask(read("notes.md")).unwrap_err().what.contains("not trusted"));
 }
+
+#[test]
+fn the_text_of_a_row_names_the_calls_that_it_sends() {
+    let bench = Bench::new(&Model::new([vec![call("look", "{}")], text("Nothing there.")]));
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "Look around.");
+    let plan = client.whole_plan(branch, &message("next"));
+    let row = plan.included().find(|row| row.kind == RowKind::Turn && row.source.turn == Some(1)).unwrap();
+    let shown = client.must(Request::Plan(PlanRequest::RowText { branch, atom: row.atom }));
+    assert!(matches!(&shown, Answer::Text(text) if text.contains("[calls look {}]")), "{shown:?}");
+}
+
+#[test]
+fn a_search_says_whether_there_is_more_than_it_brings() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let branch = client.session();
+    for words in ["cranes in the wind", "cranes at night"] {
+        client.say(branch, words);
+    }
+    for (limit, brought, more) in [(1, 1, true), (2, 2, false), (9, 2, false)] {
+        match client.must(Request::Session(SessionRequest::Find { line: "cranes".into(), limit })) {
+            Answer::Found(found) => assert_eq!((found.messages.len(), found.more), (brought, more), "{limit}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

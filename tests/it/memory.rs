@@ -203,6 +203,22 @@ fn a_memory_is_a_row_that_marks_decide_about() {
 }
 
 #[test]
+fn undone_and_redone_it_stands_so_in_the_history() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    client.session();
+    let (kind, scope) = (MemoryKind::Fact, MemoryScope::Session);
+    client.must(Request::Memory(MemoryRequest::Remember { kind, text: "The gate is green".into(), scope }));
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Redo));
+    let session = client.open().card.id;
+    let steps = bench.store().transitions(session).unwrap();
+    let told: Vec<_> = steps.iter().map(|step| (step.from, step.to)).collect();
+    let (none, confirmed) = (ItemState::None, ItemState::Confirmed);
+    assert_eq!(told, [(none, confirmed), (confirmed, none), (none, confirmed)]);
+}
+
+#[test]
 fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     let model = Model::new([
         text("The number of the vault is one hundred and seven."),

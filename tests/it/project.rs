@@ -498,7 +498,8 @@ fn summaries_of_modules_go_in_heavy_marked_and_stale_once_a_file_changes() {
     );
     let mut client = bench.start();
     let branch = client.session();
-    client.must(make(branch, "src/bees", SummaryAuthor::Extractive));
+    let Answer::Done(made) = client.must(make(branch, "src/bees", SummaryAuthor::Extractive)) else { panic!() };
+    assert!(!made.contains("can't summarize"), "no model was asked: {made}");
     let plan = client.whole_plan(branch, &hello());
     assert!(modules(&plan).is_empty(), "not in Light");
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));

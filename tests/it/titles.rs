@@ -94,13 +94,15 @@ fn the_model_names_the_first_turn_and_undo_takes_it_back() {
 #[test]
 fn a_refused_title_leaves_the_first_words() {
     let refused = vec![Say::Fail(ProviderErrorKind::Refused)];
-    let model = Model::new([text("By ballast."), refused, text("Cranes in the wind")]);
+    let model = Model::new([text("By ballast."), refused, text("So do they."), text("Cranes in the wind")]);
     let (mut client, branch) = started(&Bench::new(&model), Titles::Model);
     client.say(branch, "Why do cranes not fall over?");
     client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("gave this session no title")));
     assert_eq!(title(&mut client), "Why do cranes not fall over");
+    client.say(branch, "And piers?");
     retitle(&mut client).unwrap();
     assert_eq!(title(&mut client), "Cranes in the wind");
+    assert_eq!(model.bodies().len(), 4, "a later turn asks for no title");
 }
 
 #[test]

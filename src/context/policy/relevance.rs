@@ -243,6 +243,13 @@ mod tests {
         assert_eq!(kept(&[plain(50, 0), plain(3_950, 0), plain(50, 0)], room(3_000)), [0, 2]);
     }
 
+    #[test]
+    fn what_is_recent_stays_so_where_the_newest_does_not_fit() {
+        let filled = fill(&[plain(100, 0), plain(100, 9), plain(5_000, 0)], &[], room(1_000));
+        let relevant: Vec<_> = filled.iter().map(|chosen| chosen.map(|chosen| chosen.relevant)).collect();
+        assert_eq!(relevant, [Some(false), Some(false), None]);
+    }
+
     /// In the prototype the item just added could be the first to go.
     #[test]
     fn the_newest_turn_stays_however_little_it_scores() {

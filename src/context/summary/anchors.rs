@@ -277,6 +277,7 @@ mod tests {
             ("So TokenBucket is wrong", K::Identifier, "TokenBucket"),
             ("use std::sync::Mutex there", K::Identifier, "std::sync::Mutex"),
             ("set MAX_RETRIES for it", K::Identifier, "MAX_RETRIES"),
+            ("bisecting ended at 4f2a9c1 today", K::Identifier, "4f2a9c1"),
             ("pass --no-verify to it", K::Identifier, "--no-verify"),
             ("It took 4,210 ms in all", K::Number, "4,210 ms"),
             ("listen on port 8443 only", K::Number, "8443"),
@@ -300,6 +301,7 @@ mod tests {
             "Make sure to go on; node is fine and git was easy.",
             "We could use \"smart\" ways here, couldn't we?",
             "GitHub and JavaScript are well known.",
+            "The facade was defaced, its colors effaced.",
             "First, let us think about it. Second, do it.",
         ] {
             assert_eq!(kinds(text), Vec::new(), "{text}");

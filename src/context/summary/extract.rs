@@ -320,6 +320,15 @@ mod tests {
         assert_eq!(text, extract(&talk(), 400, &approximate));
     }
 
+    #[test]
+    fn what_a_person_says_is_worth_more() {
+        let same = "The gateway waits before it tries again.";
+        let sources = [turn(1, &[said(Role::User, same), said(Role::Assistant, same)])];
+        let mut units = units(&sources);
+        score(&mut units);
+        assert!(units[0].score > units[1].score, "{} {}", units[0].score, units[1].score);
+    }
+
     /// A sentence is worth more the more of its items nobody has told yet, and less the longer it is.
     #[test]
     fn what_a_sentence_adds_for_its_tokens() {

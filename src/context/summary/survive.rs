@@ -355,6 +355,28 @@ mod tests {
         assert_eq!(wanted.survival("8443").sum(), (4, 1));
     }
 
+    #[test]
+    fn what_is_said_again_and_again_weighs_more() {
+        let often =
+            said(Role::Assistant, "Here it took 42 ms. There it took 42 ms. Again it took 42 ms. Now it took 42 ms.");
+        let sources = [turn(1, &[said(Role::Assistant, "Run `cargo test --lib`."), often])];
+        let items = RequiredFacts::of(&sources).items;
+        let weight = |text: &str| items.iter().find(|item| item.text == text).unwrap().weight;
+        assert!(weight("42 ms") > weight("cargo test --lib"), "{items:?}");
+    }
+
+    #[test]
+    fn a_question_of_the_models_that_was_passed_over_is_asked_for() {
+        let closing = "Which port should the staging server use?";
+        let asked = |reply: &str| {
+            let first = [said(Role::User, "Set it up."), said(Role::Assistant, &format!("Done. {closing}"))];
+            let sources = [turn(1, &first), turn(2, &[said(Role::User, reply), said(Role::Assistant, "Yes.")])];
+            RequiredFacts::of(&sources).dropped("").iter().any(|item| item.text == closing)
+        };
+        assert!(asked("Now write documentation about logging formats for newcomers."));
+        assert!(!asked("The staging server should use the common port of others."));
+    }
+
     /// Items and those that are said, of two kinds: the share in thousandths.
     #[test]
     fn the_share_of_what_is_said() {

@@ -339,6 +339,7 @@ mod tests {
         assert_eq!(read("x = 2").unwrap(), Milli(2_000));
         assert_eq!(read("x = -0.1255").unwrap(), Milli(-126));
         assert!(read("x = nan").is_err() && read("x = 1001").is_err() && read("x = \"1\"").is_err());
+        assert!(read("x = \"1\"").unwrap_err().message().contains("a number from -1000 to 1000"));
         let shown: Vec<String> = [300, 0, -1_250, 2_000].map(|n| Milli(n).to_string()).into();
         assert_eq!(shown, ["0.3", "0.0", "-1.25", "2.0"]);
         assert_eq!(serde_json::to_string(&Milli(300)).unwrap(), "0.3");

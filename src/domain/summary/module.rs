@@ -185,6 +185,8 @@ mod tests {
         assert_eq!(stale(&["a"], &[]).words(1), "stale: 1 of 1 file changed since");
         let many = stale(&[], &["n"; 30]);
         assert_eq!((many.new.len(), many.new_count), (10, 30));
+        let many = stale(&["c"; 30], &[]);
+        assert_eq!((many.changed.len(), many.count), (10, 30));
     }
 
     /// Path, its files, source: the folder, and what its confidence of 87.9 % says.

@@ -448,6 +448,7 @@ mod tests {
             ("cargo test --workspace", "cargo test"),
             ("cargo clippy -- -D warnings", "cargo clippy"),
             ("cargo fmt && cargo test", "cargo test"),
+            ("cargo fmt && cargo test", "set -o pipefail\ncargo fmt\ncargo test"),
             ("cargo test a", "echo cargo test a"),
             ("pytest tests/a.py tests/b.py", "pytest tests/a.py"),
             ("pytest", "pytest -k one"),

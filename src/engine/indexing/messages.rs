@@ -228,7 +228,7 @@ impl SessionIndex {
     /// The place of a path's scope among those kept.
     fn scope(&mut self, path: &[PathNode]) -> usize {
         let last = path.last().map(|node| node.key).unwrap_or_default();
-        if let Some(at) = self.scopes.iter().position(|(key, scope)| *key == last && scope.len() == path.len()) {
+        if let Some(at) = self.scopes.iter().position(|(key, scope)| *key == last && scope.messages() == path.len()) {
             return at;
         }
         let numbers: Vec<u32> = path.iter().map(|node| self.index.number(&node.key).unwrap_or(u32::MAX)).collect();

@@ -29,8 +29,7 @@ impl Core {
             _ => String::new(),
         };
         let mut turns = tree::turns(tree, &path);
-        let open = |turn: &tree::Turn| self.live.contains_key(&branch.id) || turn.nodes.len() < 2;
-        if turns.last().is_some_and(open) {
+        if self.live.contains_key(&branch.id) {
             turns.pop();
         }
         let mut found = Vec::new();

@@ -176,6 +176,8 @@ mod tests {
         assert_eq!(first("view/com"), "src/tui/view/composer.rs");
         assert_eq!(first("composer"), "src/tui/view/composer.rs".to_owned().min(first("composer")));
         assert!(first("mocom").contains("model/composer"));
+        let own = ["lib/run.rs", "src/grab.rs"].map(str::to_owned);
+        assert_eq!(best(&own, "b", 1), ["src/grab.rs"], "the file's own name counts more than its folders");
         assert_eq!(best(&names, "zzz", 3), [""; 0]);
         assert_eq!(best(&names, "", 1), ["Cargo.toml"]);
     }

@@ -107,6 +107,15 @@ mod tests {
         }
     }
 
+    /// A word in two pieces counts as more tokens than it is.
+    #[test]
+    fn prose_without_line_ends_is_cut_between_words() {
+        for blank in [" ", "\t"] {
+            let text = format!("counting{blank}").repeat(2_000);
+            assert!(pieces(&text).skip(1).all(|piece| piece.starts_with(blank)), "{blank:?}");
+        }
+    }
+
     #[test]
     fn one_edit_changes_few_pieces() {
         let lines: Vec<String> = (0..20_000).map(|n| format!("line {n} says {}", n * 7919 % 1000)).collect();

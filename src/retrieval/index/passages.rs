@@ -135,6 +135,11 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_just_the_limit_is_one_passage() {
+        assert_eq!([400, 401].map(|length| passages_of(&"x".repeat(length), 100).len()), [1, 2]);
+    }
+
+    #[test]
     fn a_word_beyond_the_limit_is_cut() {
         let found = passages_of(&"x".repeat(5_000), 100);
         assert!(found.iter().all(|span| span.len() <= 400), "{found:?}");

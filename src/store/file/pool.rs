@@ -94,3 +94,27 @@ fn uri(path: &Path) -> String {
     let path: String = path.as_os_str().as_encoded_bytes().iter().map(written).collect();
     format!("file:{path}?immutable=1")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_that_were_needed_at_once_do_not_all_stay_open() {
+        fn within(pool: &Pool, more: usize) {
+            let deeper = |_: &Connection| {
+                (0..more.min(1)).for_each(|_| within(pool, more - 1));
+                Ok(())
+            };
+            pool.with(deeper).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        Connection::open(&file).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+        let pool = Pool::new(file, false);
+        for (more, stay) in [(0, 1), (KEPT + 3, KEPT)] {
+            within(&pool, more);
+            assert_eq!(lock(&pool.idle).len(), stay);
+        }
+    }
+}

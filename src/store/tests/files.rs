@@ -1,6 +1,7 @@
 //! Files: modes, strangers, damage, full disks, places that cannot be written.
 
 use super::{TempStore, card, open, scene};
+use crate::domain::base::damage::BackupAct;
 use crate::domain::call::run::RunStatus;
 use crate::store::file::open::{beside, open_with, without_writing};
 use crate::store::types::{OpenRun, StoreError, Write};
@@ -102,6 +103,11 @@ fn read_only_reads_and_refuses_writes() {
     assert_ne!(looker.data_version().unwrap(), before);
     assert!(matches!(looker.write(title()), Err(StoreError::ReadOnly)));
     assert!(matches!(looker.backup(3), Err(StoreError::ReadOnly)));
+    store.backup(3).unwrap();
+    assert_eq!(looker.copies(BackupAct::List).unwrap().len(), 1);
+    for act in [BackupAct::Rewrite, BackupAct::Delete] {
+        assert!(matches!(looker.copies(act), Err(StoreError::ReadOnly)));
+    }
     looker.post(title());
     assert!(looker.owner_alive(store.owner()));
 }

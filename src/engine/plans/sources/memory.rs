@@ -347,6 +347,7 @@ mod tests {
         assert_eq!(best("Thanks, go on."), Vec::<usize>::new());
         assert_eq!(best("Tell me of the history of tea."), Vec::<usize>::new());
         assert_eq!(best(""), Vec::<usize>::new());
+        assert_eq!(ranked(&all(FACTS), "What grows in Peru?"), [], "no word in common");
     }
 
     #[test]
