@@ -159,6 +159,7 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<
                 choice.forms[floor + at] = taken.form;
                 choice.takes[floor + at] = if taken.relevant { Reason::Relevant } else { Reason::Recent };
             }
+            None if sent(&input.turns[floor + at]) == 0 => {}
             None => choice.reasons[floor + at] = Some(Reason::SoftTarget { tokens: target }),
         }
     }
