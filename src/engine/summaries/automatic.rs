@@ -36,6 +36,8 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 const REMEMBERED: usize = 20_000;
 /// Messages that are read at a time.
 const BATCH: usize = 256;
+/// Turns that are counted at a time, where a few may be enough to know.
+const BATCH_TURNS: usize = 16;
 
 /// Tokens of messages by key and encoding.
 pub(crate) type Counts = Arc<Mutex<HashMap<(Hash, Encoding), u32>>>;
@@ -98,9 +100,7 @@ impl Core {
             return self.looked(DueResult { branch: look.branch, due: Some((up_to, cause)) });
         }
         let first = look.turns.first().map_or(0, |turn| turn.number);
-        let (key, value) = (format!("compaction.told.{}", look.branch), first.to_string());
-        if self.store.setting(&key).ok().flatten().as_ref() != Some(&value) {
-            self.store.post(vec![Write::Setting { key, value: Some(value) }]);
+        if self.first_time(format!("compaction.told.{}", look.branch), &first.to_string()) {
             self.say(Event::Program(ProgramEvent::Notice(format!(
                 "A summary of turns {first} to {up_to} is due ({cause}). `pleach compress --up-to {up_to}` drafts it."
             ))));
@@ -261,13 +261,21 @@ impl Core {
     }
 
     fn too_much(&mut self, branch: BranchId) {
-        if self.drafts.too_much.insert(branch) {
+        if self.first_time(format!("compaction.too_much.{branch}"), "said") {
             let words = "A summary of the older turns is due, but there are too many turns to summarize \
                 automatically.";
-            self.say(Event::Program(ProgramEvent::Notice(format!(
-                "{words} Nothing was changed; /compress N summarizes the first N."
-            ))));
+            let todo = "/compress N summarizes the first N.";
+            self.say(Event::Program(ProgramEvent::Notice(format!("{words} Nothing was changed; {todo}"))));
         }
+    }
+
+    /// Whether this was not said before, by this program or another one; from now on it was.
+    fn first_time(&self, key: String, value: &str) -> bool {
+        let first = self.store.setting(&key).ok().flatten().as_deref() != Some(value);
+        if first {
+            self.store.post(vec![Write::Setting { key, value: Some(value.to_owned()) }]);
+        }
+        first
     }
 
     /// A draft that nobody asked for is there.
@@ -433,27 +441,34 @@ impl DueCheck {
         }))
     }
 
-    /// By what turns hold that are older than the window.
+    /// By what turns hold that are older than the window, as far as it takes to know.
     fn window_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let outside = self.turns.partition_point(|turn| turn.number < self.window);
-        let held = self.tokens()?[..outside].iter().fold(0_u32, |sum, tokens| sum.saturating_add(*tokens));
-        let (most, number) = (self.compaction.tokens, |tokens: u32| grouped(tokens.into()));
-        let cause = || {
-            let (held, most) = (number(held), number(most));
-            format!("turns before the window held {held} est. tokens without a summary, more than {most}")
-        };
-        Ok((held > most).then(|| (outside, cause())))
+        let (most, mut held) = (self.compaction.tokens, 0_u32);
+        for turns in self.turns[..outside].chunks(BATCH_TURNS) {
+            held = self.tokens_of(turns)?.into_iter().fold(held, u32::saturating_add);
+            if held > most {
+                let most = grouped(most.into());
+                let cause = format!("turns before the window hold more than {most} est. tokens without a summary");
+                return Ok(Some((outside, cause)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn tokens(&self) -> Result<Vec<u32>, Failure> {
+        self.tokens_of(&self.turns)
     }
 
     /// Tokens of each turn, whole.
-    fn tokens(&self) -> Result<Vec<u32>, Failure> {
+    fn tokens_of(&self, turns: &[Turn]) -> Result<Vec<u32>, Failure> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if counts.len() > REMEMBERED {
             counts.clear();
         }
         let unknown = |head: &&NodeHead| !counts.contains_key(&(head.key, self.encoding));
         let missing: Vec<NodeId> =
-            self.turns.iter().flat_map(|turn| &turn.heads).filter(unknown).map(|head| head.id).collect();
+            turns.iter().flat_map(|turn| &turn.heads).filter(unknown).map(|head| head.id).collect();
         for batch in missing.chunks(BATCH) {
             for Node { head, content } in self.store.nodes(batch)? {
                 let tokens = cost(&head, &content, &|text| self.counter.count(self.encoding, text));
@@ -461,7 +476,7 @@ impl DueCheck {
             }
         }
         let known = |head: &NodeHead| counts.get(&(head.key, self.encoding)).copied().unwrap_or(0);
-        let sums = self.turns.iter().map(|turn| turn.heads.iter().map(known).fold(0, u32::saturating_add)).collect();
+        let sums = turns.iter().map(|turn| turn.heads.iter().map(known).fold(0, u32::saturating_add)).collect();
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = counts;
         Ok(sums)
     }

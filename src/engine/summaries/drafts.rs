@@ -32,8 +32,6 @@ pub(crate) struct Drafts {
     last: u64,
     /// Branches whose draft is to be used as soon as their open turn has ended.
     pub(crate) own: HashSet<BranchId>,
-    /// Branches of which it was said that too much is left to sum up by itself.
-    pub(crate) too_much: HashSet<BranchId>,
     /// Tokens of messages, for those who work out what is due.
     pub(crate) counts: super::automatic::Counts,
 }
