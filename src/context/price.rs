@@ -209,7 +209,7 @@ impl Admitted<'_> {
             }
             window::choose_within(self.input, &with, self.most)
         };
-        let leaves = (now.start..then.start).filter(|turn| !self.choice.withholds(*turn)).count();
+        let leaves = (now.start..then.start).filter(|turn| self.places[*turn] == RowPosition::Window).count();
         let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
         let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
