@@ -53,12 +53,16 @@ pub(crate) fn draw(
     ((rows.len(), page), starts)
 }
 
-/// Rows at the foot of the terminal: as many as it fills, at most two thirds of them, or all where there are few.
+/// Rows at the foot of the terminal: as many as it fills; two thirds of them where it has to be scrolled, all where there are few.
 pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(look, ask, cache, layout::inside(area).width).0.len();
     // Title, keys, and an answer to a key that did nothing.
     let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
-    if area.height < LEAST_HEIGHT { area.height } else { wanted.min(area.height * 2 / 3) }
+    match area.height {
+        height @ ..LEAST_HEIGHT => height,
+        height if wanted > height => height * 2 / 3,
+        _ => wanted,
+    }
 }
 
 /// All rows, where what would be done ends among them, and where each hunk begins.
