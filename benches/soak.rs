@@ -57,7 +57,7 @@ fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
     let config = load(sources).unwrap();
     let setup = wiring::setup(&config, false).unwrap();
     let servers = Arc::new(Unpaced(setup.counter.clone()));
-    let (engine, events) = Engine::start(Setup { servers, ..setup });
+    let (engine, events) = Engine::start(Setup { servers, ..setup }).unwrap();
     let mut screen = Screen { door: Box::new(engine.door()), events, next: 0 };
     let branch = screen.session();
     println!("  turns   store MB  bytes a turn   resident MB  descriptors  CPU ms a turn   ms a turn");

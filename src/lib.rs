@@ -101,6 +101,7 @@
 //!   `tui::chat::update::commands`; help, completion, `--plain` and the manual page follow. `Print` there means that the command
 //!   line's own code carries it out and the screen shows what it printed
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
+//! * work beside the engine's thread: [`engine`]'s `jobs`, which alone starts threads there and answers every ticket
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements
 //!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. An answer that

@@ -34,10 +34,10 @@ fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
     if repair::wanted(args) {
         return Ok(repair::run(args, &|| wiring::damaged(config, true), &|start| wiring::mend(config, start)));
     } else if args.command.is_some() || args.plain {
-        let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?);
+        let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?)?;
         return Ok(cli::run(args, config, &engine.door(), &events, &FORMATS));
     }
-    let (engine, events) = Engine::start(wiring::setup_or_ask(config, args.global.demo, &tui::ask_about)?);
+    let (engine, events) = Engine::start(wiring::setup_or_ask(config, args.global.demo, &tui::ask_about)?)?;
     let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
     let setup = tui::Setup::new(config, &args.global);
     Ok(tui::run(Box::new(engine.door()), events, setup, (commands, tour(config)))?.code())
@@ -48,7 +48,7 @@ fn tour(config: &load::Config) -> tui::OpenTour {
     let config = config.clone();
     Box::new(move || {
         let setup = wiring::setup(&config, true)?;
-        let (engine, events) = Engine::start(setup::Setup { trusted: false, ..setup });
+        let (engine, events) = Engine::start(setup::Setup { trusted: false, ..setup })?;
         let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
         Ok(tui::TourEngine { door: Box::new(engine.door()), events, commands, engine: Box::new(engine) })
     })

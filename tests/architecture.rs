@@ -85,6 +85,8 @@ const WORLD: &[&[&str]] = &[
     &["etcetera"],
 ];
 const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
+/// What starts a thread, in the module `thread`.
+const STARTS: &[&str] = &["spawn", "scope", "Builder"];
 const MOST_LINES: usize = 500;
 const MOST_MAIN: usize = 56;
 /// Source files in one folder, without its tests.
@@ -243,6 +245,10 @@ impl Inspector<'_> {
         let homes: Vec<&str> = GUESTS.iter().filter(|(guest, _)| written[0] == *guest).map(|(_, home)| *home).collect();
         if !homes.is_empty() && !homes.contains(&room.as_str()) {
             self.offend(written, format!("{} may come only into {}, not into {from}", written[0], homes.join(", ")));
+        }
+        let threads = written.windows(2).any(|pair| pair[0] == "thread" && STARTS.contains(&pair[1].as_str()));
+        if threads && room == "engine" && self.module[1..] != ["jobs".to_owned()] {
+            self.offend(written, format!("only engine::jobs starts threads, not {from}"));
         }
         if written[0] == "tokio" && without_tokio(&self.module) {
             self.offend(written, format!("tokio may not come into {from}"));
@@ -555,6 +561,8 @@ fn planted_guests_and_worlds_are_caught() {
         ("tui/chat/view/meter.rs", "fn f() { let _ = std::env::var(\"HOME\"); }"),
         ("tui/screens/tree/update.rs", "use tokio::sync::watch;"),
         ("domain/mod.rs", "use std::time::SystemTime;"),
+        ("engine/turns/live.rs", "fn f() { std::thread::spawn(|| ()); }"),
+        ("engine/mod.rs", "fn f() { std::thread::Builder::new(); }"),
     ] {
         let found = planted(file, code);
         assert!(found.len() == 1 && found[0].starts_with("2: "), "{file} {code}: {found:?}");
@@ -594,6 +602,8 @@ fn what_is_allowed_is_left_alone() {
             "use crate::{config, context::plan, domain, export, import, llm, store, telemetry, tools}; use tokio::sync::mpsc;",
         ),
         ("cli/ask.rs", "use crate::engine::api::{self, Request}; use crate::config::Settings; use super::output;"),
+        ("engine/jobs.rs", "fn f() { std::thread::spawn(|| ()); }"),
+        ("engine/mod.rs", "use std::thread::JoinHandle; fn f() { std::thread::sleep(X); }"),
         ("tui/mod.rs", "use crate::engine::{api, api::Event}; use ratatui::Frame; use tokio::sync::mpsc;"),
         ("tui/model/mod.rs", "use crate::config::Keymap; use crate::domain::plan::Row; use std::time::Instant;"),
         ("tui/view/tree.rs", "use super::super::theme::Theme; use crate::tui::{model::Model, text}; use super::line;"),

@@ -6,6 +6,7 @@ use super::calls::diff_worker::DiffWorker;
 use super::calls::meters::Meters;
 use super::indexing::code_indexer::CodeIndexer;
 use super::indexing::vectors::Vectors;
+use super::jobs::Jobs;
 use super::plans::draft::{LastPlan, PlanPurpose};
 use super::plans::edited::EditedBody;
 use super::plans::preview::PreviewWork;
@@ -88,6 +89,7 @@ pub(super) struct Core {
     pub(super) setup: Setup,
     pub(super) store: Store,
     pub(super) inbox: Sender<Inbox>,
+    pub(super) jobs: Jobs,
     pub(super) events: Sender<Event>,
     pub(super) sessions: HashMap<SessionId, Session>,
     pub(super) current: Option<SessionId>,
@@ -130,7 +132,8 @@ pub(super) struct Core {
     pub(super) by_hand: HashMap<BranchId, Ticket>,
     /// A call that a person runs again.
     pub(super) again: Option<super::calls::rerun::RunningCall>,
-    pub(super) jobs: HashMap<u64, PlanPurpose>,
+    /// Plans that are being made, and what for.
+    pub(super) planning: HashMap<u64, PlanPurpose>,
     pub(super) next_job: u64,
     /// Jobs whose plan will be sent, by branch: at most one each.
     pub(super) latched: HashMap<BranchId, u64>,
@@ -153,11 +156,12 @@ impl Core {
         (planner, vectors, code_indexer): (Planner, Option<Vectors>, CodeIndexer),
         inbox: Sender<Inbox>,
         events: Sender<Event>,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         setup.tools = setup.tools.take().map(|inner| with_skills(inner, &project));
-        Self {
-            search_worker: SearchWorker::start(setup.store.clone(), events.clone()),
-            diff_worker: DiffWorker::start(setup.store.clone(), events.clone()),
+        Ok(Self {
+            search_worker: SearchWorker::start(setup.store.clone(), events.clone())?,
+            diff_worker: DiffWorker::start(setup.store.clone(), events.clone())?,
+            jobs: Jobs::new(inbox.clone()),
             files: super::tools::files::Listed::default(),
             project,
             modules: super::summaries::module_model::PendingModules::default(),
@@ -188,7 +192,7 @@ impl Core {
             previewing: None,
             by_hand: HashMap::new(),
             again: None,
-            jobs: HashMap::new(),
+            planning: HashMap::new(),
             next_job: 0,
             latched: HashMap::new(),
             unchecked: Vec::new(),
@@ -197,7 +201,7 @@ impl Core {
             revisions: HashMap::new(),
             data_version: 0,
             memory_clock: None,
-        }
+        })
     }
 
     /// Works until the door is closed; then saves what is under way.

@@ -11,6 +11,7 @@ mod calls;
 mod core;
 mod dispatch;
 mod indexing;
+mod jobs;
 mod plans;
 mod sessions;
 pub mod startup;
@@ -25,6 +26,7 @@ use self::plans::input_builder::InputBuilder;
 use self::plans::worker::Planner;
 use self::startup::setup::Setup;
 use self::tools::workspace::Project;
+use crate::domain::base::failure::Failure;
 use crate::store::Store;
 use api::{Door, Event, Events, ProgramEvent, Request, Ticket};
 use std::sync::mpsc::{self, Sender};
@@ -52,8 +54,10 @@ impl Door for EngineDoor {
 
 impl Engine {
     /// Starts the engine's threads.
-    #[must_use]
-    pub fn start(setup: Setup) -> (Self, Events) {
+    ///
+    /// # Errors
+    /// The system would not start one of them.
+    pub fn start(setup: Setup) -> Result<(Self, Events), Failure> {
         let (inbox, receiver) = mpsc::channel();
         let (events, out) = mpsc::channel::<Event>();
         watch_store(&setup.store, &events);
@@ -63,29 +67,29 @@ impl Engine {
         builder.project = Some(project.clone());
         let open = setup.embedder.as_ref().map(|embedder| embedder.open.clone());
         let vectors = open.map(|open| Vectors::start(setup.store.clone(), events.clone(), open, setup.patient));
+        let vectors = vectors.transpose()?;
         builder.finder.vectors.clone_from(&vectors);
         let changed = inbox.clone();
-        let code_indexer = CodeIndexer::start(&setup, events.clone(), move || drop(changed.send(Inbox::CodeChanged)));
+        let code_indexer = CodeIndexer::start(&setup, events.clone(), move || drop(changed.send(Inbox::CodeChanged)))?;
         builder.code = Some(code_indexer.book());
-        let planner = Planner::start(builder, inbox.clone(), |told| Inbox::Planned(Box::new(told)));
+        let planner = Planner::start(builder, inbox.clone(), |told| Inbox::Planned(Box::new(told)))?;
         let polled = project.clone();
-        let core = Core::new(setup, project, (planner, vectors, code_indexer), inbox.clone(), events);
-        let work = move || core.run(&receiver);
-        let thread = std::thread::Builder::new().name("pleach-engine".into()).spawn(work).ok();
-        let diff_worker = inbox.clone();
+        let core = Core::new(setup, project, (planner, vectors, code_indexer), inbox.clone(), events)?;
+        let thread = Some(jobs::service("engine", move || core.run(&receiver))?);
+        let to_engine = inbox.clone();
         let look = move || {
             let (store, events) = looked_at;
             let mut held_up = None;
-            while diff_worker.send(Inbox::Look).is_ok() {
-                if polled.poll() && diff_worker.send(Inbox::ProjectChanged).is_err() {
+            while to_engine.send(Inbox::Look).is_ok() {
+                if polled.poll() && to_engine.send(Inbox::ProjectChanged).is_err() {
                     break;
                 }
                 tell_of_room(&mut held_up, store.held_up(), &events);
                 std::thread::sleep(LOOK);
             }
         };
-        let _ = std::thread::Builder::new().name("pleach-look".into()).spawn(look);
-        (Self { inbox, thread }, out)
+        jobs::service("look", look)?;
+        Ok((Self { inbox, thread }, out))
     }
 
     /// The door.

@@ -14,7 +14,7 @@ use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{SourceMessage, SourceTurn, SummaryCard};
 use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use crate::engine::api::{Answer, Ticket};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, summary_text};
 use crate::engine::summaries::writer;
 use crate::export::secrets;
@@ -35,12 +35,10 @@ impl Core {
             EditableKind::Modules => return self.module_things(ticket, branch),
             EditableKind::Rules | EditableKind::Skills => return self.project_things(ticket, branch, kind),
             EditableKind::Memories => {
-                let (store, session, inbox) = (self.store.clone(), self.branch(branch)?.session, self.inbox.clone());
-                let work = move || {
-                    let found = memory_things(&store, session).map(|things| Answer::Editables(kind, things));
-                    let _ = inbox.send(Inbox::Answer(ticket, Box::new(found)));
-                };
-                let _ = std::thread::Builder::new().name("pleach-memories".into()).spawn(work);
+                let (store, session) = (self.store.clone(), self.branch(branch)?.session);
+                self.jobs.answer("memories", ticket, move || {
+                    memory_things(&store, session).map(|things| Answer::Editables(kind, things))
+                });
                 return Ok(());
             }
         };

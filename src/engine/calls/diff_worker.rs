@@ -9,6 +9,7 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::engine::api::{Answer, CallSelector, Event, ItemName, Ticket};
 use crate::engine::core::Core;
+use crate::engine::jobs;
 use crate::engine::sessions::session::SessionSnapshot;
 use crate::store::Store;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,12 +56,12 @@ pub(crate) struct DiffWorker {
 }
 
 impl DiffWorker {
-    pub(crate) fn start(store: Store, events: Sender<Event>) -> Self {
+    pub(crate) fn start(store: Store, events: Sender<Event>) -> Result<Self, Failure> {
         let (to, from) = channel();
         let (passing, closed, forget) = <(Arc<AtomicU64>, Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         let worker = Worker { store, events, passing: passing.clone(), closed: closed.clone(), forget: forget.clone() };
-        let _ = std::thread::Builder::new().name("pleach-diff_worker".into()).spawn(move || worker.run(&from));
-        Self { passing, closed, forget, to }
+        jobs::service("diff", move || worker.run(&from))?;
+        Ok(Self { passing, closed, forget, to })
     }
 
     /// Messages or branches were removed: no plan that is kept at hand is used again.
@@ -237,7 +238,7 @@ mod tests {
         let options = crate::store::OpenOptions { path: folder.path().join("s.db"), read_only: false };
         let store = Store::open(&options).unwrap().store;
         let (events, heard) = channel();
-        let diff_worker = DiffWorker::start(store, events);
+        let diff_worker = DiffWorker::start(store, events).expect("the thread starts");
         let (go, held) = channel();
         let branch = BranchId(Uuid::nil());
         let passing = || DiffRequest::Item(branch, Atom::Message { node: Hash::default() }, Some(3));

@@ -12,6 +12,7 @@ use crate::engine::core::{Core, Inbox};
 use crate::engine::startup::setup;
 use crate::engine::tools::traces;
 use crate::engine::turns::consent::{by_rule, protection, sight, warned};
+use crate::engine::turns::tool_calls::lost_call;
 use crate::engine::turns::tool_calls::{CallDecision, Host, One};
 use crate::store::Store;
 use crate::store::types::Write;
@@ -76,17 +77,17 @@ impl Core {
         let sight = self.sight(branch);
         let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
         let store = self.store.clone();
+        let ended = |done, millis| Inbox::Again(Box::new(RerunEvent::Ended(done, millis)));
         let work = move || {
-            let host = SideCall { inbox: Mutex::new(inbox.clone()), id: trace.id(), store, session };
+            let host = SideCall { inbox: Mutex::new(inbox), id: trace.id(), store, session };
             let mut began = Instant::now();
             let (runner, host) = (runner.as_deref(), &host);
             let one = One { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
             let done = Box::new(one.go(&mut began));
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let _ = inbox.send(Inbox::Again(Box::new(RerunEvent::Ended(done, millis))));
+            ended(done, millis)
         };
-        let started = std::thread::Builder::new().name("pleach-again".into()).spawn(work);
-        started.map_err(|error| Failure::new(FailureKind::Internal, format!("Could not start a thread: {error}.")))?;
+        self.jobs.report("again", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
         self.say(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
         self.again = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))

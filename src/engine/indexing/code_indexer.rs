@@ -18,6 +18,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::code::symbols::{CodeFound, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket};
+use crate::engine::jobs;
 use crate::engine::startup::setup::Setup;
 use crate::export::secrets;
 use std::collections::VecDeque;
@@ -65,7 +66,11 @@ pub(crate) struct CodeIndexer {
 
 impl CodeIndexer {
     /// Starts the thread; it does nothing until it is asked. `changed` is called when what plans are made of has changed.
-    pub(crate) fn start(setup: &Setup, events: Sender<Event>, changed: impl Fn() + Send + 'static) -> Self {
+    pub(crate) fn start(
+        setup: &Setup,
+        events: Sender<Event>,
+        changed: impl Fn() + Send + 'static,
+    ) -> Result<Self, Failure> {
         let (jobs, receiver) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let workspace = PathBuf::from(&setup.workspace);
@@ -79,9 +84,8 @@ impl CodeIndexer {
             changed: Box::new(changed),
             analyzer: Analyzer::default(),
         };
-        let run = move || worker.run(&receiver);
-        let thread = std::thread::Builder::new().name("pleach-code".into()).spawn(run).ok();
-        Self { book, stop, thread }
+        let thread = Some(jobs::service("code", move || worker.run(&receiver))?);
+        Ok(Self { book, stop, thread })
     }
 
     /// What plans and tools look at.

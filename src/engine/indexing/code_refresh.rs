@@ -26,7 +26,7 @@ impl Core {
     /// The code is another than before: the plan on the screen is made again where it takes some of it.
     pub(crate) fn code_changed(&mut self) {
         // A command that waited has it already; one that is being planned must not be overtaken.
-        self.code_due = !self.setup.patient && !self.jobs.is_empty();
+        self.code_due = !self.setup.patient && !self.planning.is_empty();
         if self.setup.patient || self.code_due {
             return;
         }

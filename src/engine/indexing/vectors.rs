@@ -6,11 +6,13 @@
 //! name where one is known), so that branches and sessions share it.
 
 use super::messages::searchable;
+use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::call::embedding::{Embed, EmbedError, Purpose};
 use crate::domain::conversation::message::Node;
 use crate::engine::api::{Event, IndexingEvent, ProgramEvent};
+use crate::engine::jobs;
 use crate::engine::sessions::path::PathNode;
 use crate::engine::startup::setup::OpenEmbedder;
 use crate::retrieval::index::passages::passages;
@@ -118,13 +120,18 @@ pub(crate) enum Priority {
 
 impl Vectors {
     /// Starts the thread. `patient`: a look waits until what the store holds is read.
-    pub(crate) fn start(store: Store, events: Sender<Event>, open: OpenEmbedder, patient: bool) -> Self {
+    pub(crate) fn start(
+        store: Store,
+        events: Sender<Event>,
+        open: OpenEmbedder,
+        patient: bool,
+    ) -> Result<Self, Failure> {
         let (state, wake, thread) = (Mutex::default(), Condvar::new(), Mutex::default());
         let vectors = Self(Arc::new(Inner { state, wake, store, events, open, patient, thread }));
         let worker = vectors.clone();
-        let spawned = std::thread::Builder::new().name("pleach-vectors".into()).spawn(move || worker.work());
-        *vectors.0.thread.lock().unwrap_or_else(PoisonError::into_inner) = spawned.ok();
-        vectors
+        let started = jobs::service("vectors", move || worker.work())?;
+        *vectors.0.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        Ok(vectors)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

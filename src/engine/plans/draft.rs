@@ -122,7 +122,7 @@ impl Core {
             self.answer(ticket, Err(stopped));
             return true;
         }
-        let job = self.latched.remove(&branch).and_then(|id| self.jobs.remove(&id));
+        let job = self.latched.remove(&branch).and_then(|id| self.planning.remove(&id));
         let Some(PlanPurpose::Send { ticket, .. }) = job else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
         self.answer(ticket, Err(stopped));
@@ -182,10 +182,10 @@ impl Core {
             snapshot.priority = Priority::Asked;
         }
         snapshot.waits = sends || self.setup.patient;
-        self.jobs.insert(self.next_job, purpose);
+        self.planning.insert(self.next_job, purpose);
         let tag = Tag { branch: branch.id, id: self.next_job, sends };
         if let Some(dropped) = self.planner.submit(Job { tag, snapshot })
-            && let Some(PlanPurpose::Draw { ticket: Some(ticket), .. }) = self.jobs.remove(&dropped)
+            && let Some(PlanPurpose::Draw { ticket: Some(ticket), .. }) = self.planning.remove(&dropped)
         {
             self.answer(ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
         }
@@ -211,7 +211,7 @@ impl Core {
     /// A planning job is done.
     pub(crate) fn planned(&mut self, done: Done) {
         let branch = done.tag.branch;
-        match self.jobs.remove(&done.tag.id) {
+        match self.planning.remove(&done.tag.id) {
             Some(PlanPurpose::Draw { ticket, generation, draft, revision }) => {
                 let newer = self.newest.get(&branch).is_some_and(|newest| *newest > generation);
                 let result = if revision == self.revision(branch) || newer {
@@ -361,7 +361,7 @@ impl Core {
 
     /// The same draft waits to be sent, and is to go without what it waits for: the one that waits is taken back.
     fn hurry(&mut self, branch: BranchId, draft: &Draft) {
-        let waits = self.latched.get(&branch).and_then(|id| self.jobs.get(id));
+        let waits = self.latched.get(&branch).and_then(|id| self.planning.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
         if matches!(waits, Some(PlanPurpose::Send { draft: waiting, .. }) if same(waiting)) {
             self.unlatch(branch);

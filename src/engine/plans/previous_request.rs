@@ -49,13 +49,15 @@ impl Core {
             }
             return;
         }
-        let (store, inbox) = (self.store.clone(), self.inbox.clone());
-        let work = move || {
-            let session = Session::load(&store, run.session).ok();
-            let found = session.and_then(|session| outline(&store, &session, &run));
-            let _ = inbox.send(Inbox::Recalled(branch, run.id, found));
-        };
-        let _ = std::thread::Builder::new().name("pleach-recall".into()).spawn(work);
+        let (store, id) = (self.store.clone(), run.id);
+        self.jobs.report(
+            "recall",
+            move |_| Inbox::Recalled(branch, id, None),
+            move || {
+                let session = Session::load(&store, run.session).ok();
+                Inbox::Recalled(branch, id, session.and_then(|session| outline(&store, &session, &run)))
+            },
+        );
     }
 
     /// It was read: the plan on the screen is shown again with what is known now.
@@ -77,7 +79,7 @@ impl Core {
         }
         let generation = self.newest.get(&branch).copied();
         if let (Some(drawn), Some(generation), true) =
-            (self.drawn.get(&branch).cloned(), generation, self.jobs.is_empty())
+            (self.drawn.get(&branch).cloned(), generation, self.planning.is_empty())
         {
             let planned = self.shown(branch, &drawn.solved);
             self.say(Event::Planned { branch, generation, planned });

@@ -19,6 +19,7 @@ use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::tool::folder_settings::FileStanding;
 use crate::engine::api::{Answer, Finding};
 use crate::engine::core::{Core, Inbox};
+use crate::engine::jobs::{Part, together};
 use crate::store::Store;
 use crate::store::types::StoreError;
 use std::fmt::Write as _;
@@ -128,25 +129,18 @@ impl Core {
         let profiles = self.asked_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (lookup, counter) = (self.setup.models.clone(), self.setup.counter.clone());
-        let work = move || {
-            let asked: Vec<_> = profiles
-                .into_iter()
-                .map(|profile| {
-                    let servers = servers.clone();
-                    let name = profile.name.clone();
-                    (
-                        name,
-                        std::thread::spawn(move || {
-                            let found = servers.models(&profile);
-                            (profile, found)
-                        }),
-                    )
+        self.jobs.answer("models", ticket, move || {
+            let ask = |profile: Profile| -> Part<_> {
+                let servers = servers.clone();
+                Box::new(move || {
+                    let found = servers.models(&profile);
+                    (profile, found)
                 })
-                .collect();
+            };
             let mut all = Vec::new();
             let mut learned = Vec::new();
-            for (name, thread) in asked {
-                let Ok((profile, found)) = thread.join() else { continue };
+            for (profile, found) in together(profiles.into_iter().map(ask).collect()).into_iter().flatten() {
+                let name = profile.name.clone();
                 let whole = |model| {
                     let model = merged(model, &profile, &lookup);
                     ModelInfo { encoding: counter.settle(model.encoding).0, ..model }
@@ -158,9 +152,8 @@ impl Core {
                 all.push((name, found.map_err(provider_failure)));
             }
             let _ = inbox.send(Inbox::Learned(learned));
-            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Models(all)))));
-        };
-        let _ = std::thread::Builder::new().name("pleach-models".into()).spawn(work);
+            Ok(Answer::Models(all))
+        });
         Ok(())
     }
 
@@ -171,15 +164,19 @@ impl Core {
         if rules.model.source != "assumed" || !openai || self.setup.servers.ready(&rules.profile).is_err() {
             return;
         }
-        let (servers, inbox, lookup) = (self.setup.servers.clone(), self.inbox.clone(), self.setup.models.clone());
-        let work = move || {
-            let Ok(models) = servers.models(&rules.profile) else { return };
-            let told =
-                models.into_iter().map(|model| merged(model, &rules.profile, &lookup)).filter(|m| m.source == "server");
-            let told = told.map(|model| (rules.profile.name.clone(), model)).collect();
-            let _ = inbox.send(Inbox::Learned(told));
-        };
-        let _ = std::thread::Builder::new().name("pleach-models".into()).spawn(work);
+        let (servers, lookup) = (self.setup.servers.clone(), self.setup.models.clone());
+        self.jobs.report(
+            "models",
+            |_| Inbox::Learned(Vec::new()),
+            move || {
+                let models = servers.models(&rules.profile).unwrap_or_default();
+                let told = models
+                    .into_iter()
+                    .map(|model| merged(model, &rules.profile, &lookup))
+                    .filter(|m| m.source == "server");
+                Inbox::Learned(told.map(|model| (rules.profile.name.clone(), model)).collect())
+            },
+        );
     }
 
     /// Looks at the store, the workspace and every profile.
@@ -187,34 +184,28 @@ impl Core {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
         let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
-        let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
+        let servers = self.setup.servers.clone();
         let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
         let (lookup, counter, model) =
             (self.setup.models.clone(), self.setup.counter.clone(), self.setup.model.clone());
-        let work = move || {
+        self.jobs.answer("doctor", ticket, move || {
             let named = profiles.iter().find(|profile| profile.name == chosen);
             let asked = |named: &Profile| lookup(model.as_ref().unwrap_or(&named.model), named);
             let tokenizer = named.and_then(|named| tokenizer_finding(&asked(named), counter.as_ref()));
-            let embedder = std::thread::spawn(move || crate::engine::startup::embedder::finding(embedder.as_ref()));
-            let checked = std::thread::spawn(move || (store_findings(&store), meter_findings(&store)));
-            let threads: Vec<_> = profiles
-                .into_iter()
-                .map(|profile| {
-                    let (servers, chosen) = (servers.clone(), chosen.clone());
-                    std::thread::spawn(move || profile_finding(servers.as_ref(), &profile, &chosen))
-                })
-                .collect();
-            let (mut findings, meters) = checked.join().unwrap_or_default();
-            findings.extend(workspace);
-            findings.extend(embedder.join());
-            findings.extend(tokenizer);
-            findings.extend(meters);
-            findings.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
-            findings.extend(quirks);
-            findings.extend(tools);
-            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Doctor(findings)))));
-        };
-        let _ = std::thread::Builder::new().name("pleach-doctor".into()).spawn(work);
+            let meters = store.clone();
+            // In the order in which they are shown.
+            let mut parts: Vec<Part<Vec<Finding>>> = vec![
+                Box::new(move || store_findings(&store).into_iter().chain(workspace).collect()),
+                Box::new(move || vec![crate::engine::startup::embedder::finding(embedder.as_ref())]),
+                Box::new(move || tokenizer.into_iter().chain(meter_findings(&meters)).collect()),
+            ];
+            parts.extend(profiles.into_iter().map(|profile| -> Part<_> {
+                let (servers, chosen) = (servers.clone(), chosen.clone());
+                Box::new(move || vec![profile_finding(servers.as_ref(), &profile, &chosen)])
+            }));
+            let found = together(parts).into_iter().flatten().flatten();
+            Ok(Answer::Doctor(found.chain(quirks).chain(tools).collect()))
+        });
     }
 
     fn workspace_findings(&self) -> Vec<Finding> {

@@ -16,6 +16,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Role};
 use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Blocked, ContextPlan, RowKind};
+use crate::engine::jobs;
 use crate::engine::sessions::path::PathView;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
@@ -121,16 +122,19 @@ impl Planner {
     }
 
     /// Starts the thread. It ends when [`Planner::close`] is called.
+    ///
+    /// # Errors
+    /// The thread could not be started.
     pub(crate) fn start<M: Send + 'static>(
         builder: InputBuilder,
         out: Sender<M>,
         wrap: impl Fn(WorkerEvent) -> M + Send + 'static,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let planner = Self::default();
         let tell = move |told: WorkerEvent| out.send(wrap(told)).is_ok();
         let worker = Worker { builder, planner: planner.clone(), tell };
-        let _ = std::thread::Builder::new().name("pleach-planner".into()).spawn(move || worker.run());
-        planner
+        jobs::service("planner", move || worker.run())?;
+        Ok(planner)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

@@ -9,6 +9,7 @@ use crate::domain::conversation::branch;
 use crate::domain::conversation::search::{FoundMessages, SearchFilter};
 use crate::engine::api::{Answer, Event, Ticket};
 use crate::engine::core::Core;
+use crate::engine::jobs;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
@@ -32,13 +33,12 @@ pub(crate) struct SearchWorker {
 }
 
 impl SearchWorker {
-    pub(crate) fn start(store: Store, events: Sender<Event>) -> Self {
+    pub(crate) fn start(store: Store, events: Sender<Event>) -> Result<Self, Failure> {
         let (to, from) = channel();
         let newest = Arc::new(AtomicU64::new(0));
         let seen = newest.clone();
-        let work = move || seek(&store, &events, &from, &seen);
-        let _ = std::thread::Builder::new().name("pleach-find".into()).spawn(work);
-        Self { newest, to }
+        jobs::service("find", move || seek(&store, &events, &from, &seen))?;
+        Ok(Self { newest, to })
     }
 
     /// Looks for what was typed; any search before it is given up.

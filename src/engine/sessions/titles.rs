@@ -113,22 +113,20 @@ impl Core {
         }
         let provider = self.setup.servers.provider(&rules.profile)?;
         let auxiliary_call = self.auxiliary_call(branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
-        let (inbox, branch) = (self.inbox.clone(), branch.id);
+        let branch = branch.id;
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
-        let work = move || {
-            let mut runs = Vec::new();
-            let asking = std::panic::AssertUnwindSafe(|| ask(&auxiliary_call, &sources, &mut runs));
-            let result = std::panic::catch_unwind(asking).unwrap_or_else(|_| {
-                Err(Failure::new(FailureKind::Internal, "Writing the title failed inside pleach."))
-            });
-            let titled = Titled { ticket, session: id, branch, sources, result, runs };
-            let _ = inbox.send(Inbox::Titled(Box::new(titled)));
+        let ended = move |result, sources, runs| {
+            Inbox::Titled(Box::new(Titled { ticket, session: id, branch, sources, result, runs }))
         };
-        let started = std::thread::Builder::new().name("pleach-title".into()).spawn(work);
-        if started.is_err() {
-            self.titling.remove(&id);
-            return Err(Failure::new(FailureKind::Internal, "Could not start a thread."));
-        }
+        self.jobs.report(
+            "title",
+            move |failure| ended(Err(failure), Vec::new(), Vec::new()),
+            move || {
+                let mut runs = Vec::new();
+                let result = ask(&auxiliary_call, &sources, &mut runs);
+                ended(result, sources, runs)
+            },
+        );
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::policy::StateBlock;
 use crate::domain::tool::mcp::ConfiguredServers;
 use crate::domain::tool::trace::RunTools;
+use crate::engine::jobs;
 use crate::llm;
 use crate::llm::counting::tokens::Tokenizers;
 use crate::store::file::damage;
@@ -196,7 +197,8 @@ fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
         }
         counter.preload(Encoding::O200kBase);
     };
-    let _ = std::thread::Builder::new().name("pleach-vocabulary".into()).spawn(work);
+    // Without it the first plan loads what it needs itself.
+    drop(jobs::service("vocabulary", work));
 }
 
 /// Why the store did not open; of a damaged one also what there is to start from.

@@ -21,6 +21,7 @@ use crate::domain::summary::accepted::SummaryKind;
 use crate::domain::summary::draft::{Accept, Compaction, Measure, SummaryAuthor};
 use crate::engine::api::{Answer, Event, ProgramEvent};
 use crate::engine::core::{Core, Inbox};
+use crate::engine::jobs::Jobs;
 use crate::engine::plans::sources::summaries::SummaryView;
 use crate::engine::sessions::session::Session;
 use crate::store::Store;
@@ -85,7 +86,7 @@ impl Core {
         }
         match self.look_for_due(branch, plan) {
             Ok(Some(look)) if self.setup.patient => self.due_after_command(&look),
-            Ok(Some(look)) => look.start(self.inbox.clone()),
+            Ok(Some(look)) => look.start(&self.jobs),
             Ok(None) => {}
             Err(failure) => tracing::debug!(%failure, "it was not worked out whether a summary is due"),
         }
@@ -376,15 +377,16 @@ fn window_start(plan: &ContextPlan) -> u32 {
 
 impl DueCheck {
     /// Works it out on a thread of its own.
-    fn start(self, inbox: std::sync::mpsc::Sender<Inbox>) {
-        let work = move || {
-            let due = self.due().unwrap_or_else(|failure| {
+    fn start(self, jobs: &Jobs) {
+        let branch = self.branch;
+        let ended = move |due: Result<Option<(u32, String)>, Failure>| {
+            let due = due.unwrap_or_else(|failure: Failure| {
                 tracing::debug!(%failure, "it was not worked out whether a summary is due");
                 None
             });
-            let _ = inbox.send(Inbox::Looked(Box::new(DueResult { branch: self.branch, due })));
+            Inbox::Looked(Box::new(DueResult { branch, due }))
         };
-        let _ = std::thread::Builder::new().name("pleach-due".into()).spawn(work);
+        jobs.report("due", move |failure| ended(Err(failure)), move || ended(self.due()));
     }
 
     fn due(&self) -> Result<Option<(u32, String)>, Failure> {

@@ -17,7 +17,7 @@ use crate::domain::conversation::mark::Mark;
 use crate::domain::summary::accepted::{Kept, Summary, SummaryKind, SummarySource};
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket, TurnEvent};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::store::types::Write;
 use std::collections::{HashMap, HashSet};
@@ -102,10 +102,7 @@ impl Core {
             self.drafted(job.made());
             return Ok(());
         }
-        let inbox = self.inbox.clone();
-        job.start(move |made| {
-            let _ = inbox.send(Inbox::SummaryMade(Box::new(made)));
-        });
+        job.start(&self.jobs);
         Ok(())
     }
 

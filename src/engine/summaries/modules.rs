@@ -91,28 +91,21 @@ impl Core {
         let cancel = self.modules.begin(ticket, id, &path)?;
         let job = job.map(|job| AuxiliaryCall { cancel: cancel.clone(), ..job });
         let teller = ProgressReporter::new(self.events.clone(), id, &path, by);
-        let (now, inbox, denied) = (self.now(), self.inbox.clone(), self.project.denied());
-        let work = move || {
-            let mut runs = Vec::new();
-            let making = std::panic::AssertUnwindSafe(|| {
-                let card = make(Path::new(&root), &path, now, &cancel, (&teller, &denied))?;
-                match &job {
-                    Some(job) => module_model::asked(job, Path::new(&root), card, &mut runs, &teller),
-                    None => Ok(card),
-                }
-            });
-            let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
-                Err(Failure::new(FailureKind::Internal, "Summarizing failed inside pleach.")
-                    .todo("Please report it with the log."))
-            });
+        let (now, denied) = (self.now(), self.project.denied());
+        let ended = move |result: Result<ModuleCard, Failure>, root, runs| {
             let result = result.map_err(|failure| failure.kept("Nothing was changed."));
-            let _ =
-                inbox.send(Inbox::Moduled(Box::new(ModuleResult { ticket, branch: id, root, result, runs, instead })));
+            Inbox::Moduled(Box::new(ModuleResult { ticket, branch: id, root, result, runs, instead }))
         };
-        if let Err(error) = std::thread::Builder::new().name("pleach-module".into()).spawn(work) {
-            self.modules.end(ticket);
-            return Err(Failure::new(FailureKind::Internal, format!("Could not start a thread: {error}.")));
-        }
+        let lost_root = root.clone();
+        let lost = move |failure| ended(Err(failure), lost_root, Vec::new());
+        self.jobs.report("module", lost, move || {
+            let mut runs = Vec::new();
+            let made = make(Path::new(&root), &path, now, &cancel, (&teller, &denied)).and_then(|card| match &job {
+                Some(job) => module_model::asked(job, Path::new(&root), card, &mut runs, &teller),
+                None => Ok(card),
+            });
+            ended(made, root, runs)
+        });
         Ok(())
     }
 
@@ -204,13 +197,11 @@ impl Core {
     pub(crate) fn module_things(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.project.clone());
-        let (counter, inbox) = (self.setup.counter.clone(), self.inbox.clone());
-        let work = move || {
+        let counter = self.setup.counter.clone();
+        self.jobs.answer("module", ticket, move || {
             let made = versions(&store, &project, counter.as_ref(), encoding);
-            let made = made.map(|all| Answer::Editables(EditableKind::Modules, things(&all)));
-            let _ = inbox.send(Inbox::Answer(ticket, Box::new(made)));
-        };
-        let _ = std::thread::Builder::new().name("pleach-module".into()).spawn(work);
+            made.map(|all| Answer::Editables(EditableKind::Modules, things(&all)))
+        });
         Ok(())
     }
 }

@@ -19,6 +19,8 @@ use crate::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, Summar
 use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
+use crate::engine::core::Inbox;
+use crate::engine::jobs::Jobs;
 use crate::engine::plans::input_builder::bar;
 use crate::export::secrets;
 use std::sync::Arc;
@@ -63,9 +65,15 @@ pub(crate) struct Made {
 }
 
 impl Job {
-    /// Starts it; `report` must not block.
-    pub(crate) fn start(self, report: impl Fn(Made) + Send + 'static) {
-        let _ = std::thread::Builder::new().name("pleach-condense".into()).spawn(move || report(self.made()));
+    /// Starts it on a thread of its own.
+    pub(crate) fn start(self, jobs: &Jobs) {
+        let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
+        let ended = |made| Inbox::SummaryMade(Box::new(made));
+        let lost = move |failure: Failure| {
+            let result = Err(failure.kept("Nothing was changed."));
+            ended(Made { number, ticket, branch, result, runs: Vec::new() })
+        };
+        jobs.report("summary", lost, move || ended(self.made()));
     }
 
     /// Does it here and now.

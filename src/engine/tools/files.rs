@@ -7,7 +7,7 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::tool::trace::RunTools;
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
 use crate::export::secrets;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,9 +52,9 @@ impl Core {
 
     /// Files by what was typed, on a thread of its own.
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
-        let (inbox, listed) = (self.inbox.clone(), self.files.clone());
+        let listed = self.files.clone();
         let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
-        let work = move || {
+        self.jobs.answer("files", ticket, move || {
             let mut list = match tools {
                 Err(why) if !skills.is_empty() => drop_note(why),
                 Err(why) => FileList { paths: Vec::new(), note: format!("{} {}", why.what, why.todo) },
@@ -67,9 +67,8 @@ impl Core {
             };
             let place = if query.starts_with(PREFIX) { 0 } else { list.paths.len().min(limit / 2) };
             list.paths.splice(place..place, skills);
-            let _ = inbox.send(Inbox::Answer(ticket, Box::new(Ok(Answer::Files(list)))));
-        };
-        let _ = std::thread::Builder::new().name("pleach-files".into()).spawn(work);
+            Ok(Answer::Files(list))
+        });
     }
 
     /// Asks about code. What may go into a message wants the folder's trust; without it there are no names, for which the
@@ -98,16 +97,14 @@ impl Core {
             self.answer(ticket, text);
             return Ok(());
         }
-        let (tools, inbox, denied) = (self.readable()?, self.inbox.clone(), self.denied());
-        let work = move || {
+        let (tools, denied) = (self.readable()?, self.denied());
+        self.jobs.answer("files", ticket, move || {
             let read = tools.text(&path, LARGEST, &denied).map(|text| {
                 let (text, masked) = secrets::mask(&text);
                 Answer::Attached { text: Arc::from(&*text), masked }
             });
-            let read = read.map_err(|why| Failure::user(why).todo(largest()));
-            let _ = inbox.send(Inbox::Answer(ticket, Box::new(read)));
-        };
-        let _ = std::thread::Builder::new().name("pleach-files".into()).spawn(work);
+            read.map_err(|why| Failure::user(why).todo(largest()))
+        });
         Ok(())
     }
 }

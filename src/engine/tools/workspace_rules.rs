@@ -16,7 +16,7 @@ use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version}
 use crate::domain::tool::trace::RunTools;
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
 use crate::engine::plans::sources::rules;
 use crate::store::types::Write;
 use std::sync::Arc;
@@ -70,11 +70,7 @@ impl Core {
             counter: self.setup.counter.clone(),
             encoding: self.rules(&branch)?.model.encoding,
         };
-        let inbox = self.inbox.clone();
-        let work = move || {
-            let _ = inbox.send(Inbox::Answer(ticket, Box::new(make(&ground))));
-        };
-        let _ = std::thread::Builder::new().name("pleach-project".into()).spawn(work);
+        self.jobs.answer("project", ticket, move || make(&ground));
         Ok(())
     }
 

@@ -124,7 +124,7 @@ impl Core {
             Aside { view, base: waiting.base, card, solved, arrived, price, prompt_micro, cancel, dropped: false };
         self.asides.insert(run, aside);
         let inbox = self.inbox.clone();
-        call.start(move |report| drop(inbox.send(Inbox::Aside(Box::new(report)))));
+        call.start(&self.jobs, move |report| drop(inbox.send(Inbox::Aside(Box::new(report)))));
         Ok(run)
     }
 

@@ -87,14 +87,14 @@ impl Core {
                 taken.what
             )))),
         }
-        let (store, inbox) = (self.store.clone(), self.inbox.clone());
+        let store = self.store.clone();
         let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);
-        let wait = move || {
+        let lost = move |failure| Inbox::Answer(ticket, Box::new(Err(failure)));
+        self.jobs.report("line", lost, move || {
             let claim = store.await_claim(branch, || asker(&now, workbench));
-            let _ = inbox.send(Inbox::Claimed(ticket, branch, Box::new(claim)));
-        };
-        let started = std::thread::Builder::new().name("pleach-line".into()).spawn(wait);
-        started.map(drop).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))
+            Inbox::Claimed(ticket, branch, Box::new(claim))
+        });
+        Ok(())
     }
 
     /// Its turn has come.

@@ -235,7 +235,7 @@ impl Core {
             store: self.store.clone(),
             sight,
         };
-        episode.start(self.reporter(branch));
+        episode.start(&self.jobs, self.reporter(branch));
     }
 
     fn tool_began(&mut self, branch: BranchId, index: usize) {

@@ -120,7 +120,7 @@ impl Core {
         self.live.insert(id, live);
         self.say(Event::Turn(TurnEvent::Opened { branch: id, text: draft.text.clone(), after: question.base }));
         self.say(Event::Turn(TurnEvent::Run(card)));
-        call.start(self.reporter(id));
+        call.start(&self.jobs, self.reporter(id));
         Ok(run)
     }
 
@@ -240,7 +240,7 @@ impl Core {
         let event = match opened {
             Ok(Some(call)) => {
                 self.live.insert(branch, live);
-                call.start(self.reporter(branch));
+                call.start(&self.jobs, self.reporter(branch));
                 return self.feed(branch, TurnInput::RoundOpened);
             }
             Ok(None) => TurnInput::RoundRefused,

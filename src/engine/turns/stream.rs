@@ -9,6 +9,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::trace::Done;
+use crate::engine::jobs::Jobs;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// Starts it. `report` must not block.
-    pub(crate) fn start(self, report: impl Fn(Report) + Send + Clone + 'static) {
+    pub(crate) fn start(self, jobs: &Jobs, report: impl Fn(Report) + Send + Clone + 'static) {
         let (run, failed) = (self.run, report.clone());
         let work = move || {
             let mut flow = Flow::new(&self, &report);
@@ -65,9 +66,7 @@ impl Call {
             flow.save();
             report(Report::Ended { run, outcome: Box::new(outcome) });
         };
-        if std::thread::Builder::new().name("pleach-call".into()).spawn(work).is_err() {
-            failed(Report::Ended { run, outcome: Box::new(broken()) });
-        }
+        jobs.run("call", work, move |_| failed(Report::Ended { run, outcome: Box::new(broken()) }));
     }
 }
 

@@ -2,10 +2,12 @@
 //! Not for: giving the word (`consent`), or what is made of results (`effects`).
 
 use super::stream::Report;
+use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{RunId, SessionId};
 use crate::domain::tool::consent::{Consent, ToolEffect};
 use crate::domain::tool::trace::{self, Done, KEPT, RunTools, ToolObserver, ToolOutput, ToolStatus, kept_path};
 use crate::domain::tool::visibility::FileVisibility;
+use crate::engine::jobs::Jobs;
 use crate::store::Store;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -39,8 +41,14 @@ pub(crate) struct AnswerCalls {
 }
 
 impl AnswerCalls {
-    /// Starts the thread.
-    pub(crate) fn start(self, report: impl Fn(Report) + Send + Sync + 'static) {
+    /// Starts them, one after the other, on a thread of their own. Where there is no thread, each of them has failed.
+    pub(crate) fn start(self, jobs: &Jobs, report: impl Fn(Report) + Send + Sync + Clone + 'static) {
+        let (run, all, failed) = (self.run, self.calls.iter().map(|call| call.0).collect::<Vec<_>>(), report.clone());
+        let lost = move |failure: Failure| {
+            for index in all {
+                failed(Report::ToolEnded { run, index, done: Box::new(lost_call(&failure)), millis: 0 });
+            }
+        };
         let work = move || {
             for (index, name, args) in &self.calls {
                 report(Report::ToolBegan { run: self.run, index: *index });
@@ -53,12 +61,17 @@ impl AnswerCalls {
                 report(Report::ToolEnded { run: self.run, index: *index, done, millis });
             }
         };
-        let _ = std::thread::Builder::new().name("pleach-tools".into()).spawn(work);
+        jobs.run("tools", work, lost);
     }
 }
 
 fn said(status: ToolStatus, body: String) -> Done {
     Done::said(ToolOutput { status, full_bytes: body.len() as u64, body })
+}
+
+/// The end of a call for which there was no thread.
+pub(crate) fn lost_call(failure: &Failure) -> Done {
+    said(ToolStatus::Failed, format!("[failed] {}", failure.what))
 }
 
 /// Who is asked and told of a call.

@@ -286,7 +286,7 @@ impl Bench {
         let store = self.store();
         let mut setup = setup(self, store);
         change(&mut setup);
-        let (engine, events) = Engine::start(setup);
+        let (engine, events) = Engine::start(setup).expect("the engine starts");
         Client {
             door: engine.door(),
             engine: Some(engine),

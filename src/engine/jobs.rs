@@ -1,0 +1,192 @@
+//! Starts the engine's threads; no other file of the engine does. A *job* is work with an end: it is named, counted, and
+//! never ends in silence, also when its thread cannot be started or its work panics. A *service* works until its queue
+//! closes. `tests/architecture.rs` refuses threads elsewhere in the engine.
+//! Not for: what jobs do and when they are started; cancelling one, for which it carries a flag of its own.
+
+use super::api::{Answer, Ticket};
+use super::core::Inbox;
+use crate::domain::base::failure::{Failure, FailureKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+
+/// Jobs that may run at the same time. A person reaches a handful; more mean that something waits for ever.
+const MOST: usize = 64;
+
+/// Starts jobs. Clones count together.
+#[derive(Clone)]
+pub(crate) struct Jobs {
+    inbox: Sender<Inbox>,
+    running: Arc<AtomicUsize>,
+    most: usize,
+}
+
+impl Jobs {
+    /// Jobs that report to the engine's thread through `inbox`.
+    pub(crate) fn new(inbox: Sender<Inbox>) -> Self {
+        Self { inbox, running: Arc::default(), most: MOST }
+    }
+
+    /// Runs work on a thread of its own. `lost` is called instead of the rest of the work when the thread cannot be started,
+    /// too many jobs run, or the work panics.
+    pub(crate) fn run(
+        &self,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+        lost: impl FnOnce(Failure) + Send + 'static,
+    ) {
+        let others = self.running.fetch_add(1, Ordering::SeqCst);
+        let mut job = Job { running: Arc::clone(&self.running), lost: Some(lost), why: NOT_STARTED };
+        if others >= self.most {
+            job.why = TOO_MANY;
+            return;
+        }
+        // Where the thread cannot be started, the closure is dropped, and the job with it.
+        let body = move || {
+            let mut job = job;
+            job.why = PANICKED;
+            work();
+            job.lost = None;
+        };
+        if let Err(error) = std::thread::Builder::new().name(format!("pleach-{name}")).spawn(body) {
+            tracing::error!(%error, name, "a thread could not be started");
+        }
+    }
+
+    /// Works an answer out on a thread of its own. The ticket is answered in every case.
+    pub(crate) fn answer(
+        &self,
+        name: &str,
+        ticket: Ticket,
+        work: impl FnOnce() -> Result<Answer, Failure> + Send + 'static,
+    ) {
+        self.report(
+            name,
+            move |failure| Inbox::Answer(ticket, Box::new(Err(failure))),
+            move || Inbox::Answer(ticket, Box::new(work())),
+        );
+    }
+
+    /// Runs work that ends in one message to the engine's thread. `lost` makes that message where the work gives none.
+    pub(crate) fn report(
+        &self,
+        name: &str,
+        lost: impl FnOnce(Failure) -> Inbox + Send + 'static,
+        work: impl FnOnce() -> Inbox + Send + 'static,
+    ) {
+        let (inbox, otherwise) = (self.inbox.clone(), self.inbox.clone());
+        self.run(name, move || drop(inbox.send(work())), move |failure| drop(otherwise.send(lost(failure))));
+    }
+}
+
+const NOT_STARTED: &str = "The system would not start another thread.";
+const TOO_MANY: &str = "Too much is being worked out at once.";
+const PANICKED: &str = "This failed inside pleach.";
+
+/// A job that is counted. Dropped before its end, it says so.
+struct Job<L: FnOnce(Failure)> {
+    running: Arc<AtomicUsize>,
+    lost: Option<L>,
+    why: &'static str,
+}
+
+impl<L: FnOnce(Failure)> Drop for Job<L> {
+    fn drop(&mut self) {
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        if let Some(lost) = self.lost.take() {
+            let (kind, todo) = match self.why {
+                PANICKED => (FailureKind::Internal, "Please report it with the log."),
+                TOO_MANY => (FailureKind::Busy, "Try again when something has finished."),
+                _ => (FailureKind::Internal, "End some programs and try again."),
+            };
+            lost(Failure::new(kind, self.why).todo(todo));
+        }
+    }
+}
+
+/// Starts a thread that works until its queue is closed.
+///
+/// # Errors
+/// The system would not start it; without its services the engine does not start.
+pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
+    let started = std::thread::Builder::new().name(format!("pleach-{name}")).spawn(work);
+    started.map_err(|error| {
+        Failure::new(FailureKind::Internal, format!("{NOT_STARTED} ({error})")).todo("End some programs and try again.")
+    })
+}
+
+/// Work that [`together`] does.
+pub(crate) type Part<T> = Box<dyn FnOnce() -> T + Send>;
+
+/// Does parts of a job at the same time and waits for all of them; none where a part could not be done.
+pub(crate) fn together<T: Send>(parts: Vec<Part<T>>) -> Vec<Option<T>> {
+    std::thread::scope(|scope| {
+        let start = |part| std::thread::Builder::new().name("pleach-part".into()).spawn_scoped(scope, part).ok();
+        let threads: Vec<_> = parts.into_iter().map(start).collect();
+        threads.into_iter().map(|thread| thread?.join().ok()).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+
+    fn jobs(most: usize) -> (Jobs, Receiver<Inbox>) {
+        let (inbox, out) = channel();
+        (Jobs { most, ..Jobs::new(inbox) }, out)
+    }
+
+    fn answered(out: &Receiver<Inbox>) -> (Ticket, Result<Answer, Failure>) {
+        match out.recv() {
+            Ok(Inbox::Answer(ticket, result)) => (ticket, *result),
+            _ => panic!("no answer"),
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_answered_with_what_the_work_gave() {
+        let (jobs, out) = jobs(1);
+        jobs.answer("test", Ticket(7), || Ok(Answer::Done("made".into())));
+        let (ticket, result) = answered(&out);
+        assert_eq!((ticket, matches!(result, Ok(Answer::Done(said)) if said == "made")), (Ticket(7), true));
+    }
+
+    #[test]
+    fn a_panic_answers_the_ticket_and_frees_its_place() {
+        let (jobs, out) = jobs(1);
+        for ticket in [1, 2] {
+            jobs.answer("test", Ticket(ticket), || panic!("planted by the test"));
+            let (answered, result) = answered(&out);
+            assert_eq!(answered, Ticket(ticket));
+            assert_eq!(result.err().map(|failure| failure.what).as_deref(), Some(PANICKED));
+        }
+    }
+
+    #[test]
+    fn one_job_too_many_is_refused_and_the_place_is_free_once_the_first_has_ended() {
+        let (jobs, out) = jobs(1);
+        let (go, wait) = channel::<()>();
+        jobs.answer("test", Ticket(1), move || {
+            let _ = wait.recv();
+            Ok(Answer::Done(String::new()))
+        });
+        jobs.answer("test", Ticket(2), || Ok(Answer::Done(String::new())));
+        let (ticket, result) = answered(&out);
+        assert_eq!((ticket, result.err().map(|failure| failure.kind)), (Ticket(2), Some(FailureKind::Busy)));
+        drop(go);
+        assert!(answered(&out).1.is_ok());
+        while jobs.running.load(Ordering::SeqCst) > 0 {
+            std::thread::yield_now();
+        }
+        jobs.answer("test", Ticket(3), || Ok(Answer::Done(String::new())));
+        assert!(answered(&out).1.is_ok());
+    }
+
+    #[test]
+    fn parts_are_done_together_and_one_that_panics_spoils_no_other() {
+        let parts: Vec<Part<u32>> = vec![Box::new(|| 1), Box::new(|| panic!("planted by the test")), Box::new(|| 3)];
+        assert_eq!(together(parts), [Some(1), None, Some(3)]);
+    }
+}
