@@ -47,7 +47,9 @@
 //!
 //! 1. A key becomes an action (`config/keymap.toml`), the action becomes a message, a pure `update` handles the message, and
 //!    the resulting command crosses the engine's door.
-//! 2. Typing or marking something asks for a new plan. The engine copies everything that can matter into a snapshot
+//! 2. The screen asks for the plan of each new draft. When anything else that the plan depends on changes (a mark, a setting,
+//!    a memory, the workspace), the engine plans the draft on the screen again by itself
+//!    (`Core::replan_when_due`). The engine copies everything that can matter into a snapshot
 //!    (`engine::plans::snapshot`). The planner's thread collects contents and token counts (`engine::plans::input_builder`)
 //!    into a frozen [`PlanInput`](domain::planning::input::PlanInput), solves it once ([`context::plan`]: score, admit,
 //!    explain), and renders the bytes ([`context::render`]). Sources of context (`engine::plans::sources`) return

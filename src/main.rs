@@ -48,7 +48,7 @@ fn tour(config: &load::Config) -> tui::OpenTour {
     let config = config.clone();
     Box::new(move || {
         let setup = wiring::setup(&config, true)?;
-        let (engine, events) = Engine::start(setup::Setup { trusted: false, ..setup })?;
+        let (engine, events) = Engine::start(setup::Setup { trusted: false, patient: false, ..setup })?;
         let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
         Ok(tui::TourEngine { door: Box::new(engine.door()), events, commands, engine: Box::new(engine) })
     })

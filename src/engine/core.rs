@@ -7,10 +7,10 @@ use super::calls::meters::Meters;
 use super::indexing::code_indexer::CodeIndexer;
 use super::indexing::vectors::Vectors;
 use super::jobs::Jobs;
-use super::plans::draft::{LastPlan, PlanPurpose};
 use super::plans::edited::EditedBody;
 use super::plans::preview::PreviewWork;
-use super::plans::what_if::{TrialWork, Trials};
+use super::plans::state::Plans;
+use super::plans::what_if::Trials;
 use super::plans::worker::{Planner, WorkerEvent};
 use super::sessions::search::SearchWorker;
 use super::sessions::session::Session;
@@ -26,7 +26,6 @@ use super::tools::workspace::Project;
 use super::turns::aside::Asides;
 use super::turns::live::Live;
 use super::turns::stream::Report;
-use crate::context::render::Outline;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::conversation::branch::Branch;
@@ -35,7 +34,6 @@ use crate::domain::tool::trace::RunTools;
 use crate::store::Store;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// What reaches the engine's thread.
@@ -96,16 +94,11 @@ pub(super) struct Core {
     pub(super) live: HashMap<BranchId, Live>,
     /// Branches on which only this program may ask now.
     pub(super) claims: HashMap<BranchId, super::turns::claims::HeldClaim>,
-    pub(super) drawn: HashMap<BranchId, LastPlan>,
-    pub(super) drawn_before: HashMap<BranchId, LastPlan>,
-    pub(super) outlines: HashMap<BranchId, Arc<Outline>>,
-    /// Branches whose last request was looked for in the store.
-    pub(super) recalling: HashSet<BranchId>,
+    pub(super) plans: Plans,
     pub(super) learned: LearnedSettings,
     pub(super) meters: Meters,
     pub(super) trusted: bool,
     pub(super) recovered: Vec<String>,
-    pub(super) planner: Planner,
     pub(super) search_worker: SearchWorker,
     pub(super) diff_worker: DiffWorker,
     pub(super) files: super::tools::files::Listed,
@@ -115,8 +108,6 @@ pub(super) struct Core {
     pub(super) project: Arc<Project>,
     /// Summaries of parts of the program that are being made.
     pub(super) modules: super::summaries::module_model::PendingModules,
-    /// It changed while a plan was made; that one is to be made again.
-    pub(super) code_due: bool,
     /// Vectors, where there is an embedder.
     pub(super) vectors: Option<Vectors>,
     pub(super) drafts: Drafts,
@@ -124,26 +115,12 @@ pub(super) struct Core {
     pub(super) asides: Asides,
     /// Sessions for which the model is making a title.
     pub(super) titling: HashSet<SessionId>,
-    /// Other ways of making the next call that are being solved.
-    pub(super) trying: Option<TrialWork>,
-    /// An act of which is worked out what it would do.
-    pub(super) previewing: Option<(Ticket, Arc<AtomicBool>)>,
-    /// Bodies edited by hand that are about to be sent, by branch: the ticket of each.
-    pub(super) by_hand: HashMap<BranchId, Ticket>,
     /// A call that a person runs again.
     pub(super) again: Option<super::calls::rerun::RunningCall>,
-    /// Plans that are being made, and what for.
-    pub(super) planning: HashMap<u64, PlanPurpose>,
-    pub(super) next_job: u64,
-    /// Jobs whose plan will be sent, by branch: at most one each.
-    pub(super) latched: HashMap<BranchId, u64>,
     /// Answers of which is still to be found out what they used.
     pub(super) unchecked: Vec<super::turns::item_use::AnswerToCheck>,
     /// Servers of tools.
     pub(super) foreign: super::tools::servers::Foreign,
-    /// The newest generation that was asked for.
-    pub(super) newest: HashMap<BranchId, u64>,
-    revisions: HashMap<BranchId, u64>,
     pub(super) data_version: i64,
     /// The memories' clock when it was last looked at (see the store).
     pub(super) memory_clock: Option<String>,
@@ -175,30 +152,17 @@ impl Core {
             current: None,
             live: HashMap::new(),
             claims: HashMap::new(),
-            drawn: HashMap::new(),
-            drawn_before: HashMap::new(),
-            outlines: HashMap::new(),
-            recalling: HashSet::new(),
+            plans: Plans::new(planner),
             learned: LearnedSettings { code: Some(code_indexer.book()), ..LearnedSettings::default() },
             code_indexer,
-            code_due: false,
             meters: Meters::default(),
-            planner,
             vectors,
             drafts: Drafts::default(),
             asides: Asides::default(),
             titling: HashSet::new(),
-            trying: None,
-            previewing: None,
-            by_hand: HashMap::new(),
             again: None,
-            planning: HashMap::new(),
-            next_job: 0,
-            latched: HashMap::new(),
             unchecked: Vec::new(),
             foreign: super::tools::servers::Foreign::default(),
-            newest: HashMap::new(),
-            revisions: HashMap::new(),
             data_version: 0,
             memory_clock: None,
         })
@@ -248,9 +212,10 @@ impl Core {
             }
             self.drop_claims();
             self.check_uses();
+            self.replan_when_due();
         }
         self.setup.foreign.close();
-        self.planner.close();
+        self.plans.planner.close();
         if let Some(vectors) = &self.vectors {
             vectors.close();
         }
@@ -316,19 +281,9 @@ impl Core {
         Ok(rules)
     }
 
-    /// A branch changed in a way that makes drawn plans stale.
-    pub(super) fn touched(&mut self, branch: BranchId) {
-        *self.revisions.entry(branch).or_default() += 1;
-    }
-
-    /// Counts what makes drawn plans stale.
-    pub(super) fn revision(&self, branch: BranchId) -> u64 {
-        self.revisions.get(&branch).copied().unwrap_or_default()
-    }
-
     /// Tells the screen how a branch stands now.
     pub(super) fn show_branch(&mut self, id: BranchId) {
-        self.touched(id);
+        self.plans.touch(id);
         if let Ok(session) = self.session_mut(id) {
             session.refresh_state(id);
         }
@@ -356,12 +311,9 @@ impl Core {
     pub(super) fn forget_branches(&mut self, gone: &[BranchId]) {
         for id in gone {
             self.unlatch(*id);
-            self.drawn.remove(id);
-            self.drawn_before.remove(id);
-            self.outlines.remove(id);
-            self.touched(*id);
+            self.plans.forget(*id);
         }
-        self.planner.forget();
+        self.plans.planner.forget();
         self.diff_worker.forget();
         self.drop_drafts(gone);
     }

@@ -32,6 +32,7 @@ mod plan_diffs;
 mod project;
 #[cfg(unix)]
 mod pty;
+mod replanning;
 mod retrieval;
 #[cfg(target_os = "linux")]
 mod sandbox_attacks;

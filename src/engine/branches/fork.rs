@@ -128,7 +128,7 @@ impl Core {
         let changes = ids.iter().map(|child| Change::Forked { branch: *child }).collect();
         writes.push(self.operation(session_id, what, changes));
         self.store.write(writes)?;
-        let outline = self.outlines.get(&id).cloned();
+        let outline = self.plans.outlines.get(&id).cloned();
         let session = self.session_mut(id)?;
         session.card.branches += u32::try_from(ids.len()).unwrap_or(u32::MAX);
         session.branches.extend(children);
@@ -140,7 +140,7 @@ impl Core {
         self.show_nodes(session_id, grown);
         for child in &ids {
             if let Some(outline) = &outline {
-                self.outlines.insert(*child, outline.clone());
+                self.plans.outlines.insert(*child, outline.clone());
                 self.project.inherit(id, *child);
             }
             self.show_branch(*child);

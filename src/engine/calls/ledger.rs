@@ -44,7 +44,7 @@ impl Core {
         let mut own = calls(session, branch, false);
         own.reverse();
         let turns = item_use::unused_turns(own.into_iter().filter_map(|card| Some((card, uses.get(&card.id)?))));
-        let next = self.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone());
+        let next = self.plans.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone());
         totals.unused = next.map(|plan| item_use::unused(plan.included(), &turns)).unwrap_or_default();
         Ok(totals)
     }

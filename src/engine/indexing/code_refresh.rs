@@ -25,19 +25,12 @@ const NEIGHBOURS: usize = 400;
 impl Core {
     /// The code is another than before: the plan on the screen is made again where it takes some of it.
     pub(crate) fn code_changed(&mut self) {
-        // A command that waited has it already; one that is being planned must not be overtaken.
-        self.code_due = !self.setup.patient && !self.planning.is_empty();
-        if self.setup.patient || self.code_due {
-            return;
-        }
-        let Ok(branch) = self.session().map(|session| session.current) else { return };
+        let Some(branch) = self.plans.on_screen.as_ref().map(|screen| screen.branch) else { return };
         let takes = |rules: &crate::engine::startup::setup::Rules| rules.code.is_some() && rules.mode != Mode::Off;
         let wanted = self.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
-        let drawn = self.drawn.get(&branch).filter(|_| wanted && !self.live.contains_key(&branch));
-        let Some(draft) = drawn.map(|drawn| drawn.draft.clone()) else { return };
-        let generation = self.newest.get(&branch).copied().unwrap_or_default();
-        // Where it cannot be made now, the next letter typed makes it.
-        let _ = self.replan(None, branch, generation, draft);
+        if wanted && !self.live.contains_key(&branch) {
+            self.plans.outdate();
+        }
     }
 
     /// A branch's tools, with those for code where they are offered.
@@ -82,11 +75,8 @@ impl Core {
 
     /// Has the code looked at again while a plan that takes some of it is on the screen.
     pub(crate) fn watch_code(&mut self) {
-        if self.code_due {
-            self.code_changed();
-        }
         let Ok(branch) = self.session().map(|session| session.current) else { return };
-        if self.setup.patient || !self.trusted || !self.drawn.contains_key(&branch) {
+        if self.setup.patient || !self.trusted || !self.plans.drawn.contains_key(&branch) {
             return;
         }
         let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
@@ -104,7 +94,7 @@ impl Core {
     pub(crate) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Box<CodeRef>> {
         let Atom::Section { text } = atom else { return None };
         let row = || {
-            let rows = &self.drawn.get(&branch.id)?.solved.plan.rows;
+            let rows = &self.plans.drawn.get(&branch.id)?.solved.plan.rows;
             rows.iter().find(|row| row.kind == RowKind::Code && row.atom == *atom)?.source.code.clone()
         };
         let mark = || branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());

@@ -62,7 +62,7 @@ impl Core {
             encoding: rules.model.encoding,
         };
         let inbox = self.inbox.clone();
-        self.planner.run(Box::new(move |builder| {
+        self.plans.planner.run(Box::new(move |builder| {
             let result = look(builder, &place, &wish).map(|found| Answer::Retrieved(Box::new(found)));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(result)));
         }));

@@ -5,7 +5,8 @@
 //! and none while a turn is open, so that one act of a person is one call.
 
 use super::snapshot::{self, Question};
-use super::worker::{Done, Indexed, Job, Solution, Solved, Tag};
+use super::state::ScreenDraft;
+use super::worker::{Done, Indexed, Solution, Solved};
 use crate::context::render::{first_other, same_prefix};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -95,10 +96,14 @@ impl Core {
     ) -> Result<(), Failure> {
         self.outdate_trying(branch, &draft);
         self.recall_request(branch);
-        let newest = self.newest.entry(branch).or_default();
-        *newest = generation.max(*newest);
-        let revision = self.revision(branch);
-        self.solve(branch, &draft.clone(), PlanPurpose::Draw { ticket, generation, draft, revision })
+        if ticket.is_some_and(|ticket| ticket < Ticket::COMMANDS) {
+            self.plans.show(ScreenDraft { branch, generation, draft: draft.clone() });
+        } else if ticket.is_some() {
+            // The screen's own plan is no longer the last one that was drawn.
+            self.plans.outdate();
+        }
+        let revision = self.plans.revision(branch);
+        self.solve(branch, &draft.clone(), PlanPurpose::Draw { ticket, generation, draft, revision }).map(drop)
     }
 
     /// Starts solving a draft's plan in order to send it. Where a plan was named, only that one is sent.
@@ -109,27 +114,27 @@ impl Core {
         draft: Draft,
         wanted: Option<Hash>,
     ) -> Result<(), Failure> {
-        let revision = self.revision(branch);
-        self.solve(branch, &draft.clone(), PlanPurpose::Send { ticket, draft, revision, wanted })?;
-        self.latched.insert(branch, self.next_job);
+        let revision = self.plans.revision(branch);
+        let job = self.solve(branch, &draft.clone(), PlanPurpose::Send { ticket, draft, revision, wanted })?;
+        self.plans.latched.insert(branch, job);
         Ok(())
     }
 
     /// Takes back an `Ask` that still waits for its plan; says whether there was one.
     pub(crate) fn unlatch(&mut self, branch: BranchId) -> bool {
-        if let Some(ticket) = self.by_hand.remove(&branch) {
+        if let Some(ticket) = self.plans.by_hand.remove(&branch) {
             let stopped = Failure::user("Stopped before anything was sent.").kept("The edited request is kept.");
             self.answer(ticket, Err(stopped));
             return true;
         }
-        let job = self.latched.remove(&branch).and_then(|id| self.planning.remove(&id));
-        let Some(PlanPurpose::Send { ticket, .. }) = job else { return false };
+        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.unlatch(branch) else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
         self.answer(ticket, Err(stopped));
         true
     }
 
-    fn solve(&mut self, id: BranchId, draft: &Draft, purpose: PlanPurpose) -> Result<(), Failure> {
+    /// Gives the number of the job.
+    fn solve(&mut self, id: BranchId, draft: &Draft, purpose: PlanPurpose) -> Result<u64, Failure> {
         let branch = self.branch(id)?;
         let question = self.asked(&branch, draft)?;
         self.submit(&branch, &question, purpose)
@@ -160,61 +165,66 @@ impl Core {
     pub(crate) fn solve_round(&mut self, id: BranchId, question: Question) -> Result<(), Failure> {
         let branch = self.branch(id)?;
         let reply = question.reply.or_else(|| self.reply_above(id, question.base));
-        self.submit(&branch, &Question { reply, ..question }, PlanPurpose::Round)
+        self.submit(&branch, &Question { reply, ..question }, PlanPurpose::Round).map(drop)
     }
 
-    fn submit(&mut self, branch: &Branch, question: &Question, purpose: PlanPurpose) -> Result<(), Failure> {
+    fn submit(&mut self, branch: &Branch, question: &Question, purpose: PlanPurpose) -> Result<u64, Failure> {
         self.submit_under(branch, self.rules(branch)?, question, purpose)
     }
 
-    /// Starts solving a question under rules that may be other than the branch's own.
+    /// Starts solving a question under rules that may be other than the branch's own. Gives the number of the job.
     pub(crate) fn submit_under(
         &mut self,
         branch: &Branch,
         rules: Rules,
         question: &Question,
         purpose: PlanPurpose,
-    ) -> Result<(), Failure> {
+    ) -> Result<u64, Failure> {
         let mut snapshot = snapshot::take(self.session_of(branch.id)?, branch, rules, question);
-        self.next_job += 1;
         let sends = !matches!(purpose, PlanPurpose::Draw { .. });
         if sends {
             snapshot.priority = Priority::Asked;
         }
         snapshot.waits = sends || self.setup.patient;
-        self.planning.insert(self.next_job, purpose);
-        let tag = Tag { branch: branch.id, id: self.next_job, sends };
-        if let Some(dropped) = self.planner.submit(Job { tag, snapshot })
-            && let Some(PlanPurpose::Draw { ticket: Some(ticket), .. }) = self.planning.remove(&dropped)
-        {
+        let (job, replaced) = self.plans.submit(branch.id, snapshot, purpose);
+        if let Some(ticket) = replaced {
             self.answer(ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
         }
-        Ok(())
+        Ok(job)
     }
 
     /// Indexing went on. When it is done, a plan that had to do without is made again.
     pub(crate) fn indexed(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
         self.say(Event::Indexing(IndexingEvent::Messages { done, total }));
-        let without = |drawn: &&LastPlan| {
+        let without = |drawn: &LastPlan| {
             drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
         };
-        let lacking = self.drawn.get(&branch).filter(|_| done == total).filter(without);
-        if let Some(draft) = lacking.map(|drawn| drawn.draft.clone()) {
-            let generation = self.newest.get(&branch).copied().unwrap_or_default();
-            if let Err(failure) = self.replan(None, branch, generation, draft) {
-                self.say(Event::Program(ProgramEvent::Notice(failure.to_string())));
-            }
+        if done == total && self.plans.drawn.get(&branch).is_some_and(without) {
+            self.plans.outdate();
+        }
+    }
+
+    /// Plans the draft on the screen again where something that its plan depends on has changed. Nobody asks for it: this is
+    /// called after everything that reaches the engine's thread. A command plans what it needs itself.
+    pub(crate) fn replan_when_due(&mut self) {
+        if self.setup.patient {
+            return;
+        }
+        if let Some(ScreenDraft { branch, generation, draft }) = self.plans.due()
+            && let Err(failure) = self.replan(None, branch, generation, draft)
+        {
+            tracing::debug!(%failure, "the draft on the screen was not planned again");
         }
     }
 
     /// A planning job is done.
     pub(crate) fn planned(&mut self, done: Done) {
         let branch = done.tag.branch;
-        match self.planning.remove(&done.tag.id) {
+        match self.plans.under_way.remove(&done.tag.id) {
             Some(PlanPurpose::Draw { ticket, generation, draft, revision }) => {
-                let newer = self.newest.get(&branch).is_some_and(|newest| *newest > generation);
-                let result = if revision == self.revision(branch) || newer {
+                let newer = self.plans.newer_than(branch, generation);
+                let result = if revision == self.plans.revision(branch) || newer {
                     self.draw(branch, generation, draft, revision, done.solution)
                 } else {
                     match self.replan(ticket, branch, generation, draft) {
@@ -229,7 +239,7 @@ impl Core {
                 }
             }
             Some(PlanPurpose::Send { ticket, draft, revision, wanted }) => {
-                self.latched.remove(&branch);
+                self.plans.latched.remove(&branch);
                 self.solved_to_send(branch, ticket, draft, revision, wanted, done.solution);
             }
             Some(PlanPurpose::Round) => self.round_planned(branch, done.solution),
@@ -249,13 +259,13 @@ impl Core {
         wanted: Option<Hash>,
         solution: Solution,
     ) {
-        if revision != self.revision(branch) {
+        if revision != self.plans.revision(branch) {
             if let Err(failure) = self.solve_and_send(ticket, branch, draft, wanted) {
                 self.answer(ticket, Err(failure));
             }
             return;
         }
-        let generation = self.newest.get(&branch).copied().unwrap_or_default();
+        let generation = self.plans.generation(branch);
         let result = self.draw(branch, generation, draft.clone(), revision, solution);
         let other = matches!(&result, Ok(Planned::Plan { plan, .. }) if wanted.is_some_and(|id| id != plan.id));
         if other {
@@ -283,7 +293,7 @@ impl Core {
                 planned
             }
             Err(blocked) => {
-                self.drawn.remove(&branch);
+                self.plans.drawn.remove(&branch);
                 Planned::Blocked(blocked)
             }
         };
@@ -295,12 +305,12 @@ impl Core {
     /// one before the new one was on the screen gets what they saw.
     fn put_drawn(&mut self, branch: BranchId, new: LastPlan) {
         let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
-        let before = self.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
+        let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
         match before.cloned() {
-            Some(before) => drop(self.drawn_before.insert(branch, before)),
-            None => drop(self.drawn_before.remove(&branch)),
+            Some(before) => drop(self.plans.drawn_before.insert(branch, before)),
+            None => drop(self.plans.drawn_before.remove(&branch)),
         }
-        self.drawn.insert(branch, new);
+        self.plans.drawn.insert(branch, new);
     }
 
     /// A solved plan as the screen gets it.
@@ -308,7 +318,7 @@ impl Core {
         let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
         self.recall_request(branch);
-        let before = self.outlines.get(&branch);
+        let before = self.plans.outlines.get(&branch);
         let same = before.map(|before| same_prefix(before, &solved.outline));
         let breaks = before.and_then(|before| first_other(before, &solved.outline));
         Planned::Plan {
@@ -337,16 +347,16 @@ impl Core {
         }
         self.may_ask(branch, &draft)?;
         self.claim(branch)?;
-        let current = self.revision(branch);
+        let current = self.plans.revision(branch);
         let named =
             |drawn: &&LastPlan| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
         let complete = |drawn: &&LastPlan| named(drawn) && !self.withheld(&draft);
-        let kept = [self.drawn.get(&branch), self.drawn_before.get(&branch)];
+        let kept = [self.plans.drawn.get(&branch), self.plans.drawn_before.get(&branch)];
         let drawn = kept.into_iter().flatten().find(complete).cloned();
         match drawn {
             Some(drawn) => {
                 let result = Ok(self.shown(branch, &drawn.solved));
-                self.drawn.insert(branch, drawn);
+                self.plans.drawn.insert(branch, drawn);
                 self.send_drawn(ticket, branch, &draft, result);
                 Ok(())
             }
@@ -361,7 +371,7 @@ impl Core {
 
     /// The same draft waits to be sent, and is to go without what it waits for: the one that waits is taken back.
     fn hurry(&mut self, branch: BranchId, draft: &Draft) {
-        let waits = self.latched.get(&branch).and_then(|id| self.planning.get(id));
+        let waits = self.plans.latched.get(&branch).and_then(|id| self.plans.under_way.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
         if matches!(waits, Some(PlanPurpose::Send { draft: waiting, .. }) if same(waiting)) {
             self.unlatch(branch);
@@ -378,7 +388,7 @@ impl Core {
                 .kept("Your draft is kept.")
                 .todo("Wait for it, stop it with Esc, or fork and ask there."));
         }
-        if self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch) {
+        if self.plans.about_to_send(branch) {
             return Err(Failure::new(FailureKind::Busy, "A message on this branch is about to be sent.")
                 .kept("Your draft is kept.")
                 .todo("Wait for it, or stop it with Esc."));
@@ -392,7 +402,7 @@ impl Core {
 
     fn send_drawn(&mut self, ticket: Ticket, branch: BranchId, draft: &Draft, result: Result<Planned, Failure>) {
         let opened = match result {
-            Ok(Planned::Plan { .. }) => match self.drawn.get(&branch).map(|drawn| drawn.solved.clone()) {
+            Ok(Planned::Plan { .. }) => match self.plans.drawn.get(&branch).map(|drawn| drawn.solved.clone()) {
                 Some(solved) => self.open_turn(branch, draft, &solved),
                 None => Err(Failure::new(FailureKind::Internal, "The plan was lost.").todo("Send again.")),
             },
@@ -415,7 +425,7 @@ impl Core {
 
     /// Keeps a round's plan as the one on the screen.
     pub(crate) fn keep_drawn(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
-        let revision = self.revision(branch);
-        self.drawn.insert(branch, LastPlan { draft, revision, solved });
+        let revision = self.plans.revision(branch);
+        self.plans.drawn.insert(branch, LastPlan { draft, revision, solved });
     }
 }

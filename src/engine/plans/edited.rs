@@ -41,6 +41,7 @@ impl Core {
     /// The body of the plan drawn last, with what it consists of.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self
+            .plans
             .drawn
             .get(&branch)
             .ok_or_else(|| Failure::user("There is no plan yet, so there is no request.").todo("Wait a moment."))?;
@@ -88,8 +89,8 @@ impl Core {
             let what = format!("The request names model {named:?}, but this branch uses {asks:?}.");
             return Err(kept(Failure::user(what)).todo("Change the branch's model, or name that model."));
         }
-        let revision = self.revision(id);
-        let drawn = self.drawn.get(&id).filter(|drawn| drawn.draft == draft && drawn.revision == revision);
+        let revision = self.plans.revision(id);
+        let drawn = self.plans.drawn.get(&id).filter(|drawn| drawn.draft == draft && drawn.revision == revision);
         let base = drawn.map(|drawn| drawn.solved.clone());
         let question = self.asked(&branch, &draft)?;
         let snapshot = if base.is_some() {
@@ -101,21 +102,21 @@ impl Core {
             Some(snapshot)
         };
         if sends {
-            self.by_hand.insert(id, ticket);
+            self.plans.by_hand.insert(id, ticket);
         }
         let made = EditedBody { ticket, branch: id, revision, draft, body, sends, base, snapshot, made: None };
-        self.planner.run(task(made, self.planner.clone(), self.inbox.clone()));
+        self.plans.planner.run(task(made, self.plans.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
     /// A body is weighed: it is told, or sent.
     pub(crate) fn weighed(&mut self, done: EditedBody) {
         let EditedBody { ticket, branch, revision, draft, sends, made, .. } = done;
-        if sends && self.by_hand.get(&branch) != Some(&ticket) {
+        if sends && self.plans.by_hand.get(&branch) != Some(&ticket) {
             return;
         }
         if sends {
-            self.by_hand.remove(&branch);
+            self.plans.by_hand.remove(&branch);
         }
         let lost = || Failure::new(FailureKind::Internal, "The request was lost.").kept("Nothing was sent.");
         let result = match made.unwrap_or_else(|| Err(lost())) {
@@ -124,7 +125,7 @@ impl Core {
             Ok((_, weighed)) if weighed.tokens > weighed.room => Err(over(weighed)),
             Ok((solved, _)) => {
                 // Marks that changed meanwhile are not used up by a call that was put together before.
-                let marks = if revision == self.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
+                let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
                 self.send_by_hand(branch, &draft, &Solved { marks, ..solved })
             }
         };

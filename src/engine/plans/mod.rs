@@ -13,5 +13,6 @@ pub(super) mod previous_request;
 pub(super) mod queries;
 pub(super) mod snapshot;
 pub(crate) mod sources;
+pub(crate) mod state;
 pub(super) mod what_if;
 pub(super) mod worker;

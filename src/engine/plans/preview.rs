@@ -46,8 +46,8 @@ impl Core {
         if act == Act::Reply {
             return Err(Failure::user("A reply changes the next message, not its context."));
         }
-        let revision = self.revision(id);
-        let drawn = self.drawn.get(&id).filter(|drawn| drawn.draft == *draft && drawn.revision == revision);
+        let revision = self.plans.revision(id);
+        let drawn = self.plans.drawn.get(&id).filter(|drawn| drawn.draft == *draft && drawn.revision == revision);
         let present = drawn.map(|drawn| drawn.solved.plan.clone());
         let present = present.ok_or_else(|| {
             Failure::new(FailureKind::Stale, "The plan on the screen is out of date.").todo(
@@ -67,15 +67,15 @@ impl Core {
         snapshot.waits = self.setup.patient;
         self.drop_preview();
         let stop = Arc::new(AtomicBool::new(false));
-        self.previewing = Some((ticket, stop.clone()));
+        self.plans.previewing = Some((ticket, stop.clone()));
         let made = PreviewWork { ticket, branch: id, revision, present, snapshot, price, stop, result: None };
-        self.planner.run(task(made, self.planner.clone(), self.inbox.clone()));
+        self.plans.planner.run(task(made, self.plans.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
     /// What is being worked out is not wanted any more.
     fn drop_preview(&mut self) {
-        if let Some((ticket, stop)) = self.previewing.take() {
+        if let Some((ticket, stop)) = self.plans.previewing.take() {
             stop.store(true, Ordering::Relaxed);
             self.answer(ticket, Ok(Answer::Done("A newer preview replaced this one.".into())));
         }
@@ -83,15 +83,15 @@ impl Core {
 
     /// It is solved.
     pub(crate) fn previewed(&mut self, made: PreviewWork) {
-        if self.previewing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
+        if self.plans.previewing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
             return;
         }
-        self.previewing = None;
-        if made.revision != self.revision(made.branch) {
+        self.plans.previewing = None;
+        if made.revision != self.plans.revision(made.branch) {
             let stale = Failure::new(FailureKind::Stale, "The branch changed during the preview.");
             return self.answer(made.ticket, Err(stale));
         }
-        let before = self.outlines.get(&made.branch);
+        let before = self.plans.outlines.get(&made.branch);
         let result = match made.result {
             Some(Ok(solved)) => {
                 let same = before.map(|before| same_prefix(before, &solved.outline));

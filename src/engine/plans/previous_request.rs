@@ -34,17 +34,17 @@ impl Core {
 
     /// Has the last request of a branch read again, once, where it is not known. A single command waits for it.
     pub(crate) fn recall_request(&mut self, branch: BranchId) {
-        if self.outlines.contains_key(&branch) || !self.recalling.insert(branch) {
+        if self.plans.outlines.contains_key(&branch) || !self.plans.recalling.insert(branch) {
             return;
         }
         let Some(run) = self.last_request(branch) else {
-            self.recalling.remove(&branch);
+            self.plans.recalling.remove(&branch);
             return;
         };
         if self.setup.patient {
             let session = self.session_of(branch).ok();
             if let Some((outline, plan)) = session.and_then(|session| outline(&self.store, session, &run)) {
-                self.outlines.insert(branch, outline);
+                self.plans.outlines.insert(branch, outline);
                 self.project.carried(branch, &plan);
             }
             return;
@@ -63,9 +63,9 @@ impl Core {
     /// It was read: the plan on the screen is shown again with what is known now.
     pub(crate) fn recalled(&mut self, branch: BranchId, run: RunId, request: Option<Request>) {
         let newest = self.last_request(branch).map(|last| last.id) == Some(run);
-        let request = request.filter(|_| newest && !self.outlines.contains_key(&branch));
+        let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
         let Some((outline, plan)) = request else { return };
-        self.outlines.insert(branch, outline);
+        self.plans.outlines.insert(branch, outline);
         self.project.carried(branch, &plan);
         let other = |row: &Row| {
             let last = plan.rows.iter().find(|before| before.atom == row.atom && before.included());
@@ -74,12 +74,13 @@ impl Core {
                 && last.is_some_and(|last| last.text != row.text)
         };
         // What changed meanwhile is told in the plan itself.
-        if self.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
+        if self.plans.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
             return self.project_changed();
         }
-        let generation = self.newest.get(&branch).copied();
+        let generation = self.plans.on_screen.as_ref().filter(|screen| screen.branch == branch);
+        let generation = generation.map(|screen| screen.generation);
         if let (Some(drawn), Some(generation), true) =
-            (self.drawn.get(&branch).cloned(), generation, self.planning.is_empty())
+            (self.plans.drawn.get(&branch).cloned(), generation, self.plans.under_way.is_empty())
         {
             let planned = self.shown(branch, &drawn.solved);
             self.say(Event::Planned { branch, generation, planned });

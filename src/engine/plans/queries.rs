@@ -28,7 +28,7 @@ use std::sync::Arc;
 impl Core {
     /// The text of a row of the plan drawn last, as it goes; for what stays out, as it is.
     pub(crate) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
-        let drawn = self.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         let plan = &drawn.solved.plan;
         let row = plan.rows.iter().find(|row| row.atom == *atom);
         let row = row.ok_or_else(|| Failure::user("That row is not in the plan."))?;
@@ -89,7 +89,7 @@ impl Core {
 
     /// The exact body of the plan drawn last.
     pub(crate) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
-        let drawn = self.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
     }
 

@@ -94,9 +94,9 @@ impl Core {
         all.truncate(WAYS);
         self.drop_trying();
         let stop = Arc::new(AtomicBool::new(false));
-        let tries = Trials { ticket, branch: id, revision: self.revision(id), stop: stop.clone(), all };
-        self.trying = Some(TrialWork { ticket, branch: id, draft, stop });
-        self.planner.run(task(tries, self.planner.clone(), self.inbox.clone()));
+        let tries = Trials { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
+        self.plans.trying = Some(TrialWork { ticket, branch: id, draft, stop });
+        self.plans.planner.run(task(tries, self.plans.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
@@ -157,7 +157,7 @@ impl Core {
 
     /// What is being tried is not wanted any more.
     fn drop_trying(&mut self) {
-        if let Some(old) = self.trying.take() {
+        if let Some(old) = self.plans.trying.take() {
             old.stop.store(true, Ordering::Relaxed);
             self.answer(old.ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
         }
@@ -165,24 +165,24 @@ impl Core {
 
     /// Another draft is planned for the branch: what is being tried for an older one is dropped.
     pub(crate) fn outdate_trying(&mut self, branch: BranchId, draft: &Draft) {
-        if self.trying.as_ref().is_some_and(|trying| trying.branch == branch && trying.draft != *draft) {
+        if self.plans.trying.as_ref().is_some_and(|trying| trying.branch == branch && trying.draft != *draft) {
             self.drop_trying();
         }
     }
 
     /// All ways are solved.
     pub(crate) fn tried(&mut self, tries: Trials) {
-        if self.trying.as_ref().is_none_or(|trying| trying.ticket != tries.ticket) {
+        if self.plans.trying.as_ref().is_none_or(|trying| trying.ticket != tries.ticket) {
             return;
         }
-        self.trying = None;
+        self.plans.trying = None;
         let Trials { ticket, branch, revision, all, .. } = tries;
-        if revision != self.revision(branch) {
+        if revision != self.plans.revision(branch) {
             let stale = Failure::new(FailureKind::Stale, "The branch changed during planning.");
             return self.answer(ticket, Err(stale.todo("Ask again.")));
         }
         self.recall_request(branch);
-        let before = self.outlines.get(&branch).cloned();
+        let before = self.plans.outlines.get(&branch).cloned();
         let never = before.is_none() && self.last_request(branch).is_none();
         let present = all.first().and_then(|first| match &first.result {
             Some(Ok(solved)) => Some(solved.plan.clone()),

@@ -32,7 +32,7 @@ impl Core {
         }
         let fits = |atom: &Atom| atom.key().to_string().starts_with(&wanted);
         let session = self.session_of(branch.id)?;
-        let drawn = self.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
+        let drawn = self.plans.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
         let mut known: BTreeSet<Atom> = branch.marks.iter().map(|mark| mark.target).collect();
         known.extend(drawn.map(|row| row.atom));
         known.extend(self.store.memories(Some(session.card.id))?.iter().map(Memory::atom));

@@ -157,7 +157,7 @@ impl Core {
         let branches: Vec<BranchId> =
             self.sessions.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
         for branch in branches {
-            self.touched(branch);
+            self.plans.touch(branch);
         }
         if let Ok(current) = self.session().map(|session| session.current) {
             self.show_branch(current);

@@ -161,7 +161,7 @@ impl Core {
     pub(crate) fn touch_all(&mut self) {
         let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
-            self.touched(branch);
+            self.plans.touch(branch);
         }
     }
 

@@ -66,7 +66,7 @@ impl Core {
             project: self.project.clone(),
             tools: self.setup.tools.clone().filter(|_| self.trusted),
             marks: branch.marks.clone(),
-            plan: self.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone()),
+            plan: self.plans.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone()),
             counter: self.setup.counter.clone(),
             encoding: self.rules(&branch)?.model.encoding,
         };
@@ -145,20 +145,12 @@ impl Core {
         Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
     }
 
-    /// Something of the project is no longer as it was: plans on the screen are made again. None is refused for it; what was
-    /// drawn goes as it was drawn.
+    /// Something of the project is no longer as it was: the plan on the screen is made again. None is refused for it; what
+    /// was drawn goes as it was drawn. While an answer comes it stays; its end makes a new one.
     pub(crate) fn project_changed(&mut self) {
-        let drawn: Vec<_> = self.drawn.iter().map(|(id, drawn)| (*id, drawn.draft.clone())).collect();
-        for (branch, draft) in drawn {
-            let generation = self.newest.get(&branch).copied().unwrap_or_default();
-            if self.live.contains_key(&branch) {
-                continue;
-            }
-            if let Err(failure) = self.replan(None, branch, generation, draft) {
-                self.say(crate::engine::api::Event::Program(crate::engine::api::ProgramEvent::Notice(
-                    failure.to_string(),
-                )));
-            }
+        let here = self.plans.on_screen.as_ref().map(|screen| screen.branch);
+        if here.is_some_and(|branch| !self.live.contains_key(&branch)) {
+            self.plans.outdate();
         }
     }
 

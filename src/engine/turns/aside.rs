@@ -65,7 +65,7 @@ impl Core {
         let base = self.before_turn(&there);
         let question = Question { base, text: Some(text.clone()), ..Question::default() };
         let waiting = Waiting { ticket, branch, text, base };
-        self.submit_under(&there, rules, &question, PlanPurpose::Aside(waiting))
+        self.submit_under(&there, rules, &question, PlanPurpose::Aside(waiting)).map(drop)
     }
 
     /// Its plan is there: the call is written down and made.

@@ -122,7 +122,7 @@ impl Core {
 
     /// Whether a message of this program is on its way on a branch.
     fn asks(&self, branch: BranchId) -> bool {
-        self.live.contains_key(&branch) || self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch)
+        self.live.contains_key(&branch) || self.plans.about_to_send(branch)
     }
 
     /// Gives back what nothing is asked under any more.

@@ -129,7 +129,7 @@ impl Core {
         let branch = self.branch(id)?;
         let rules = self.rules(&branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
-        let same = self.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
+        let same = self.plans.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
         let cost = self.prompt_cost(live.model.price, &live.solved.plan, same);
         live.prompt_micro = cost.map(|cost| cost.micro);
         Self::within(live, live.prompt_micro)?;
@@ -162,8 +162,8 @@ impl Core {
             }
             session.put_run(&live.card);
         }
-        self.touched(id);
-        self.outlines.insert(id, live.solved.outline.clone());
+        self.plans.touch(id);
+        self.plans.outlines.insert(id, live.solved.outline.clone());
         self.project.carried(id, &live.solved.plan);
         live.sent.extend(live.solved.plan.included().map(|row| row.atom));
         live.counted.extend(live.solved.marks.iter().copied());

@@ -267,7 +267,6 @@ pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: R
                 {key} again."
             );
             model.status.say(Severity::Trouble, text, model.now);
-            model.plan.hurry(model.now);
         }
         FailureKind::Busy => open::busy(model, branch, draft, &failure),
         FailureKind::Blocked => open::blocked(model, branch, &failure),

@@ -200,6 +200,7 @@ pub(super) fn show(model: &mut Model, shown: DisplayedPlan) {
         }
     }
     model.plan.reused(&shown);
+    model.plan.outdated = false;
     model.plan.shown = Some(shown);
 }
 
@@ -231,7 +232,6 @@ fn nodes(model: &mut Model, heads: Vec<NodeHead>) {
         session.tree.insert(head);
     }
     model.refresh();
-    model.plan.touch(model.now);
 }
 
 fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
@@ -264,7 +264,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         screens::summaries::update::list(model, out);
     }
     if is_current(model, id) {
-        model.plan.touch(model.now);
+        model.plan.outdated = true;
     }
 }
 
@@ -370,17 +370,11 @@ fn state(
             model.status.say(Severity::Notice, text, model.now);
         }
     }
-    if is_current(model, branch) {
-        model.plan.touch(model.now);
-    }
 }
 
 fn settings_came(model: &mut Model, branch: BranchId, settings: api::Settings) {
     let api::Settings { profile, model: info, mode, policy, layout, ready } = settings;
     if let Some(session) = &mut model.session {
         session.settings.insert(branch, Settings { profile, model: info, mode, policy, layout, ready });
-    }
-    if is_current(model, branch) {
-        model.plan.touch(model.now);
     }
 }

@@ -154,7 +154,6 @@ pub(super) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
     let mut words = vec![failure.what.clone()];
     words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
     model.layers.push(Question { title: "Too large for the budget".to_owned(), words, choices, cursor: 0 });
-    model.plan.hurry(model.now);
 }
 
 fn ways_out(blocked: &Blocked) -> Vec<(char, String, Act)> {

@@ -180,10 +180,8 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     other.id = Hash::of(b"another plan");
     other.rows[3].verdict = Verdict::Out { needed: 0, remedy: None };
     let at = overlay(&stage).selected_atom();
-    stage.reply(
-        |request| matches!(request, Request::Plan(PlanRequest::Replan { .. })),
-        Answer::Planned(fixture::planned(other)),
-    );
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(other) });
     assert_eq!(overlay(&stage).taken.len(), 2, "what was taken survives a new plan");
     assert_eq!(overlay(&stage).selected_atom(), at, "and so does the selection");
     stage.press("V");
@@ -384,10 +382,8 @@ fn tools_are_listed_with_what_each_costs_and_switched_there() {
     let tool = |name: &str, tokens, on| ToolCost { name: name.into(), tokens, on };
     with.tool_costs =
         vec![tool("read_file", 120, true), tool("mcp__web__fetch", 130, true), tool("mcp__web__search", 90, false)];
-    stage.reply(
-        |request| matches!(request, Request::Plan(PlanRequest::Replan { .. })),
-        Answer::Planned(fixture::planned(with)),
-    );
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(with) });
     let screen = stage.screen(120, 35);
     assert!(screen.contains("2, 1 switched off") && !screen.contains("mcp__web__fetch"), "{screen}");
     while !overlay(&stage).on_tools() {

@@ -55,8 +55,10 @@ pub struct PlanState {
     pub generation: u64,
     /// Its branch and draft.
     pub asked: Option<(BranchId, Draft)>,
-    /// When to ask again.
+    /// When the draft is planned: typing has rested then.
     pub due: Option<u64>,
+    /// The branch changed since; the engine is planning the draft again.
+    pub outdated: bool,
     /// What is shown.
     pub shown: Option<DisplayedPlan>,
     /// The most that a plan on this branch shared with the last call, since that call.
@@ -105,12 +107,12 @@ impl PlanState {
         Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
     }
 
-    /// Something changed: ask again soon. Typing pushes it off until it rests.
+    /// The draft changed: ask for its plan soon. Typing pushes it off until it rests.
     pub fn touch(&mut self, now: u64) {
         self.due = Some(now + REST);
     }
 
-    /// Something was decided: ask again at once.
+    /// Another draft is on the screen: ask for its plan at once.
     pub fn hurry(&mut self, now: u64) {
         self.due = Some(now);
     }
@@ -142,11 +144,17 @@ impl PlanState {
         }
     }
 
+    /// Whether no newer plan is on its way, as far as the screen knows.
+    #[must_use]
+    pub fn current(&self) -> bool {
+        self.due.is_none() && !self.outdated
+    }
+
     /// The id of the plan on the screen, if it is for exactly this draft and nothing has changed since.
     #[must_use]
     pub fn exactly(&self, branch: BranchId, draft: &Draft) -> Option<Hash> {
         let shown = self.shown.as_ref()?;
-        let true_yet = self.due.is_none() && shown.generation == self.generation;
+        let true_yet = self.current() && shown.generation == self.generation;
         let same = shown.branch == branch && shown.draft == *draft;
         match &shown.solved {
             PlanResult::Plan { plan, .. } if true_yet && same => Some(plan.id),

@@ -58,7 +58,6 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
         return;
     }
     send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
-    model.plan.hurry(model.now);
 }
 
 /// A tool can be left out of a branch's calls and taken in again; it takes no other mark. None is the line of all of them.
@@ -77,7 +76,6 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
     send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::ToolAct, out);
-    model.plan.hurry(model.now);
 }
 
 /// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's

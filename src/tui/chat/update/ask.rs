@@ -57,8 +57,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     if again(model, branch, &draft, out) {
         return;
     }
-    if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.due.is_none()
-    {
+    if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.current() {
         open::blocked_here(model, branch);
         return;
     }

@@ -51,7 +51,6 @@ pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut V
         }
     }
     send(model, Request::Branch(BranchRequest::Override { branch, overrides }), Pending::Act, out);
-    model.plan.hurry(model.now);
 }
 
 /// The next context mode.

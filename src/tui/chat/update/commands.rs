@@ -266,7 +266,6 @@ fn mark(model: &mut Model, command: &MarkCommand, out: &mut Vec<Cmd>) -> Way {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
     let (items, act) = marks(command);
     send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
-    model.plan.touch(model.now);
     Way::Done
 }
 
@@ -375,7 +374,6 @@ fn task(model: &mut Model, command: &TaskCommand, out: &mut Vec<Cmd>) -> Way {
     };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         send(model, Request::Branch(BranchRequest::Task { branch, act }), Pending::Act, out);
-        model.plan.touch(model.now);
     }
     Way::Done
 }

@@ -63,7 +63,6 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
 /// What a person said to it.
 pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes })), Pending::Act, out);
-    model.plan.hurry(model.now);
 }
 
 #[cfg(test)]

@@ -58,6 +58,4 @@ pub(crate) fn came(model: &mut Model, line: &str, printed: Printed) {
             model.composer.set(line, DraftKind::Message);
         }
     }
-    // The command may have planned a draft of its own.
-    model.plan.hurry(model.now);
 }

@@ -105,7 +105,6 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let together = items.len() > 1;
     send(model, Request::Branch(BranchRequest::Pick { from, items, onto, together }), Pending::Act, out);
-    model.plan.hurry(model.now);
 }
 
 /// What the side's branch came to, onto the other.
@@ -113,5 +112,4 @@ pub(crate) fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
     send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);
-    model.plan.hurry(model.now);
 }

@@ -221,7 +221,6 @@ pub(crate) fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failur
         try_out_named(model, out);
     }
     model.status.say(Severity::Notice, said, model.now);
-    model.plan.hurry(model.now);
     reload(model, out);
 }
 

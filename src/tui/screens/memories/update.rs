@@ -80,7 +80,6 @@ pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
         _ => "Remembered. u undoes it.".to_owned(),
     };
     model.status.say(Severity::Notice, said, model.now);
-    model.plan.hurry(model.now);
     ask(model, out);
 }
 
@@ -144,7 +143,6 @@ pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
                 Pending::Act,
                 out,
             );
-            model.plan.hurry(model.now);
         }
         _ => model.status.say(Severity::Notice, "Only suggested pins can be dismissed here.", model.now),
     }

@@ -45,7 +45,6 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
                     Pending::Act,
                     out,
                 );
-                model.plan.hurry(model.now);
             }
         }
         Act::Models => screens::picker::update::models(model, out),
@@ -76,7 +75,6 @@ fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
         session.workspace.1 = trusted;
     }
     send(model, Request::Tool(ToolRequest::Trust { trusted }), Pending::Act, out);
-    model.plan.hurry(model.now);
 }
 
 /// Changes what the branch stood on overrides.

@@ -226,7 +226,6 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
-    model.plan.hurry(model.now);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
     model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
 }

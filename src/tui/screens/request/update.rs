@@ -211,7 +211,7 @@ fn unfold(overlay: &mut RequestScreen, session: Option<&Session>) -> bool {
 pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
     let now = model.now;
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let true_yet = model.plan.due.is_none();
+    let true_yet = model.plan.current();
     let draft = model.plan.shown.as_ref().map(|shown| shown.draft.clone());
     let Some(overlay) = on_top(model) else { return };
     let stamp = overlay.stamp();

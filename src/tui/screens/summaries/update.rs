@@ -80,7 +80,6 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
     match decision {
         DraftDecision::Accept => {
             ask(model, branch, SummaryAct::Accept { draft: number }, out);
-            model.plan.hurry(model.now);
         }
         DraftDecision::Reject if work(&draft).is_some() => {
             doubt(model, &draft, "Discard this draft?", "yes, throw it away", Act::RejectDraft(branch));
@@ -273,7 +272,6 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
         (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
     };
     send(model, Request::Summary { branch, act }, Pending::SummaryAct, out);
-    model.plan.hurry(model.now);
 }
 
 /// Has it written anew: a draft by the other writer, a capsule of the list by its own.

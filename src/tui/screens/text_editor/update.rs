@@ -52,7 +52,6 @@ pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
             model.layers.pop();
             summaries::update::save(model, branch, number, text, out);
         }
-        what => return editor::update::save(model, what, text, out),
+        what => editor::update::save(model, what, text, out),
     }
-    model.plan.hurry(model.now);
 }

@@ -59,7 +59,6 @@ pub(crate) fn acted(model: &mut Model, result: Result<Answer, Failure>, out: &mu
         Ok(_) => {}
         Err(failure) => trouble(model, &failure),
     }
-    model.plan.hurry(model.now);
     changed(model, out);
 }
 

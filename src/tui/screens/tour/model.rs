@@ -100,7 +100,7 @@ pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     let shown =
         model.plan.shown.as_ref().filter(|shown| Some(shown.branch) == model.branch().map(|branch| branch.id))?;
     match &shown.solved {
-        PlanResult::Plan { digest, .. } if model.plan.due.is_none() => Some((shown, *digest)),
+        PlanResult::Plan { digest, .. } if model.plan.current() => Some((shown, *digest)),
         _ => None,
     }
 }

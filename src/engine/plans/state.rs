@@ -1,0 +1,152 @@
+//! What the engine keeps of plans: those that were drawn, those that are being made, and the draft on the screen, which is
+//! planned again whenever something that its plan depends on has changed.
+//! Not for: making plans (`worker`), or what follows from one (`draft`).
+
+use super::draft::{LastPlan, PlanPurpose};
+use super::snapshot::Snapshot;
+use super::what_if::TrialWork;
+use super::worker::{Job, Planner, Tag};
+use crate::context::render::Outline;
+use crate::domain::base::ids::BranchId;
+use crate::engine::api::{Draft, Ticket};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A draft that a screen shows the plan of.
+#[derive(Clone)]
+pub(crate) struct ScreenDraft {
+    pub(crate) branch: BranchId,
+    /// Counts the drafts; comes back with their plans.
+    pub(crate) generation: u64,
+    pub(crate) draft: Draft,
+}
+
+/// See the module.
+pub(crate) struct Plans {
+    pub(crate) planner: Planner,
+    /// The last plan that was drawn, by branch.
+    pub(crate) drawn: HashMap<BranchId, LastPlan>,
+    /// The plan before it, where only what was looked up differs.
+    pub(crate) drawn_before: HashMap<BranchId, LastPlan>,
+    /// What the last request of a branch consisted of.
+    pub(crate) outlines: HashMap<BranchId, Arc<Outline>>,
+    /// Branches whose last request was looked for in the store.
+    pub(crate) recalling: HashSet<BranchId>,
+    /// Plans that are being made, and what for.
+    pub(crate) under_way: HashMap<u64, PlanPurpose>,
+    /// Those of them that will be sent, by branch: at most one each.
+    pub(crate) latched: HashMap<BranchId, u64>,
+    /// Requests edited by hand that are about to be sent: the ticket of each.
+    pub(crate) by_hand: HashMap<BranchId, Ticket>,
+    /// Other ways of making the next call that are being solved.
+    pub(crate) trying: Option<TrialWork>,
+    /// An act of which is worked out what it would do.
+    pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
+    /// The draft on the screen.
+    pub(crate) on_screen: Option<ScreenDraft>,
+    /// Something changed since its plan was asked for.
+    outdated: bool,
+    revisions: HashMap<BranchId, u64>,
+    last_job: u64,
+}
+
+impl Plans {
+    pub(crate) fn new(planner: Planner) -> Self {
+        Self {
+            planner,
+            drawn: HashMap::new(),
+            drawn_before: HashMap::new(),
+            outlines: HashMap::new(),
+            recalling: HashSet::new(),
+            under_way: HashMap::new(),
+            latched: HashMap::new(),
+            by_hand: HashMap::new(),
+            trying: None,
+            previewing: None,
+            on_screen: None,
+            outdated: false,
+            revisions: HashMap::new(),
+            last_job: 0,
+        }
+    }
+
+    /// A screen shows another draft, whose plan is being made now.
+    pub(crate) fn show(&mut self, draft: ScreenDraft) {
+        self.on_screen = Some(draft);
+        self.outdated = false;
+    }
+
+    /// Whether a newer draft than `generation` is on the screen.
+    pub(crate) fn newer_than(&self, branch: BranchId, generation: u64) -> bool {
+        self.on_screen.as_ref().is_some_and(|screen| screen.branch == branch && screen.generation > generation)
+    }
+
+    /// The number by which a plan of a branch is told to the screen.
+    pub(crate) fn generation(&self, branch: BranchId) -> u64 {
+        self.on_screen.as_ref().filter(|screen| screen.branch == branch).map_or(0, |screen| screen.generation)
+    }
+
+    /// Something changed that any plan may depend on.
+    pub(crate) fn outdate(&mut self) {
+        self.outdated = true;
+    }
+
+    /// A branch changed in a way that makes its plans stale.
+    pub(crate) fn touch(&mut self, branch: BranchId) {
+        *self.revisions.entry(branch).or_default() += 1;
+        self.outdated |= self.on_screen.as_ref().is_some_and(|screen| screen.branch == branch);
+    }
+
+    /// Counts what made plans of a branch stale.
+    pub(crate) fn revision(&self, branch: BranchId) -> u64 {
+        self.revisions.get(&branch).copied().unwrap_or_default()
+    }
+
+    /// The draft that is to be planned again now. While any plan is being made it waits: that one may still be drawn, and a
+    /// change that came of making it is not answered with another.
+    pub(crate) fn due(&mut self) -> Option<ScreenDraft> {
+        if !self.outdated || !self.under_way.is_empty() {
+            return None;
+        }
+        self.outdated = false;
+        self.on_screen.clone()
+    }
+
+    /// Hands a snapshot to the planner. Gives the job's number, and the ticket of an older draft whose place it takes.
+    pub(crate) fn submit(
+        &mut self,
+        branch: BranchId,
+        snapshot: Snapshot,
+        purpose: PlanPurpose,
+    ) -> (u64, Option<Ticket>) {
+        self.last_job += 1;
+        let sends = !matches!(purpose, PlanPurpose::Draw { .. });
+        self.under_way.insert(self.last_job, purpose);
+        let tag = Tag { branch, id: self.last_job, sends };
+        let dropped = self.planner.submit(Job { tag, snapshot }).and_then(|id| self.under_way.remove(&id));
+        let ticket = match dropped {
+            Some(PlanPurpose::Draw { ticket, .. }) => ticket,
+            Some(PlanPurpose::Send { .. } | PlanPurpose::Round | PlanPurpose::Aside(_)) | None => None,
+        };
+        (self.last_job, ticket)
+    }
+
+    /// Takes back what waits to be sent on a branch.
+    pub(crate) fn unlatch(&mut self, branch: BranchId) -> Option<PlanPurpose> {
+        self.latched.remove(&branch).and_then(|id| self.under_way.remove(&id))
+    }
+
+    /// Whether a message of this program is about to be sent on a branch.
+    pub(crate) fn about_to_send(&self, branch: BranchId) -> bool {
+        self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch)
+    }
+
+    /// Nothing is kept of a branch that is gone.
+    pub(crate) fn forget(&mut self, branch: BranchId) {
+        self.drawn.remove(&branch);
+        self.drawn_before.remove(&branch);
+        self.outlines.remove(&branch);
+        self.touch(branch);
+    }
+}

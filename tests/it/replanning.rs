@@ -1,0 +1,119 @@
+//! The engine alone plans again: after every act that the plan on the screen depends on, a new plan comes without being
+//! asked for, and it is the one that asking would give.
+
+use crate::support::bench::{Bench, Client, Model, message};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::memory::MemoryKind;
+use pleach::domain::planning::plan::Basis;
+use pleach::engine::api::{
+    Act, BranchRequest, CallRequest, Event, ItemName, MemoryRequest, MemoryScope, PlanRequest, Planned, Request,
+    SessionRequest, Ticket,
+};
+
+/// What a plan is, and what it was made from.
+type Known = (Hash, Basis);
+
+/// Hands an act in and waits for another plan, which nobody asked for.
+fn plan_after(client: &mut Client, before: Known, act: Request) -> Known {
+    let planned = |event: &Event| match event {
+        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => {
+            Some((plan.id, plan.basis)).filter(|known| *known != before)
+        }
+        _ => None,
+    };
+    let from = client.seen.len();
+    client.must(act);
+    let at = client.wait(from, |event| planned(event).is_some());
+    planned(&client.seen[at]).unwrap()
+}
+
+#[test]
+fn every_act_is_followed_by_the_plan_that_asking_would_give() {
+    let mut client = Bench::new(&Model::new([])).start();
+    let branch = client.session();
+    for n in 0..6 {
+        client.say(branch, &format!("Question {n} about the garden gate?"));
+    }
+    let draft = message("What colour is the garden gate?");
+    let known = |client: &mut Client| {
+        let plan = client.whole_plan(branch, &draft);
+        (plan.id, plan.basis)
+    };
+    let mut before = known(&mut client);
+    let turn = || vec![ItemName::Named { text: "1".into(), message: false }];
+    let mark =
+        |kind| Request::Branch(BranchRequest::Mark { branch, items: turn(), act: Act::Set { kind, toggle: false } });
+    let overrides = |overrides| Request::Branch(BranchRequest::Override { branch, overrides });
+    let acts = [
+        ("pin", mark(MarkKind::Sticky)),
+        ("exclude", mark(MarkKind::Exclude)),
+        ("lease", Request::Branch(BranchRequest::Mark { branch, items: turn(), act: Act::Lease { toggle: false } })),
+        ("undo", Request::Session(SessionRequest::Undo)),
+        ("redo", Request::Session(SessionRequest::Redo)),
+        ("budget", overrides(Overrides { budget: Some(700), ..Overrides::default() })),
+        ("policy", overrides(Overrides { policy: Some("window".into()), ..Overrides::default() })),
+        ("own settings off", overrides(Overrides::default())),
+        ("state", Request::Branch(BranchRequest::EditState { branch, text: "The gate is being painted.".into() })),
+        (
+            "memory",
+            Request::Memory(MemoryRequest::Remember {
+                kind: MemoryKind::Fact,
+                text: "The garden gate is green".into(),
+                scope: MemoryScope::Session,
+            }),
+        ),
+        (
+            "remove",
+            Request::Branch(BranchRequest::RemoveMessage {
+                branch,
+                item: ItemName::Named { text: "2".into(), message: false },
+            }),
+        ),
+    ];
+    for (name, act) in acts {
+        let told = plan_after(&mut client, before, act);
+        before = known(&mut client);
+        assert_eq!(told, before, "{name}: asking gives the same plan");
+    }
+}
+
+#[test]
+fn what_concerns_no_plan_is_followed_by_none() {
+    let mut client = Bench::new(&Model::new([])).start();
+    let branch = client.session();
+    client.say(branch, "A question?");
+    client.whole_plan(branch, &message("Another?"));
+    let from = client.seen.len();
+    for quiet in [
+        Request::Session(SessionRequest::List),
+        Request::Branch(BranchRequest::KeepDraft { branch, text: "Another?".into() }),
+        Request::Session(SessionRequest::Rename { session: None, title: Some("The gate".into()) }),
+        Request::Call(CallRequest::List),
+    ] {
+        client.must(quiet);
+    }
+    client.whole_plan(branch, &message("Another?"));
+    let planned = client.seen[from..].iter().filter(|event| matches!(event, Event::Planned { .. })).count();
+    assert_eq!(planned, 1, "only the one that was asked for");
+}
+
+/// A command inside the workbench plans a draft of its own; the screen's own plan follows it.
+#[test]
+fn the_plan_of_a_command_is_followed_by_the_one_of_the_screen() {
+    let mut client = Bench::new(&Model::new([])).start();
+    let branch = client.session();
+    client.say(branch, "A question?");
+    let shown = client.whole_plan(branch, &message("The draft on the screen")).id;
+    let (from, ticket) = (client.seen.len(), Ticket(Ticket::COMMANDS.0 + 1));
+    let draft = message("What a command plans");
+    let request = PlanRequest::Replan { branch, generation: 0, draft };
+    client.send_as(ticket, Request::Plan(request));
+    let is = |event: &Event, wanted: bool| match event {
+        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => (plan.id == shown) == wanted,
+        _ => false,
+    };
+    let at = client.wait(from, |event| is(event, false));
+    client.wait(at, |event| is(event, true));
+}
