@@ -41,6 +41,7 @@ mod screens;
 mod statistics;
 mod summary_drafts;
 mod support;
+mod tables;
 mod titles;
 mod tokenizer;
 mod traces;
