@@ -4,6 +4,7 @@
 
 mod commands;
 mod corpus;
+mod engine_calls;
 mod engine_talk;
 mod engine_work;
 mod plans;
