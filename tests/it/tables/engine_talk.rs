@@ -183,6 +183,7 @@ fn branches(talk: &mut Talk) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one history, act by act")]
 fn branches_names_tasks_and_memories() {
     let (bench, mut talk) = begin(&model());
     turns(&mut talk);

@@ -165,6 +165,7 @@ fn yes() -> (Consent, Option<(RuleScope, Rule)>) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one history, act by act")]
 fn calls_to_tools() {
     let mut work = work();
     work.calls(
@@ -240,6 +241,7 @@ fn calls_to_tools() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one history, act by act")]
 fn code_rules_and_files_of_a_folder() {
     let mut work = work();
     let branch = work.branch;

@@ -20,7 +20,7 @@ use pleach::domain::planning::tuning::{Adaptive, Choose, Lanes, Levels};
 use pleach::domain::planning::what_if::Figures;
 use std::fmt::Write as _;
 
-/// Numbers that look thrown, the same in every run (SplitMix64).
+/// Numbers that look thrown, the same in every run (a split mix).
 struct Dice(u64);
 
 impl Dice {
@@ -60,7 +60,7 @@ fn turn(dice: &mut Dice, number: usize) -> Vec<Said> {
         said.push(Said::new(Role::System, "foreign orders"));
     }
     for round in 0..dice.size(3) {
-        let ids: Vec<String> = (0..1 + dice.size(2)).map(|at| format!("c{round}{at}")).collect();
+        let ids: Vec<String> = (0..=dice.size(2)).map(|at| format!("c{round}{at}")).collect();
         let names: Vec<&str> = ids.iter().map(String::as_str).collect();
         said.push(Said::calling(if dice.chance(2) { "I look." } else { "" }, &names));
         for id in names {
@@ -125,7 +125,7 @@ fn policies() -> Vec<PolicySpec> {
     let mut all: Vec<PolicySpec> =
         pleach::config::policies::load(std::path::Path::new("none of one's own")).unwrap().into_values().collect();
     for spec in &mut all {
-        spec.levels = Levels { total: 3_000, permanent: 375, session: 750, working: 1_500, ..spec.levels.clone() };
+        spec.levels = Levels { total: 3_000, permanent: 375, session: 750, working: 1_500, ..spec.levels };
         spec.adaptive = Adaptive { base: 700, ..spec.adaptive.clone() };
     }
     let small = PolicySpec {
@@ -157,6 +157,7 @@ fn own(dice: &mut Dice) -> Vec<Own> {
     own
 }
 
+#[allow(clippy::too_many_lines, reason = "one conversation, put together from its parts")]
 fn history(seed: u64) -> Talk {
     let mut dice = Dice(seed);
     let many = 3 + dice.size(9);
@@ -176,7 +177,7 @@ fn history(seed: u64) -> Talk {
     fits.dedup();
     let looked = Looked {
         fits,
-        memories: (1..1 + dice.size(3)).map(|n| format!("m{n} is what was remembered")).collect(),
+        memories: (1..=dice.size(3)).map(|n| format!("m{n} is what was remembered")).collect(),
         suggested: vec![place(&mut dice)],
         settled: None,
     };

@@ -3,6 +3,7 @@
 //! Not for: events that come by themselves; their order is not told.
 
 use crate::support::bench::{Bench, Client};
+use pleach::domain::base::hash::Hash;
 use pleach::engine::api::{Answer, Request};
 use regex::{Captures, Regex};
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn new(bench: &Bench) -> Self {
         let ids = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|#[0-9a-f]{8}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{8}\b";
-        let times = r"\b[a-z_]*(?:elapsed|took|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
+        let times = r"\b[a-z_]*(?:elapsed|took|peak|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
         Self {
             out: String::new(),
             folder: bench.workspace.parent().unwrap().display().to_string(),
@@ -36,24 +37,26 @@ impl Record {
     /// A text in which nothing stands that differs from run to run.
     fn settled(&mut self, text: &str) -> String {
         let text = text.replace(&self.folder, "DIR");
+        let text = self.times.replace_all(&text, "T");
         let names = &mut self.names;
-        let named = self.ids.replace_all(&text, |found: &Captures<'_>| {
-            let name = found[0].trim_start_matches('#');
-            let long = name.len() == 36;
-            let key = if long { name } else { &name[..name.len().min(8)] };
-            let next = names.len() + 1;
-            let known = names
-                .entry(key.to_owned())
-                .or_insert_with(|| format!("{}{next}", if long { "id" } else { "h" }))
-                .clone();
-            if long {
-                // People are shown the end of an id, or its beginning.
-                names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
-                names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
-            }
-            known
-        });
-        self.times.replace_all(&named, "T").into_owned()
+        self.ids
+            .replace_all(&text, |found: &Captures<'_>| {
+                let name = found[0].trim_start_matches('#');
+                let long = name.len() == 36;
+                let key = if long { name } else { &name[..name.len().min(8)] };
+                let next = names.len() + 1;
+                let known = names
+                    .entry(key.to_owned())
+                    .or_insert_with(|| format!("{}{next}", if long { "id" } else { "h" }))
+                    .clone();
+                if long {
+                    // People are shown the end of an id, or its beginning.
+                    names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
+                    names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
+                }
+                known
+            })
+            .into_owned()
     }
 
     /// A heading.
@@ -121,7 +124,7 @@ fn cell(value: rusqlite::types::ValueRef<'_>) -> String {
         ValueRef::Real(number) => format!("{number:.3}"),
         ValueRef::Text(text) => String::from_utf8_lossy(text).escape_debug().to_string(),
         ValueRef::Blob(bytes) if bytes.len() == 16 => uuid::Uuid::from_slice(bytes).unwrap().to_string(),
-        ValueRef::Blob(bytes) if bytes.len() == 32 => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        ValueRef::Blob(bytes) if bytes.len() == 32 => Hash(bytes.try_into().unwrap()).to_string(),
         ValueRef::Blob(_) => "bytes".into(),
     }
 }

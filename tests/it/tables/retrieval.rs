@@ -120,7 +120,9 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
     let floor = Floor::new(&ask, question).unwrap();
     let passing = hits.iter().filter(|hit| floor.passes(&ask, hit)).count();
     let _ = writeln!(out, "  {} hits, {passing} pass", hits.len());
-    hits.iter().take(5).for_each(|one| out += &format!("  {}\n", hit(one)));
+    for one in hits.iter().take(5) {
+        let _ = writeln!(out, "  {}", hit(one));
+    }
     let together = |at: usize| if at % 7 == 3 { at..at + 2 } else { at..at + 1 };
     for (tokens, near, floor) in [(70, 3, Some(&floor)), (300, 2, None)] {
         let room = CardRoom { tokens, count: &approximate, together: &together, near, floor };
@@ -161,7 +163,9 @@ fn what_is_found_for_questions() {
         let talk = talk(named, join);
         let scope = Scope::new(&talk.index, &talk.path);
         let mut out = shape(&talk, &scope);
-        QUESTIONS.iter().for_each(|question| out += &look(&talk, &scope, question, None, &nothing));
+        for question in QUESTIONS {
+            out += &look(&talk, &scope, question, None, &nothing);
+        }
         same(&format!("retrieval_{name}"), &out);
     }
 }
