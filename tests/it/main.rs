@@ -42,6 +42,7 @@ mod screens;
 mod statistics;
 mod summary_drafts;
 mod support;
+mod tables;
 mod titles;
 mod tokenizer;
 mod traces;

@@ -366,14 +366,14 @@ fn line(row: &Row) -> String {
     line
 }
 
-fn told(plan: &ContextPlan, roles: &[String]) -> String {
+pub(crate) fn told(plan: &ContextPlan, roles: &[String]) -> String {
     let mut lines = vec![format!("{} of {} tokens: {}", plan.est_total, plan.budget.prompt, roles.join(" "))];
     lines.extend(plan.rows.iter().map(line));
     lines.extend(plan.warnings.iter().map(|warning| format!("! {}", warning.sentence())));
     lines.join("\n")
 }
 
-fn refused(blocked: &Blocked) -> String {
+pub(crate) fn refused(blocked: &Blocked) -> String {
     let mut lines = vec![blocked.sentence()];
     lines.extend(blocked.rows.iter().map(line));
     lines.extend(blocked.choices.iter().map(|choice| format!("> {}", choice.sentence())));

@@ -1,0 +1,176 @@
+//! Writes down what an engine answers, request by request, and what its store holds at the end. Ids, hashes and times are
+//! numbered in the order in which they appear; empty fields are left out.
+//! Not for: events that come by themselves; their order is not told.
+
+use crate::support::bench::{Bench, Client};
+use pleach::domain::base::hash::Hash;
+use pleach::engine::api::{Answer, Request};
+use regex::{Captures, Regex};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// Longest line to which nested values are put together.
+const WIDTH: usize = 150;
+
+/// See the module.
+pub(crate) struct Record {
+    out: String,
+    folder: String,
+    names: HashMap<String, String>,
+    ids: Regex,
+    times: Regex,
+}
+
+impl Record {
+    pub(crate) fn new(bench: &Bench) -> Self {
+        let ids = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|#[0-9a-f]{8}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{8}\b";
+        let times = r"\b[a-z_]*(?:elapsed|took|peak|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
+        Self {
+            out: String::new(),
+            folder: bench.workspace.parent().unwrap().display().to_string(),
+            names: HashMap::new(),
+            ids: Regex::new(ids).unwrap(),
+            times: Regex::new(times).unwrap(),
+        }
+    }
+
+    /// A text in which nothing stands that differs from run to run.
+    fn settled(&mut self, text: &str) -> String {
+        let text = text.replace(&self.folder, "DIR");
+        let text = self.times.replace_all(&text, "T");
+        let names = &mut self.names;
+        self.ids
+            .replace_all(&text, |found: &Captures<'_>| {
+                let name = found[0].trim_start_matches('#');
+                let long = name.len() == 36;
+                let key = if long { name } else { &name[..name.len().min(8)] };
+                let next = names.len() + 1;
+                let known = names
+                    .entry(key.to_owned())
+                    .or_insert_with(|| format!("{}{next}", if long { "id" } else { "h" }))
+                    .clone();
+                if long {
+                    // People are shown the end of an id, or its beginning.
+                    names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
+                    names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
+                }
+                known
+            })
+            .into_owned()
+    }
+
+    /// A heading.
+    pub(crate) fn say(&mut self, words: &str) {
+        let _ = writeln!(self.out, "== {words}");
+    }
+
+    /// Any value.
+    pub(crate) fn note(&mut self, label: &str, value: &impl std::fmt::Debug) {
+        let lines = told(&format!("{value:#?}"));
+        let lines = self.settled(&lines);
+        let _ = writeln!(self.out, "-- {label}\n{lines}");
+    }
+
+    /// Asks, and writes down what came of it.
+    pub(crate) fn ask(&mut self, client: &mut Client, label: &str, request: Request) -> Option<Answer> {
+        match client.ask(request) {
+            Ok(answer) => {
+                self.note(label, &answer);
+                Some(answer)
+            }
+            Err(failure) => {
+                self.note(label, &failure);
+                None
+            }
+        }
+    }
+
+    /// The rows of every table of the store, without those that hold only bytes for machines.
+    pub(crate) fn store(&mut self, bench: &Bench) {
+        let file = rusqlite::Connection::open(bench.store_path()).unwrap();
+        let mut names = file
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+            .unwrap();
+        let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        for name in names.iter().filter(|name| !name.contains("_fts") && !name.contains("search_")) {
+            let mut rows = file.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
+            let columns: Vec<String> = rows.column_names().into_iter().map(str::to_owned).collect();
+            let mut all: Vec<String> = Vec::new();
+            let mut found = rows.query([]).unwrap();
+            while let Some(row) = found.next().unwrap() {
+                let cells = columns
+                    .iter()
+                    .enumerate()
+                    .map(|(at, column)| format!("{column}={}", cell(row.get_ref(at).unwrap())));
+                all.push(cells.filter(|cell| !cell.ends_with('=')).collect::<Vec<_>>().join(" "));
+            }
+            let told: Vec<String> = all.iter().map(|row| self.settled(row).chars().take(400).collect()).collect();
+            let told = told.join("\n");
+            let _ = writeln!(self.out, "-- table {name}: {} rows\n{told}", all.len());
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn end(self) -> String {
+        self.out
+    }
+}
+
+fn cell(value: rusqlite::types::ValueRef<'_>) -> String {
+    use rusqlite::types::ValueRef;
+    match value {
+        ValueRef::Null => String::new(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => format!("{number:.3}"),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).escape_debug().to_string(),
+        ValueRef::Blob(bytes) if bytes.len() == 16 => uuid::Uuid::from_slice(bytes).unwrap().to_string(),
+        ValueRef::Blob(bytes) if bytes.len() == 32 => Hash(bytes.try_into().unwrap()).to_string(),
+        ValueRef::Blob(_) => "bytes".into(),
+    }
+}
+
+/// Pretty lines with what fits put on one line, and without empty fields.
+fn told(pretty: &str) -> String {
+    let lines: Vec<&str> = pretty.lines().filter(|line| !is_empty(line)).collect();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        at = put(&lines, at, &mut out);
+    }
+    out.join("\n")
+}
+
+fn is_empty(line: &str) -> bool {
+    let value = line.trim().trim_end_matches(',').split_once(": ").map(|(_, value)| value);
+    matches!(value, Some("None" | "[]" | "{}" | "\"\"" | "false" | "0"))
+}
+
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Puts the value that begins at a line, and gives the place behind it.
+fn put(lines: &[&str], at: usize, out: &mut Vec<String>) -> usize {
+    let opens = lines[at].ends_with(['{', '[', '(']);
+    let end = (at + 1..lines.len()).find(|next| depth(lines[*next]) <= depth(lines[at]));
+    let Some(end) = end.filter(|_| opens) else {
+        out.push(lines[at].to_owned());
+        return at + 1;
+    };
+    let mut inner = Vec::new();
+    let mut next = at + 1;
+    while next < end {
+        next = put(lines, next, &mut inner);
+    }
+    let short: usize = inner.iter().map(|line| line.trim().len() + 1).sum();
+    let flat = inner.iter().all(|line| depth(line) == depth(lines[at]) + 4);
+    if flat && short + lines[at].len() < WIDTH {
+        let inside: Vec<&str> = inner.iter().map(|line| line.trim()).collect();
+        out.push(format!("{}{}{}", lines[at], inside.join(" "), lines[end].trim()));
+    } else {
+        out.push(lines[at].to_owned());
+        out.extend(inner);
+        out.push(lines[end].to_owned());
+    }
+    end + 1
+}
