@@ -162,6 +162,7 @@ fn calls_compared_and_made_again() {
     calls.mark(3, MarkKind::Sticky);
     calls.ask("diff", diff(None, named(8)));
     calls.ask("diff far", diff(Some(named(1)), named(7)));
+    let _ = calls.client.plan(branch, &message("And the port of step 5?"));
     calls.ask("diff next", diff(Some(named(8)), CallSelector::Next(branch)));
     calls.ask("diff nothing", diff(None, CallSelector::Named("zz".into())));
     for item in ["3", "9", "77"] {

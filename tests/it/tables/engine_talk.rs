@@ -179,6 +179,8 @@ fn branches(talk: &mut Talk) {
     talk.ask("bring out", Request::Branch(B::Archive { branch: side.id, archived: false }));
     talk.ask("archive all", Request::Branch(B::Archive { branch, archived: true }));
     talk.ask("diff", Request::Call(CallRequest::DiffPlans { before: None, after: CallSelector::Last(side.id) }));
+    // The engine plans the draft on the screen again by itself; this waits for it.
+    let _ = talk.client.plan(branch, &message("so?"));
     talk.ask("diff next", Request::Call(CallRequest::DiffPlans { before: None, after: CallSelector::Next(branch) }));
 }
 

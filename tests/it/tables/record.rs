@@ -85,14 +85,16 @@ impl Record {
         }
     }
 
-    /// The rows of every table of the store, without those that hold only bytes for machines.
+    /// The rows of every table of the store, without those that hold only bytes for machines, and without the counts of
+    /// tokens, which are kept for what any plan happened to need.
     pub(crate) fn store(&mut self, bench: &Bench) {
         let file = rusqlite::Connection::open(bench.store_path()).unwrap();
         let mut names = file
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
             .unwrap();
         let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        for name in names.iter().filter(|name| !name.contains("_fts") && !name.contains("search_")) {
+        let told = |name: &&String| !["_fts", "search_", "token_count"].iter().any(|part| name.contains(part));
+        for name in names.iter().filter(told) {
             let mut rows = file.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
             let columns: Vec<String> = rows.column_names().into_iter().map(str::to_owned).collect();
             let mut all: Vec<String> = Vec::new();
