@@ -97,7 +97,7 @@ impl Core {
         self.outdate_trying(branch, &draft);
         self.recall_request(branch);
         if ticket.is_some_and(|ticket| ticket < Ticket::COMMANDS) {
-            self.plans.show(ScreenDraft { branch, generation, draft: draft.clone() });
+            self.plans.show(ScreenDraft { branch, generation, draft: Some(draft.clone()) });
         } else if ticket.is_some() {
             // The screen's own plan is no longer the last one that was drawn.
             self.plans.outdate();
@@ -211,7 +211,7 @@ impl Core {
         if self.setup.patient {
             return;
         }
-        if let Some(ScreenDraft { branch, generation, draft }) = self.plans.due()
+        if let Some((branch, generation, draft)) = self.plans.due()
             && let Err(failure) = self.replan(None, branch, generation, draft)
         {
             tracing::debug!(%failure, "the draft on the screen was not planned again");

@@ -19,7 +19,8 @@ pub(crate) struct ScreenDraft {
     pub(crate) branch: BranchId,
     /// Counts the drafts; comes back with their plans.
     pub(crate) generation: u64,
-    pub(crate) draft: Draft,
+    /// None once it was sent, until the screen shows the next one.
+    pub(crate) draft: Option<Draft>,
 }
 
 /// See the module.
@@ -105,12 +106,20 @@ impl Plans {
 
     /// The draft that is to be planned again now. While any plan is being made it waits: that one may still be drawn, and a
     /// change that came of making it is not answered with another.
-    pub(crate) fn due(&mut self) -> Option<ScreenDraft> {
+    pub(crate) fn due(&mut self) -> Option<(BranchId, u64, Draft)> {
         if !self.outdated || !self.under_way.is_empty() {
             return None;
         }
         self.outdated = false;
-        self.on_screen.clone()
+        let screen = self.on_screen.as_ref()?;
+        Some((screen.branch, screen.generation, screen.draft.clone()?))
+    }
+
+    /// A draft was sent: where it is the one on the screen, what was sent stays there until the screen shows the next one.
+    pub(crate) fn sent(&mut self, branch: BranchId, draft: &Draft) {
+        if let Some(screen) = self.on_screen.as_mut().filter(|screen| screen.branch == branch) {
+            screen.draft = screen.draft.take().filter(|shown| shown != draft);
+        }
     }
 
     /// Hands a snapshot to the planner. Gives the job's number, and the ticket of an older draft whose place it takes.

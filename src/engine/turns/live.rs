@@ -80,6 +80,7 @@ impl Core {
         self.claim(id)?;
         let branch = self.branch(id)?;
         let question = self.asked(&branch, draft)?;
+        self.plans.sent(id, draft);
         let session = self.session_of(id)?;
         let base = question.base.and_then(|node| session.tree.slot(node));
         let at = self.now().max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
