@@ -155,14 +155,14 @@ fn mates(candidates: &[Candidate]) -> Vec<Vec<usize>> {
 }
 
 impl Decided<'_> {
-    /// Lets candidates in, in their order, while all of them together take no more than `most`; the tokens that they take.
-    /// Those of turns that a summary covers draw on `spare` as well.
+    /// Lets candidates in, in their order, while all of them together take no more than `most` whichever turns go; the tokens
+    /// that they take. Those of turns that a summary covers draw on `spare` as well.
     fn take(&mut self, most: u32, spare: &mut u32) -> u32 {
         let mut taken = 0;
         for mates in self.groups() {
             let reason = self.out[mates[0]].clone();
             self.set(&mates, None);
-            let cost = self.cost(&|_| false);
+            let cost = self.at_most();
             let covered: Vec<bool> = mates.iter().filter_map(|at| self.summed[*at]).map(|(_, lacks)| lacks).collect();
             let allowed = covered.iter().all(|lacks| *lacks && cost.saturating_sub(taken) <= *spare);
             if cost <= most && allowed {
@@ -254,6 +254,27 @@ impl Decided<'_> {
         let sent = self.sent(goes);
         let heading = self.offer.heading.as_ref().filter(|_| !sent.is_empty()).map_or(0, |heading| heading.tokens);
         sent.into_iter().fold(heading, |sum, (_, (_, tokens))| sum.saturating_add(tokens))
+    }
+
+    /// What it costs at most, whichever turns go: a candidate behind one that a turn says takes what it takes alone, and any
+    /// may be the last.
+    fn at_most(&self) -> u32 {
+        let there: Vec<usize> = (0..self.out.len()).filter(|at| self.out[*at].is_none()).collect();
+        let (mut sum, mut tail) = (0_u32, 0);
+        for (nth, at) in there.iter().enumerate() {
+            let tokens = |alone: bool, last: bool| self.offer.candidates[*at].text(alone, last).1;
+            let behind = nth > 0 && there[nth - 1] + 1 == *at;
+            let may_leave = behind && self.turns[*at - 1].is_some();
+            let most = |last: bool| match (behind, may_leave) {
+                (false, _) => tokens(true, last),
+                (true, false) => tokens(false, last),
+                (true, true) => tokens(false, last).max(tokens(true, last)),
+            };
+            sum = sum.saturating_add(most(false));
+            tail = tail.max(most(true).saturating_sub(most(false)));
+        }
+        let heading = self.offer.heading.as_ref().filter(|_| !there.is_empty()).map_or(0, |heading| heading.tokens);
+        heading.saturating_add(sum).saturating_add(tail)
     }
 
     fn blocks(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Block> {
