@@ -8,7 +8,18 @@ pub mod compaction {}
 #[doc = include_str!("../assets/guides/context.md")]
 pub mod context {}
 #[doc = include_str!("../assets/guides/policies.md")]
-pub mod policies {}
+pub mod policies {
+    #[doc = include_str!("../assets/guides/policies/adaptive.md")]
+    pub mod adaptive {}
+    #[doc = include_str!("../assets/guides/policies/lanes.md")]
+    pub mod lanes {}
+    #[doc = include_str!("../assets/guides/policies/layered.md")]
+    pub mod layered {}
+    #[doc = include_str!("../assets/guides/policies/levels.md")]
+    pub mod levels {}
+    #[doc = include_str!("../assets/guides/policies/window.md")]
+    pub mod window {}
+}
 #[doc = include_str!("../assets/guides/retrieval.md")]
 pub mod retrieval {}
 #[doc = include_str!("../assets/guides/tools.md")]

@@ -124,6 +124,7 @@ pub(crate) fn plan(nodes: &[Node], candidates: usize) -> ContextPlan {
         framing: 60,
         tools: 0,
         tool_costs: Vec::new(),
+        level_budgets: None,
         rows,
         anchor: None,
         retrieval_set_ids: Vec::new(),

@@ -208,7 +208,7 @@ impl Run<'_, '_> {
             Some(Command::Context(command)) => plan::context(self, command),
             Some(Command::Message(command)) => messages::message(self, command),
             Some(Command::Memory(command)) => memory::memory(self, command),
-            Some(Command::Add { role, text }) => messages::add(self, *role, text),
+            Some(Command::Add { role, text, priority }) => messages::add(self, (*role, text), *priority),
             Some(Command::Mark(command)) => messages::mark(self, command),
             Some(Command::Set(command)) => settings::setting(self, command),
             Some(Command::Pins { history }) => pins::pins(self, *history),

@@ -14,6 +14,7 @@ use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
+use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
 use crate::domain::tool::cards::ToolCost;
 use serde::Serialize;
@@ -39,6 +40,7 @@ pub struct PlanShape<'a> {
     tools: u32,
     tool_schemas: &'a [ToolCost],
     sections: Vec<SectionShape>,
+    levels: [LevelUse; 4],
     included: Vec<IncludedShape<'a>>,
     suggested: Vec<ExcludedShape<'a>>,
     excluded: Vec<ExcludedShape<'a>>,
@@ -212,6 +214,7 @@ pub fn plan(
         tools: plan.tools,
         tool_schemas: &plan.tool_costs,
         sections: sections.map(|(section, tokens)| SectionShape { name: section.name(), tokens }).collect(),
+        levels: level_uses(plan),
         included: plan.included().enumerate().map(|(position, row)| included(position, row)).collect(),
         suggested: plan.suggested().map(excluded).collect(),
         excluded: plan.excluded().map(excluded).collect(),

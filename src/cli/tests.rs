@@ -168,6 +168,7 @@ fn plan() -> ContextPlan {
         framing: 6,
         tools: 0,
         tool_costs: Vec::new(),
+        level_budgets: None,
         rows: vec![
             row(1, RowKind::Text, inside(Section::System), Reason::Instructions, 10),
             pinned,

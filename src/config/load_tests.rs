@@ -1,7 +1,8 @@
 //! Tests of finding, refusing and changing settings.
 
 use super::*;
-use crate::domain::planning::policy::{Layout, StateBlock};
+use crate::config::settings::LayoutChoice;
+use crate::domain::planning::policy::StateBlock;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -74,7 +75,7 @@ fn built_in_settings_name_every_setting() {
         }
     }
     assert_eq!((config.settings.mode, config.settings.policy.as_str()), (Mode::Light, "layered"));
-    assert_eq!(config.settings.layout, Layout::CacheFriendly);
+    assert_eq!(config.settings.layout, LayoutChoice::Policy);
     assert_eq!(config.settings.tools.rounds, 8);
     assert_eq!(config.settings.state_block.over(StateBlock::Optional), StateBlock::Optional);
     let names = [

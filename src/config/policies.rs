@@ -98,7 +98,7 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
     ];
     let none = Milli(0);
     let activation = &spec.activation;
-    let checks: [(bool, &'static [&'static str], &'static str); 19] = [
+    let checks: [(bool, &'static [&'static str], &'static str); 20] = [
         ((none..Milli::ONE).contains(&activation.keep), &["activation", "keep"], "must be at least 0 and below 1"),
         (activation.promote > none, &["activation", "promote"], "must be above 0"),
         (activation.turns > 0, &["activation", "turns"], "must be at least 1"),
@@ -115,6 +115,7 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
         (adaptive.full_marks > 0, &["adaptive", "full_marks"], "must be at least 1"),
         ((none..=Milli::ONE).contains(&adaptive.recent_share), &["adaptive", "recent_share"], "must be from 0 to 1"),
         (tasks.iter().all(|times| *times > none), &["adaptive", "tasks"], "all values must be above 0"),
+        ((none..=Milli::ONE).contains(&levels.recent_share), &["levels", "recent_share"], "must be from 0 to 1"),
         (levels.total > 0, &["levels", "total"], "must be at least 1"),
         (
             first_three <= u64::from(levels.total),

@@ -27,7 +27,7 @@ pub struct Settings {
     /// Policy.
     pub policy: String,
     /// Order of the sections.
-    pub layout: Layout,
+    pub layout: LayoutChoice,
     /// Limit on the prompt in tokens; 0 is the policy's limit.
     pub budget: u32,
     /// Whether the model writes a state block.
@@ -124,6 +124,37 @@ impl StateBlockChoice {
             Self::Optional => StateBlock::Optional,
             Self::Off => StateBlock::Off,
         }
+    }
+}
+
+/// The order of the prompt's sections.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayoutChoice {
+    /// As the policy says.
+    #[default]
+    Policy,
+    /// See [`Layout::Classic`].
+    Classic,
+    /// See [`Layout::CacheFriendly`].
+    CacheFriendly,
+}
+
+impl LayoutChoice {
+    /// The layout that it names; none follows the policy.
+    #[must_use]
+    pub fn named(self) -> Option<Layout> {
+        match self {
+            Self::Policy => None,
+            Self::Classic => Some(Layout::Classic),
+            Self::CacheFriendly => Some(Layout::CacheFriendly),
+        }
+    }
+
+    /// Its name in configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.named().map_or("policy", Layout::name)
     }
 }
 

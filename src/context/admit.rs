@@ -74,6 +74,8 @@ pub(super) struct Admitted<'a> {
     pub(super) places: Vec<RowPosition>,
     /// For each block: nothing where it just goes.
     pub(super) leases: Vec<Option<RowPosition>>,
+    /// Tokens that leases may take together.
+    pub(super) lease_cap: u32,
     pub(super) open: Vec<Form>,
     /// Which turns a summary stands for.
     pub(super) summed: Summed,
@@ -230,7 +232,9 @@ pub(super) fn admit_with(
     let goes = |turn: usize, start: usize| turn_goes(input, &marks, &choice, (turn, start));
     costs.offered = offers.by_start(input.turns.len(), &goes);
     let window = window::choose_within(input, &costs, most);
-    let mut lease = Leases { cap: input.policy.leased_cap_tokens, room, total: 0, taken: 0 };
+    let session_room = choose::session_room(input, &summed, offers.of(&choose::SESSION_LEVEL, &|_| false));
+    let lease_cap = input.policy.leased_cap_tokens.min(session_room);
+    let mut lease = Leases { cap: lease_cap, room, total: 0, taken: 0 };
     lease.total = costs.total(window.start, window.shortened, window.form);
     let mut beside = |block: &Block| match () {
         () if summed.leaves_out(block) => Some(RowPosition::Idle),
@@ -244,7 +248,22 @@ pub(super) fn admit_with(
     let (total, goes) = (lease.total, |turn: usize| places[turn].goes());
     let allowance = if matches!(looked_up, LookedUp::Offered) { input.allowance } else { 0 };
     let total = total.saturating_add(offers.settle(&goes, allowance, room.saturating_sub(total)));
-    Ok(Admitted { input, marks, window, most, choice, places, leases, open, summed, offers, total, costs, loose })
+    Ok(Admitted {
+        input,
+        marks,
+        window,
+        most,
+        choice,
+        places,
+        leases,
+        lease_cap,
+        open,
+        summed,
+        offers,
+        total,
+        costs,
+        loose,
+    })
 }
 
 /// Offers and the open turn, in the room that what is required leaves.
@@ -258,7 +277,7 @@ impl<'a> Beside<'a> {
     fn new(input: &'a PlanInput, (marks, summed): (&Marks<'_>, &Summed), room: u32, looked_up: LookedUp) -> Self {
         let mut offers = Offers::new(input, summed);
         let asked = open_forms(input, marks, room).1.min(open_forms(input, marks, 0).1);
-        let by_room = offers.by_room(room.saturating_sub(asked));
+        let by_room = offers.by_room(room.saturating_sub(asked), choose::session_room(input, summed, 0));
         let open = open_forms(input, marks, room.saturating_sub(by_room));
         offers.look_up(looked_up, input.allowance, room.saturating_sub(by_room).saturating_sub(open.1));
         Self { offers, open }
@@ -305,7 +324,7 @@ fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, (turn, start
 }
 
 /// A text that goes only while its lease, the leases' cap and the room allow.
-fn leased(block: &Block) -> bool {
+pub(super) fn leased(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. })
 }
 

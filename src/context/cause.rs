@@ -165,6 +165,7 @@ impl Case<'_> {
             | Reason::LaneCount { .. }
             | Reason::SoftTarget { .. }
             | Reason::LevelFull { .. }
+            | Reason::SessionFull { .. }
             | Reason::LevelsOver { .. } => self.window(&spoken()),
             _ => self.setting().unwrap_or_else(|| plain(CauseKind::Turn, &spoken())),
         }

@@ -84,6 +84,7 @@ pub(super) fn plan(rows: Vec<Row>) -> ContextPlan {
         framing: 0,
         tools: 0,
         tool_costs: Vec::new(),
+        level_budgets: None,
         rows,
         anchor: None,
         retrieval_set_ids: Vec::new(),

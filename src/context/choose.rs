@@ -3,8 +3,9 @@
 //! Not for: the formulas (`policy`), where the window starts (`window`) or the budget (`admit`). A choice looks at no
 //! marks, so that marking one turn never moves another: pins come on top of a target.
 
+use super::admit::leased;
 use super::forms::{Marks, turn_cost};
-use super::policy::levels::{self, EvictionReason, FixedTokens, LevelTurn};
+use super::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn};
 use super::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
 use super::policy::{Costs, Score, adaptive, lanes};
 use super::summaries::Summed;
@@ -15,6 +16,10 @@ use crate::domain::planning::plan::{Form, Reason, Row, Warning};
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::tuning::Choose;
 use std::collections::HashMap;
+
+/// Sections of the session level.
+pub(super) const SESSION_LEVEL: [Section; 5] =
+    [Section::State, Section::SessionSummary, Section::LaneSummary, Section::Orientation, Section::LeasedPins];
 
 /// What a policy chose, turn by turn.
 pub(super) struct Choice {
@@ -28,6 +33,10 @@ pub(super) struct Choice {
     held: Vec<bool>,
     /// Empty where the policy scores nothing.
     scores: Vec<Score>,
+    /// The budgets of the levels, where the policy has levels.
+    pub(super) levels: Option<[u32; 4]>,
+    /// Tokens that should leave the levels and are too young to.
+    pub(super) over: u32,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -79,13 +88,16 @@ impl Choice {
             forms: vec![Form::Full; turns],
             held: input.turns.iter().map(holds).collect(),
             scores: Vec::new(),
+            levels: None,
+            over: 0,
             warnings: Vec::new(),
         }
     }
 }
 
 /// Chooses. `taken` is what stands beside the closed turns: blocks, offers, tools, framing, the open turn; `offered` is what
-/// offers take in some sections. With `before`, a choice in less room, a policy by relevance only adds to it.
+/// offers take in some sections. With `before`, a choice in less room, a policy by relevance or by levels only adds
+/// to it.
 pub(super) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
@@ -99,7 +111,9 @@ pub(super) fn choose(
         Choose::Recent => {}
         Choose::Lane => by_lane(input, &mut choice),
         Choose::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
-        Choose::Levels => by_levels(input, fixed(input, summed, (taken, open), offered), floor, &mut choice),
+        Choose::Levels => {
+            by_levels(input, fixed(input, summed, (taken, open), offered), (floor, before), &mut choice);
+        }
     }
     choice
 }
@@ -175,9 +189,10 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<
 }
 
 /// Each level within its budget; the lowest scores leave.
-fn by_levels(input: &PlanInput, fixed: FixedTokens, floor: usize, choice: &mut Choice) {
+fn by_levels(input: &PlanInput, fixed: FixedTokens, (floor, earlier): (usize, Option<&Choice>), choice: &mut Choice) {
     let spec = &input.policy.levels;
-    choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, false, spec)).collect();
+    let largest = largest(input);
+    choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, largest, false, spec)).collect();
     let turns: Vec<LevelTurn> = input.turns[floor..]
         .iter()
         .zip(&choice.scores[floor..])
@@ -188,8 +203,12 @@ fn by_levels(input: &PlanInput, fixed: FixedTokens, floor: usize, choice: &mut C
             priority: turn.facts.priority,
         })
         .collect();
-    let total = spec.total.min(input.budget.prompt);
-    let decision = levels::decide(&turns, fixed, total, spec);
+    let total = levels_total(input);
+    let decision = match earlier {
+        Some(earlier) => levels::add(&turns, by_level(earlier, floor), (fixed, total), spec),
+        None => levels::decide(&turns, fixed, total, spec),
+    };
+    choice.levels = Some(decision.budgets);
     for (at, verdict) in decision.turns.into_iter().enumerate() {
         let reason = match verdict {
             Ok(form) => {
@@ -203,8 +222,19 @@ fn by_levels(input: &PlanInput, fixed: FixedTokens, floor: usize, choice: &mut C
         choice.reasons[floor + at] = Some(reason).filter(|_| sent(&input.turns[floor + at]) > 0);
     }
     if let Some(over) = decision.cannot {
+        choice.over = over;
         choice.warnings.push(Warning::LevelsCannotFit { over, percent: spec.trigger_percent });
     }
+}
+
+/// What an earlier choice by levels decided about the turns from `floor` on.
+fn by_level(earlier: &Choice, floor: usize) -> Vec<Result<Form, EvictionReason>> {
+    let one = |at: usize| match &earlier.reasons[at] {
+        None => Ok(earlier.forms[at]),
+        Some(Reason::LevelFull { budget }) => Err(EvictionReason::Full { budget: *budget }),
+        Some(_) => Err(EvictionReason::Triggered),
+    };
+    (floor..earlier.reasons.len()).map(one).collect()
 }
 
 /// What the levels hold before any closed turn.
@@ -214,21 +244,46 @@ fn fixed(
     (taken, open): (u32, u32),
     offered: &dyn Fn(&[Section]) -> u32,
 ) -> FixedTokens {
-    let used = |block: &&Block| !summed.leaves_out(block);
+    let used = |block: &&Block| !summed.leaves_out(block) && !leased(block);
     let sum = |sections: &[Section]| {
         let blocks = input.blocks.iter().filter(used).filter(|block| sections.contains(&block.section));
         blocks.fold(offered(sections), |sum, block| sum.saturating_add(block.tokens))
     };
-    let session = sum(&[
-        Section::State,
-        Section::SessionSummary,
-        Section::LaneSummary,
-        Section::Orientation,
-        Section::Retrieved,
-        Section::LeasedPins,
-    ]);
+    let (session, volatile) = (sum(&SESSION_LEVEL), sum(&[Section::Retrieved]));
     let working = sum(&[Section::QuotedReply, Section::UserMessage]).saturating_add(open);
-    FixedTokens { permanent: taken.saturating_sub(session.saturating_add(working)), session, working }
+    let above = session.saturating_add(working).saturating_add(volatile);
+    FixedTokens { permanent: taken.saturating_sub(above), session, working, volatile }
+}
+
+/// What all levels hold together at most.
+fn levels_total(input: &PlanInput) -> u32 {
+    input.policy.levels.total.min(input.budget.prompt)
+}
+
+fn largest(input: &PlanInput) -> LargestParts {
+    LargestParts::of(input.turns.iter().map(|turn| &turn.facts))
+}
+
+/// Tokens that the session level has beside its blocks and `offered`, what offers take of it; no limit where the policy has no
+/// levels.
+pub(super) fn session_room(input: &PlanInput, summed: &Summed, offered: u32) -> u32 {
+    session(input, summed).map_or(u32::MAX, |(used, budget)| budget.saturating_sub(used.saturating_add(offered)))
+}
+
+/// The session level's budget, where its blocks alone are larger.
+pub(super) fn session_overfull(input: &PlanInput, summed: &Summed) -> Option<u32> {
+    session(input, summed).filter(|(used, budget)| used > budget).map(|(_, budget)| budget)
+}
+
+/// Tokens of the session level's blocks, leases apart, and its budget; none where the policy has no levels.
+fn session(input: &PlanInput, summed: &Summed) -> Option<(u32, u32)> {
+    if input.policy.choose != Choose::Levels {
+        return None;
+    }
+    let used = input.blocks.iter().filter(|block| !summed.leaves_out(block) && !leased(block));
+    let used = used.filter(|block| SESSION_LEVEL.contains(&block.section)).map(|block| block.tokens);
+    let budget = levels::budgets(levels_total(input), &input.policy.levels)[1];
+    Some((used.fold(0, u32::saturating_add), budget))
 }
 
 /// What a turn costs without any mark, on each rung.
@@ -248,11 +303,12 @@ pub(super) fn score_rows(rows: &mut [Row], input: &PlanInput, choice: &Choice) {
         return;
     }
     let by_atom: HashMap<Atom, usize> = input.turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
+    let largest = largest(input);
     for row in rows {
         let Some(at) = by_atom.get(&row.atom).copied() else { continue };
         let pinned = row.pin == Some(MarkKind::Sticky);
         let score = match input.policy.choose {
-            Choose::Levels => levels::priority(&input.turns[at].facts, pinned, &input.policy.levels),
+            Choose::Levels => levels::priority(&input.turns[at].facts, largest, pinned, &input.policy.levels),
             Choose::Relevance if pinned => {
                 let mut parts = choice.scores[at].parts.clone();
                 parts.push(("starred", input.policy.relevance.starred.0));

@@ -184,11 +184,7 @@ fn card_tokens(turn: &TurnInput) -> u32 {
 }
 
 fn no_lease(admitted: &Admitted<'_>, capped: bool, (tokens, needed): (u32, u32)) -> Reason {
-    if capped {
-        Reason::LeaseCap { cap: admitted.input.policy.leased_cap_tokens }
-    } else {
-        no_room(admitted, tokens, needed)
-    }
+    if capped { Reason::LeaseCap { cap: admitted.lease_cap } } else { no_room(admitted, tokens, needed) }
 }
 
 /// What was free for an item, beside what it needs above its own tokens.

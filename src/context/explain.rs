@@ -8,6 +8,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
+use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
 use crate::domain::planning::policy::Section;
 
@@ -38,6 +39,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
         framing,
         tools: input.tools_tokens,
         tool_costs: input.tool_costs.clone(),
+        level_budgets: admitted.choice.levels,
         rows,
         anchor: super::window::anchor(input, admitted.window, &admitted.summed.used),
         retrieval_set_ids: input.retrieval_set_ids.clone(),
@@ -45,6 +47,9 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
     };
     plan.warnings = warnings(input, &plan);
     plan.warnings.extend(admitted.choice.warnings.iter().cloned());
+    let over =
+        |level: LevelUse| Warning::LevelOver { used: level.used, budget: level.budget.unwrap_or(0), level: level.name };
+    plan.warnings.extend(level_uses(&plan).into_iter().take(2).filter(LevelUse::is_over).map(over));
     plan.id = identity(&input.shape, &plan);
     plan
 }

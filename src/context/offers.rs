@@ -8,6 +8,7 @@
 //! on candidates goes to turns.
 
 use super::admit::LookedUp;
+use super::choose::SESSION_LEVEL;
 use super::summaries::Summed;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
@@ -19,6 +20,8 @@ use std::collections::{BTreeSet, HashMap};
 /// One offer with what was decided about it.
 struct Decided<'a> {
     offer: &'a Offer,
+    /// What its priority level leaves it, where it has no allowance.
+    level: u32,
     /// For each candidate, the turn that says the same, by its place in the input.
     turns: Vec<Option<usize>>,
     /// For each candidate, those that go with it or not at all, itself among them.
@@ -48,6 +51,7 @@ impl<'a> Offers<'a> {
         let covers = |one: &Candidate| summed.by[*places.get(&one.turn?)?].map(|by| (by, lacks(by)));
         let decided = input.offers.iter().map(|offer| Decided {
             offer,
+            level: u32::MAX,
             turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
             summed: offer.candidates.iter().map(covers).collect(),
             mates: mates(&offer.candidates),
@@ -56,11 +60,15 @@ impl<'a> Offers<'a> {
         Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
 
-    /// Lets in what draws on the room alone; the tokens that it takes.
-    pub(super) fn by_room(&mut self, room: u32) -> u32 {
+    /// Lets in what draws on the room alone, and of the session level no more than `session` tokens; the tokens that it takes.
+    pub(super) fn by_room(&mut self, room: u32, mut session: u32) -> u32 {
         let mut left = room;
         for decided in self.decided.iter_mut().filter(|decided| decided.offer.most.is_none()) {
-            left -= decided.take(left, &mut self.spare);
+            let own = decided.offer.candidates.iter().any(|one| SESSION_LEVEL.contains(&one.block.section));
+            decided.level = if own { session } else { u32::MAX };
+            let taken = decided.take(left.min(decided.level), &mut self.spare);
+            left -= taken;
+            session -= if own { taken } else { 0 };
         }
         room - left
     }
@@ -215,6 +223,7 @@ impl Decided<'_> {
                 let reason = match (self.summed[*at], self.offer.most) {
                     (Some((by, _)), _) => Reason::Superseded { by },
                     (None, Some(tokens)) if allowed <= free => Reason::Allowance { tokens },
+                    (None, None) if allowed < free => Reason::SessionFull { budget: self.level },
                     (None, _) => Reason::Budget { free: free.saturating_sub(beside) },
                 };
                 self.out[*at] = Some(reason);
@@ -224,7 +233,7 @@ impl Decided<'_> {
 
     /// What the allowance leaves to this offer.
     fn allowed(&self, taken: u32, left: u32) -> u32 {
-        self.offer.most.map_or(u32::MAX, |most| most.saturating_sub(taken).min(left))
+        self.offer.most.map_or(self.level.saturating_sub(taken), |most| most.saturating_sub(taken).min(left))
     }
 
     fn set(&mut self, all: &[usize], out: Option<&Reason>) {

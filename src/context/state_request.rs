@@ -23,9 +23,11 @@ pub(super) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Block
     }
     let mut decided = PlanInput { state_request: None, ..input.clone() };
     decided.blocks.push(request.clone());
-    if admit::admit(&decided).is_err() {
+    if let Err(blocked) = admit::admit(&decided) {
         decided.blocks.pop();
-        decided.near.push(left_out(request, without.free()));
+        let beside = blocked.needed.saturating_sub(request.tokens);
+        let free = input.budget.prompt.saturating_sub(beside).min(without.free());
+        decided.near.push(left_out(request, free));
     }
     Ok(Cow::Owned(decided))
 }

@@ -3,9 +3,10 @@
 //! Not for: which capsule is offered (`engine`) or the window itself (`window`).
 
 use super::admit::{Admitted, LookedUp, admit_with};
-use super::explain;
 use super::forms::{Marks, turn_cost};
+use super::policy::levels;
 use super::window::{self, Costs, Window};
+use super::{choose, explain};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, Gap, PlanInput, SummaryInput, TurnInput};
@@ -69,7 +70,9 @@ impl Summed {
         let (why, (action, does)) = match row.text.and_then(|text| self.out.get(&text)) {
             Some(Reason::Budget { free: most }) => (Reason::Budget { free: free.min(*most) }, budget.remedy()),
             Some(Reason::Duplicate) if older => return None,
-            Some(Reason::Duplicate) => (Reason::Duplicate, LIST),
+            Some(why @ (Reason::Duplicate | Reason::SessionFull { .. } | Reason::LevelsOver { .. })) => {
+                (why.clone(), LIST)
+            }
             _ => (Reason::SavesNothing, LIST),
         };
         let remedy = Remedy { action: action.into(), does: does.into(), pushes_out: 0, pushes_turns: 0 };
@@ -112,6 +115,7 @@ pub(super) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'
         }
     }
     best = whole.unwrap_or(best);
+    best = without_the_oldest(best, looked_up, &mut out);
     best = reaching_back(&best, most, looked_up).unwrap_or(best);
     best.summed.out = out;
     Ok(best)
@@ -145,6 +149,9 @@ fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) ->
         at.is_some_and(|at| best.places[at].goes() || best.places[at].taken_out())
     };
     let lost = !turns.iter().all(goes);
+    if let Some(budget) = choose::session_overfull(input, &Summed::new(input, used.clone())) {
+        return Err(Reason::SessionFull { budget });
+    }
     let (limit, mut most) = (explain::size(best), None);
     for _ in 0..TRIES {
         let next = admit_with(input, Summed::new(input, used.clone()), looked_up, most);
@@ -160,6 +167,44 @@ fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) ->
         most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
     }
     Err(Reason::SavesNothing)
+}
+
+/// The plan without its oldest summaries, one after the other, while levels are too full and all that may leave them has left:
+/// none that the question names or that is younger than its level's age, and none that makes the plan larger by leaving.
+fn without_the_oldest<'a>(
+    mut best: Admitted<'a>,
+    looked_up: LookedUp,
+    out: &mut HashMap<Hash, Reason>,
+) -> Admitted<'a> {
+    let input = best.input;
+    let spec = &input.policy.levels;
+    let mut old: Vec<(u64, &SummaryInput)> = input.summaries.iter().map(|one| (age(input, one.by), one)).collect();
+    old.retain(|(age, one)| levels::session_may_leave(*age, spec) && !one.named);
+    old.sort_by_key(|(age, _)| std::cmp::Reverse(*age));
+    for (_, oldest) in old {
+        if best.choice.over == 0 {
+            break;
+        }
+        let used: Vec<Hash> = best.summed.used.iter().copied().filter(|by| *by != oldest.by).collect();
+        if used.len() == best.summed.used.len() {
+            continue;
+        }
+        let next = admit_with(input, Summed::new(input, used), looked_up, best.most);
+        if let Ok(next) = next
+            && explain::size(&next) < explain::size(&best)
+        {
+            out.insert(oldest.text, Reason::LevelsOver { percent: spec.trigger_percent });
+            best = next;
+        }
+    }
+    best
+}
+
+/// Seconds since the newest turn was said that a summary covers; those of turns that are no longer read are the longest.
+fn age(input: &PlanInput, by: Hash) -> u64 {
+    let turns = turns_of(input, by);
+    let covered = input.turns.iter().filter(|turn| turn.messages.first().is_some_and(|one| turns.contains(&one.key)));
+    covered.map(|turn| turn.facts.age).min().unwrap_or(u64::MAX)
 }
 
 /// What was free for a summary beside what is required with it.

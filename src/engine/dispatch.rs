@@ -114,7 +114,9 @@ impl Core {
             BranchRequest::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
             BranchRequest::RebuildState(branch) => self.rebuild_state(branch),
             BranchRequest::AdoptState(branch) => self.adopt_state(branch),
-            BranchRequest::AddMessage { branch, role, text } => self.add_message(branch, role, &text),
+            BranchRequest::AddMessage { branch, role, text, priority } => {
+                self.add_message(branch, (role, &text), priority)
+            }
             BranchRequest::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             BranchRequest::Task { branch, act } => self.task(branch, &act),
             BranchRequest::Steps { branch, atom } => self.steps(branch, atom.as_ref()),

@@ -13,6 +13,7 @@ use pleach::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts}
 use pleach::domain::planning::input::{
     Block, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, PlanInput, SendBarrier, TurnInput,
 };
+use pleach::domain::planning::level_use::level_uses;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Anchor, ContextPlan, Form, Reason, Row, RowKind, Verdict};
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
@@ -638,8 +639,13 @@ fn no_idle_room(talk: &Talk, solved: &Solved) {
         let messages: usize = plan.included().filter(|row| row.kind == RowKind::Turn).map(|row| row.items.len()).sum();
         let many =
             policy.choose == Choose::Relevance && messages + turn.messages.len() > policy.adaptive.messages as usize;
+        // Words have to fit into the first three levels too.
+        let full = plan.level_budgets.is_some_and(|budgets| {
+            let words: u32 = level_uses(plan)[..3].iter().map(|level| level.used).sum();
+            words + used - plan.est_total + cost > budgets[..3].iter().sum()
+        });
         assert!(
-            many || used + cost > most,
+            many || full || used + cost > most,
             "{used} + {cost} of {most}: {row:#?}
 {}",
             brief(plan)
@@ -745,8 +751,10 @@ fn summed(talk: &Talk, solved: &Solved) {
         assert!(lacks || !covered(turn.unwrap().atom), "quoted beside its summary: {card:#?}");
     }
     for row in accepted().filter(|row| !row.included()) {
+        let by_level = matches!(row.reason, Reason::SessionFull { .. } | Reason::LevelsOver { .. });
         let why = matches!(row.reason, Reason::SavesNothing | Reason::Duplicate | Reason::Budget { .. });
-        assert!(why && !(named && row.reason == Reason::SavesNothing), "{row:#?}");
+        assert!(why || by_level && talk.policy.choose == Choose::Levels, "{row:#?}");
+        assert!(!(named && row.reason == Reason::SavesNothing), "{row:#?}");
     }
     let without = |talk: &Talk, kind: Section| match kind {
         Section::LaneSummary => Talk { summary: None, ..talk.clone() },

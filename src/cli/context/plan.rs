@@ -16,6 +16,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::item_use::CallUses;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
+use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, Request, SessionView};
 use serde_json::{Value, json};
@@ -139,6 +140,11 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<
     );
     if let Some(known) = calibration {
         let _ = writeln!(text, "→ {}: est {}", known.words(plan.est_total), known.sentence());
+    }
+    if plan.level_budgets.is_some() {
+        let level =
+            |level: LevelUse| format!("{} {} of {}", level.name, number(level.used), number(level.budget.unwrap_or(0)));
+        let _ = writeln!(text, "priority levels: {}", level_uses(plan).map(level).join(" · "));
     }
     let _ = writeln!(text, "\n{} {:>9}", column("", 58), format!("tok {label}"));
     for (at, (section, tokens)) in plan.sections().into_iter().enumerate() {

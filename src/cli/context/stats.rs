@@ -11,8 +11,9 @@ use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::base::chart::spark;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, percent as per_cent, signed_percent};
+use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::policy::Section;
-use crate::domain::summary::draft::{Stats, levels};
+use crate::domain::summary::draft::Stats;
 use crate::engine::api::{Answer, CallRequest, Draft, Planned, Request, SummaryAct};
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
         other => return Err(unexpected(&other)),
     };
     if let Planned::Plan { plan, .. } = run.client.plan(&view, Draft::default(), &mut run.io)? {
-        (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, levels(&plan));
+        (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, level_uses(&plan).into());
         let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
         stats.retrieved = retrieved.map(|row| row.atom.key().short()).collect();
     }

@@ -146,14 +146,12 @@ fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBack
 }
 
 /// `add ROLE CONTENT`.
-pub(crate) fn add(run: &mut Run<'_, '_>, role: Role, words: &[String]) -> Result<(), Stop> {
+pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), priority: Option<u8>) -> Result<(), Stop> {
     let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
     let text = text.ok_or_else(|| Stop::Usage("No content. Give a text, or use standard input.".into()))?;
     let view = run.open(true)?;
-    match run
-        .client
-        .call(Request::Branch(BranchRequest::AddMessage { branch: view.current, role, text }), &mut run.io)?
-    {
+    let added = BranchRequest::AddMessage { branch: view.current, role, text, priority };
+    match run.client.call(Request::Branch(added), &mut run.io)? {
         Answer::Added(head) => {
             let value = json!({
                 "id": head.id,

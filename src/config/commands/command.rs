@@ -117,6 +117,9 @@ pub enum Command {
         /// The content. Standard input is appended to the text; `-` or no text reads standard input alone.
         #[arg(value_name = "CONTENT")]
         text: Vec<String>,
+        /// Its priority from 0 to 100, which decides between equal scores under the policy `levels`. The default is 50.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+        priority: Option<u8>,
     },
     /// Print the context of the next request as text.
     #[command(after_help = example("build Why does it fail?"))]

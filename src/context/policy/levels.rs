@@ -23,15 +23,57 @@ pub fn references(later: u32, all: u32) -> i32 {
     i32::try_from((u64::from(later.min(all)) * 1_000 + u64::from(all) / 2) / u64::from(all)).unwrap_or(0)
 }
 
-/// A turn's priority: recency, references, likeness to the task (never below 0) and whether it is pinned, each weighted.
-/// Turns of a task that a person began or ended get a part more.
+/// The largest parts among the turns of a conversation: each part of a score is in shares of its largest one, so that its
+/// weight means the same whatever the part's own scale is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LargestParts {
+    recency: i32,
+    references: i32,
+    likeness: i32,
+}
+
+impl LargestParts {
+    /// Of these turns.
+    pub fn of<'a>(turns: impl IntoIterator<Item = &'a TurnFacts>) -> Self {
+        turns.into_iter().fold(Self::default(), |most, facts| {
+            let own = Self::parts(facts);
+            Self {
+                recency: most.recency.max(own.recency),
+                references: most.references.max(own.references),
+                likeness: most.likeness.max(own.likeness),
+            }
+        })
+    }
+
+    fn parts(facts: &TurnFacts) -> Self {
+        Self {
+            recency: recency(facts.age),
+            references: references(facts.mentions.0, facts.mentions.1),
+            likeness: facts.similarity.unwrap_or(0).clamp(0, 1_000),
+        }
+    }
+
+    /// A turn's parts in thousandths of these, rounded to the nearest.
+    fn shares(self, facts: &TurnFacts) -> Self {
+        let own = Self::parts(facts);
+        let share = |part: i32, largest: i32| if largest > 0 { (part * 1_000 + largest / 2) / largest } else { 0 };
+        Self {
+            recency: share(own.recency, self.recency),
+            references: share(own.references, self.references),
+            likeness: share(own.likeness, self.likeness),
+        }
+    }
+}
+
+/// A turn's priority: recency, references, likeness to the message (never below 0) and whether it is pinned, each weighted,
+/// the first three in shares of the largest. Turns of a task that a person began or ended get a part more.
 #[must_use]
-pub fn priority(facts: &TurnFacts, explicit: bool, spec: &Levels) -> Score {
-    let likeness = facts.similarity.unwrap_or(0).clamp(0, 1_000);
+pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: &Levels) -> Score {
+    let own = largest.shares(facts);
     let mut parts = vec![
-        ("recency", spec.recency.of(recency(facts.age))),
-        ("references", spec.references.of(references(facts.mentions.0, facts.mentions.1))),
-        ("task", spec.task.of(likeness)),
+        ("recency", spec.recency.of(own.recency)),
+        ("references", spec.references.of(own.references)),
+        ("task", spec.task.of(own.likeness)),
         ("explicit", if explicit { spec.explicit.0 } else { 0 }),
     ];
     match facts.part {
@@ -67,10 +109,11 @@ pub struct DueSummary {
 }
 
 /// Whether the oldest turns of the working level are to be summed up, and which. `turns` are oldest
-/// first, `fixed` is what stands beside them. Above the trigger turns are taken, oldest first, until no more than
-/// `refill_percent` of the total (or the trigger, where that is less) would be used, so that one summary does not call for
-/// the next; none that is younger than its level's age, and never the newest. Which low scores leave first is
-/// decided in the plan: a summary covers turns in a row.
+/// first, `fixed` is what stands beside them. Above the trigger, or above the budgets of the first three levels, turns are
+/// taken, oldest first, until no more than `refill_percent` of the total (of those budgets where they were full; at most the
+/// trigger) would be used, so that one summary does not call for the next; never the newest, and none that is younger than its
+/// level's age unless those budgets are full, which drop turns of any age. Which low scores leave first is decided in the
+/// plan: a summary covers turns in a row.
 #[must_use]
 pub fn due(
     turns: &[UnsummarizedTurn],
@@ -80,15 +123,19 @@ pub fn due(
     spec: &Levels,
 ) -> Option<DueSummary> {
     let used = turns.iter().fold(u64::from(fixed), |sum, turn| sum + u64::from(turn.tokens));
-    if !triggered(used, total.into(), spec.trigger_percent) {
+    let first_three = budgets(total, spec).iter().map(|budget| u64::from(*budget)).sum();
+    let full = used > first_three;
+    if !full && !triggered(used, total.into(), spec.trigger_percent) {
         return None;
     }
     let goal = refill_percent.min(spec.trigger_percent);
-    let least = least_age(Stage::Summarise, spec);
+    let least = if full { 0 } else { least_age(Stage::Summarise, spec) };
+    let too_much =
+        |left: u64| triggered(left, total.into(), goal) || full && triggered(left, first_three, refill_percent);
     let mut left = used;
     let mut upto = 0;
     for turn in &turns[..turns.len().saturating_sub(1)] {
-        if turn.age < least || !triggered(left, total.into(), goal) {
+        if turn.age < least || !too_much(left) {
             break;
         }
         left -= u64::from(turn.tokens);
@@ -117,8 +164,6 @@ pub enum Stage {
     Degrade,
     /// Level 3: a turn leaves, to be summarised.
     Summarise,
-    /// Level 2: a summary or a lease leaves.
-    Session,
 }
 
 /// Something that could leave a level.
@@ -128,6 +173,8 @@ pub struct EvictionCandidate {
     pub stage: Stage,
     /// Which of the caller's things; older ones have smaller numbers.
     pub index: usize,
+    /// It is one of the newest, which leave after all others, the oldest first.
+    pub newest: bool,
     /// Tokens that this frees.
     pub frees: u32,
     /// Its score, raw.
@@ -148,10 +195,11 @@ pub struct Eviction {
 }
 
 /// Empties levels until `over` tokens are freed or nothing is left that is old enough: stage by stage, the lowest score
-/// first, then the lowest own priority, then the oldest. Every candidate is looked at once, so it always ends.
+/// first, then the lowest own priority, then the oldest; the newest turns after all others. Every candidate is looked at once, so it always ends.
 #[must_use]
 pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> Eviction {
-    leavers.sort_by_key(|one| (one.stage, one.score, one.priority, one.index));
+    let rank = |one: &EvictionCandidate| if one.newest { (0, 0) } else { (one.score, one.priority) };
+    leavers.sort_by_key(|one| (one.stage, one.newest, rank(one), one.index));
     let mut emptied = Eviction::default();
     for one in leavers {
         if emptied.freed >= over {
@@ -167,12 +215,20 @@ pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> E
 
 /// Younger things of a stage are left alone. Volatile things leave at any age.
 fn least_age(stage: Stage, spec: &Levels) -> u64 {
-    let named = |seconds: u32| u64::from(if seconds == 0 { spec.default_seconds } else { seconds });
     match stage {
         Stage::Volatile => 0,
-        Stage::Degrade | Stage::Summarise => named(spec.working_seconds),
-        Stage::Session => named(spec.session_seconds),
+        Stage::Degrade | Stage::Summarise => named_or_default(spec.working_seconds, spec),
     }
+}
+
+/// Whether a summary or another thing of the session level is old enough to leave.
+#[must_use]
+pub fn session_may_leave(age: u64, spec: &Levels) -> bool {
+    age >= named_or_default(spec.session_seconds, spec)
+}
+
+fn named_or_default(seconds: u32, spec: &Levels) -> u64 {
+    u64::from(if seconds == 0 { spec.default_seconds } else { seconds })
 }
 
 /// A closed turn as levels see it.
@@ -197,6 +253,14 @@ pub struct FixedTokens {
     pub session: u32,
     /// The open turn and what goes with it.
     pub working: u32,
+    /// Level 4: what was looked up.
+    pub volatile: u32,
+}
+
+impl FixedTokens {
+    fn sum(self) -> u32 {
+        [self.permanent, self.session, self.working, self.volatile].into_iter().fold(0, u32::saturating_add)
+    }
 }
 
 /// Why a turn left.
@@ -224,52 +288,105 @@ pub struct Decision {
     pub cannot: Option<u32>,
 }
 
-/// Decides by levels which turns go, and how. `total` is what there is for all levels; `turns` are oldest first. What the
-/// permanent and the session level do not spend, the working level may. The newest turn leaves only when age and trigger
-/// say so.
+/// Decides by levels which turns go, and how. `total` is what there is for all levels; `turns` are oldest first. The first
+/// three levels share their budgets: what the permanent and the session level do not spend, the working level may, and what
+/// they spend above their own, it lacks. The newest turns, as far as they fit into a share of the working level, leave after
+/// all others; the newest of all leaves only when age and trigger say so.
 #[must_use]
 pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels) -> Decision {
-    let own = budgets(total, spec);
-    let unspent = own[0].saturating_sub(fixed.permanent).saturating_add(own[1].saturating_sub(fixed.session));
-    let working = own[2].saturating_add(unspent);
+    let below = fixed.permanent.saturating_add(fixed.session);
+    let working = working_budget(fixed, total, spec);
     // A turn that cannot go at all takes the room of no other, not even the newest.
-    let most = total.saturating_sub(fixed.permanent.saturating_add(fixed.session).saturating_add(fixed.working));
+    let most = total.saturating_sub(fixed.sum());
     let fits = |turn: &LevelTurn| turn.costs.elided <= most;
     let begin = |turn| if fits(turn) { Ok(Form::Full) } else { Err(EvictionReason::Full { budget: working }) };
-    let mut state = State { turns, forms: turns.iter().map(begin).collect() };
+    let mut state = State::new(turns, turns.iter().map(begin).collect(), working.saturating_sub(fixed.working), spec);
     if spec.eager {
         state.shorten_old(least_age(Stage::Degrade, spec));
     }
-    let any_age = Levels { default_seconds: 0, working_seconds: 0, session_seconds: 0, ..*spec };
+    let any_age = Levels { default_seconds: 0, working_seconds: 0, ..*spec };
     let over = state.working(fixed).saturating_sub(working);
     state.empty(&[Stage::Degrade, Stage::Summarise], over, &any_age, true, EvictionReason::Full { budget: working });
-    let below = fixed.permanent.saturating_add(fixed.session);
     let volatile = total.saturating_sub(below.saturating_add(state.working(fixed)));
-    let over = state.volatile().saturating_sub(volatile);
+    let over = state.volatile(fixed).saturating_sub(volatile);
     state.empty(&[Stage::Volatile], over, spec, false, EvictionReason::Triggered);
-    let used = below.saturating_add(state.working(fixed)).saturating_add(state.volatile());
+    let used = below.saturating_add(state.working(fixed)).saturating_add(state.volatile(fixed));
     let mut cannot = None;
-    let goal = u64::from(total) * u64::from(spec.trigger_percent) / 100;
-    let goal = u32::try_from(goal).unwrap_or(u32::MAX);
+    let goal = goal(total, spec);
     if triggered(used.into(), total.into(), spec.trigger_percent) {
         let over = used.saturating_sub(goal);
         let stages = [Stage::Volatile, Stage::Degrade, Stage::Summarise];
         let freed = state.empty(&stages, over, spec, false, EvictionReason::Triggered);
         cannot = Some(over.saturating_sub(freed)).filter(|left| *left > 0);
     }
-    state.give_back(working.saturating_sub(fixed.working), goal.saturating_sub(below.saturating_add(fixed.working)));
-    let levels = [fixed.permanent, fixed.session, state.working(fixed)];
-    let rest = total.saturating_sub(levels.iter().fold(0_u32, |sum, used| sum.saturating_add(*used)));
-    let used = [levels[0], levels[1], levels[2], state.volatile()];
-    Decision { used, budgets: [own[0], own[1], own[2], rest], cannot, turns: state.forms }
+    state.settled((fixed, total), cannot, spec)
+}
+
+/// An earlier decision beside less that is fixed: what it let in stays, and what fits now comes back.
+#[must_use]
+pub fn add(
+    turns: &[LevelTurn],
+    earlier: Vec<Result<Form, EvictionReason>>,
+    (fixed, total): (FixedTokens, u32),
+    spec: &Levels,
+) -> Decision {
+    let working = working_budget(fixed, total, spec).saturating_sub(fixed.working);
+    let state = State::new(turns, earlier, working, spec);
+    let used = [fixed.permanent, fixed.session, state.working(fixed), state.volatile(fixed)];
+    let over = used.into_iter().fold(0, u32::saturating_add).saturating_sub(goal(total, spec));
+    state.settled((fixed, total), Some(over).filter(|over| *over > 0), spec)
+}
+
+/// What the permanent and the session level leave of the first three levels' budgets.
+fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
+    let first_three = budgets(total, spec).iter().fold(0_u32, |sum, budget| sum.saturating_add(*budget));
+    first_three.saturating_sub(fixed.permanent.saturating_add(fixed.session))
+}
+
+/// Tokens above which the levels are emptied.
+fn goal(total: u32, spec: &Levels) -> u32 {
+    let goal = u64::from(total) * u64::from(spec.trigger_percent) / 100;
+    u32::try_from(goal).unwrap_or(u32::MAX)
+}
+
+/// The first of the newest turns whose words fit into so many tokens together; the newest of all always counts.
+fn newest(turns: &[LevelTurn], tokens: u32) -> usize {
+    let mut left = tokens;
+    let mut first = turns.len().saturating_sub(1);
+    for (at, turn) in turns.iter().enumerate().rev() {
+        let words = turn.costs.cut.min(turn.costs.full);
+        if words > left {
+            break;
+        }
+        (left, first) = (left - words, at);
+    }
+    first
 }
 
 struct State<'a> {
     turns: &'a [LevelTurn],
+    /// The first of those that leave last.
+    newest: usize,
     forms: Vec<Result<Form, EvictionReason>>,
 }
 
-impl State<'_> {
+impl<'a> State<'a> {
+    /// With so many tokens for the words of turns.
+    fn new(turns: &'a [LevelTurn], forms: Vec<Result<Form, EvictionReason>>, working: u32, spec: &Levels) -> Self {
+        Self { turns, newest: newest(turns, spec.recent_share.share(working)), forms }
+    }
+
+    /// What is decided, once what fits all the same has come back.
+    fn settled(mut self, (fixed, total): (FixedTokens, u32), cannot: Option<u32>, spec: &Levels) -> Decision {
+        let working = working_budget(fixed, total, spec);
+        self.give_back(working.saturating_sub(fixed.working), goal(total, spec).saturating_sub(fixed.sum()));
+        let levels = [fixed.permanent, fixed.session, self.working(fixed)];
+        let rest = total.saturating_sub(levels.iter().fold(0_u32, |sum, used| sum.saturating_add(*used)));
+        let used = [levels[0], levels[1], levels[2], self.volatile(fixed)];
+        let own = budgets(total, spec);
+        Decision { used, budgets: [own[0], own[1], own[2], rest], cannot, turns: self.forms }
+    }
+
     /// Tokens of words.
     fn working(&self, fixed: FixedTokens) -> u32 {
         let words =
@@ -277,9 +394,10 @@ impl State<'_> {
         fixed.working.saturating_add(words)
     }
 
-    /// Tokens of bodies above that.
-    fn volatile(&self) -> u32 {
-        self.each(|costs, form| if form == Form::Full { costs.full.saturating_sub(costs.cut) } else { 0 })
+    /// Tokens of bodies above that, and of what was looked up.
+    fn volatile(&self, fixed: FixedTokens) -> u32 {
+        let bodies = self.each(|costs, form| if form == Form::Full { costs.full.saturating_sub(costs.cut) } else { 0 });
+        fixed.volatile.saturating_add(bodies)
     }
 
     fn each(&self, cost: impl Fn(&Costs, Form) -> u32) -> u32 {
@@ -306,7 +424,7 @@ impl State<'_> {
                 self.forms[at] = match stage {
                     Stage::Volatile => Ok(Form::Cut(CLOSED_RESULT)),
                     Stage::Degrade => Ok(Form::Elided),
-                    Stage::Summarise | Stage::Session => Err(why),
+                    Stage::Summarise => Err(why),
                 };
             }
             freed = freed.saturating_add(emptied.freed);
@@ -314,14 +432,15 @@ impl State<'_> {
         freed
     }
 
-    /// What left and fits all the same comes back, the highest score first: into `working` tokens of words and `all` tokens of
+    /// What left and fits all the same comes back, the newest turns first and then the highest score: into `working` tokens of words and `all` tokens of
     /// turns.
     fn give_back(&mut self, working: u32, all: u32) {
         let none = FixedTokens::default();
         let mut words = working.saturating_sub(self.working(none));
-        let mut left = all.saturating_sub(self.working(none).saturating_add(self.volatile()));
+        let mut left = all.saturating_sub(self.working(none).saturating_add(self.volatile(none)));
         let mut gone: Vec<usize> = (0..self.turns.len()).filter(|at| self.forms[*at].is_err()).collect();
-        gone.sort_by_key(|at| std::cmp::Reverse((self.turns[*at].score, self.turns[*at].priority, *at)));
+        let rank = |at: usize| if at >= self.newest { (0, 0) } else { (self.turns[at].score, self.turns[at].priority) };
+        gone.sort_by_key(|at| std::cmp::Reverse((*at >= self.newest, rank(*at), *at)));
         for at in gone {
             let Costs { full, cut, elided } = self.turns[at].costs;
             let forms = [
@@ -351,21 +470,22 @@ impl State<'_> {
         } else {
             costs.cut.min(costs.full)
         };
-        let newest = own && at + 1 == self.turns.len();
+        let last = own && at + 1 == self.turns.len();
         let then = match stage {
             Stage::Volatile => Some(costs.cut).filter(|_| form == Form::Full),
             Stage::Degrade => Some(costs.elided),
-            Stage::Summarise => Some(0).filter(|_| !newest),
-            Stage::Session => None,
+            Stage::Summarise => Some(0).filter(|_| !last),
         };
         let frees = cost.saturating_sub(then?);
-        Some(EvictionCandidate { stage, index: at, frees, score: turn.score, priority: turn.priority, age: turn.age })
+        let LevelTurn { score, priority, age, .. } = *turn;
+        Some(EvictionCandidate { stage, index: at, newest: at >= self.newest, frees, score, priority, age })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::planning::tuning::Milli;
     use proptest::prelude::*;
 
     fn spec() -> Levels {
@@ -374,7 +494,7 @@ mod tests {
 
     /// The permanent and the session level are full.
     fn full() -> FixedTokens {
-        FixedTokens { permanent: 2_000, session: 4_000, working: 0 }
+        FixedTokens { permanent: 2_000, session: 4_000, working: 0, volatile: 0 }
     }
 
     fn facts(age: u64, mentions: (u32, u32), similarity: i32) -> TurnFacts {
@@ -397,13 +517,28 @@ mod tests {
 
     #[test]
     fn priority_is_the_seeds() {
-        let all = priority(&facts(0, (1, 1), 1_000), true, &spec());
+        let whole = LargestParts { recency: 1_000, references: 1_000, likeness: 1_000 };
+        let priority = |facts: &TurnFacts, explicit| priority(facts, whole, explicit, &spec());
+        let all = priority(&facts(0, (1, 1), 1_000), true);
         assert_eq!((all.raw, all.shown()), (1_000, 1_000));
-        let score = priority(&facts(240, (1, 4), 500), false, &spec());
+        let score = priority(&facts(240, (1, 4), 500), false);
         assert_eq!(score.parts, [("recency", 60), ("references", 50), ("task", 200), ("explicit", 0)]);
         assert_eq!(score.raw, 310);
-        assert_eq!(priority(&facts(3_600, (0, 0), 0), true, &spec()).raw, 105, "explicit alone is little");
-        assert_eq!(priority(&facts(0, (0, 0), -400), false, &spec()).raw, 300);
+        assert_eq!(priority(&facts(3_600, (0, 0), 0), true).raw, 105, "explicit alone is little");
+        assert_eq!(priority(&facts(0, (0, 0), -400), false).raw, 300);
+    }
+
+    #[test]
+    fn each_part_counts_by_its_share_of_the_largest() {
+        let turns = [facts(540, (1, 4), 200), facts(60, (1, 8), 100), facts(3_600, (0, 0), 0)];
+        let largest = LargestParts::of(&turns);
+        assert_eq!(largest, LargestParts { recency: 500, references: 250, likeness: 200 });
+        let parts =
+            |turn: &TurnFacts| priority(turn, largest, false, &spec()).parts.iter().map(|part| part.1).collect();
+        let found: [Vec<i32>; 3] = [0, 1, 2].map(|at| parts(&turns[at]));
+        assert_eq!(found, [[60, 200, 400, 0], [300, 100, 200, 0], [10, 0, 0, 0]]);
+        let none = LargestParts::of([]);
+        assert_eq!(priority(&turns[0], none, false, &spec()).raw, 0, "nothing to compare with");
     }
 
     #[test]
@@ -429,7 +564,15 @@ mod tests {
         assert_eq!(due(&turns, 5_201, 16_000, 70, &spec()).map(|due| due.upto), Some(2), "11,201 are more than 70 %");
         assert_eq!(due(&turns, 9_000, 16_000, 70, &spec()).map(|due| due.upto), Some(3), "the newest stays");
         let young = turns.map(|turn| UnsummarizedTurn { age: 299, ..turn });
-        assert_eq!(due(&young, 9_000, 16_000, 70, &spec()), None, "too young, however full");
+        assert_eq!(due(&young, 6_000, 16_000, 70, &spec()), None, "14,000 are within the first three budgets");
+        assert_eq!(due(&young, 6_001, 16_000, 70, &spec()).map(|due| due.upto), Some(3), "turns leave at any age");
+        let small = Levels { working: 2_000, ..spec() };
+        assert_eq!(due(&turns, 0, 16_000, 70, &small), None, "8,000 of 8,000");
+        assert_eq!(
+            due(&turns, 1, 16_000, 70, &small).map(|due| due.upto),
+            Some(2),
+            "below 80 %, but 5,600 is the goal"
+        );
         assert_eq!(due(&turns[3..], 16_000, 16_000, 70, &spec()), None, "nothing but the newest");
         assert_eq!(due(&turns, 4_801, 16_000, 95, &spec()).map(|due| due.upto), Some(1), "at least below the trigger");
     }
@@ -447,16 +590,19 @@ mod tests {
             turns.sort_by_key(|turn| std::cmp::Reverse(turn.age));
             let used = |turns: &[UnsummarizedTurn]| u64::from(fixed) + turns.iter().map(|t| u64::from(t.tokens)).sum::<u64>();
             let goal = refill.min(80);
+            let full = used(&turns) > 14_000;
+            let least = if full { 0 } else { 300 };
+            let most = |used: u64| triggered(used, 16_000, goal) || full && triggered(used, 14_000, refill);
             match due(&turns, fixed, 16_000, refill, &spec()) {
                 None => {
-                    let first = turns.first().is_some_and(|turn| turn.age >= 300) && turns.len() > 1;
+                    let first = turns.first().is_some_and(|turn| turn.age >= least) && turns.len() > 1;
                     prop_assert!(!triggered(used(&turns), 16_000, 80) || !first);
                 }
                 Some(found) => {
                     prop_assert_eq!(found.used, used(&turns));
                     prop_assert!(triggered(found.used, 16_000, 80) && found.upto < turns.len());
-                    prop_assert!(turns[..found.upto].iter().all(|turn| turn.age >= 300));
-                    prop_assert!(triggered(used(&turns[found.upto - 1..]), 16_000, goal), "no turn more than needed");
+                    prop_assert!(turns[..found.upto].iter().all(|turn| turn.age >= least));
+                    prop_assert!(most(used(&turns[found.upto - 1..])), "no turn more than needed");
                     let rest = &turns[found.upto..];
                     let again = due(rest, fixed, 16_000, refill, &spec());
                     prop_assert!(again.is_none(), "what is left is below the goal, too young or the newest");
@@ -484,7 +630,7 @@ mod tests {
     /// The levels of the prototype add up to 14,000 of 16,000; the rest is not a fixed 2,000.
     #[test]
     fn the_volatile_level_gets_what_the_others_leave() {
-        let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500 };
+        let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500, volatile: 0 };
         let decision = decide(&[turn(6_000, 4_000, 1, 0)], fixed, 16_000, &spec());
         assert_eq!(decision.budgets, [2_000, 4_000, 8_000, 4_450]);
         let fits = decide(&[turn(6_000, 700, 1, 0)], fixed, 16_000, &spec());
@@ -501,7 +647,7 @@ mod tests {
         assert_eq!(decision.turns[1], Err(EvictionReason::Full { budget: 8_000 }));
         let young = turns.map(|turn| LevelTurn { age: 0, ..turn });
         assert_eq!(out(&decide(&young, full, 16_000, &spec())), [1], "a level's own budget has no age");
-        let less = FixedTokens { permanent: 1_500, session: 2_000, working: 0 };
+        let less = FixedTokens { permanent: 1_500, session: 2_000, working: 0, volatile: 0 };
         assert_eq!(out(&decide(&turns, less, 16_000, &spec())), [] as [usize; 0], "what other levels leave is its own");
         let one = decide(&[turn(9_000, 0, 60, 0)], FixedTokens::default(), 16_000, &spec());
         assert_eq!(out(&one), [] as [usize; 0], "the newest stays");
@@ -517,6 +663,7 @@ mod tests {
                 .map(|(index, priority)| EvictionCandidate {
                     stage: Stage::Summarise,
                     index,
+                    newest: false,
                     frees: 1,
                     score: 7,
                     priority,
@@ -531,7 +678,7 @@ mod tests {
 
     #[test]
     fn volatile_bodies_go_first_and_words_after_them() {
-        let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 500 };
+        let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 500, volatile: 0 };
         let turns = [turn(2_000, 1_000, 60, 0), turn(2_000, 2_000, 40, 500), turn(2_000, 1_000, 1, 900)];
         let decision = decide(&turns, fixed, 16_000, &spec());
         assert_eq!(decision.turns, [Ok(Form::Cut(300)); 3], "down to 80 %, however young");
@@ -555,7 +702,7 @@ mod tests {
     #[test]
     fn what_cannot_leave_is_reported() {
         let turns = [turn(2_500, 0, 1, 0), turn(2_500, 0, 2, 0), turn(2_500, 0, 0, 0)];
-        let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 400 };
+        let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 400, volatile: 0 };
         let decision = decide(&turns, fixed, 16_000, &spec());
         assert_eq!((decision.cannot, out(&decision)), (Some(1_100), Vec::new()), "13,900 used, 12,800 wanted");
         let old = turns.map(|turn| LevelTurn { age: 300, ..turn });
@@ -575,19 +722,47 @@ mod tests {
         assert_eq!((at(599), at(600)), (Ok(Form::Full), Ok(Form::Elided)), "a level without an age takes the default");
     }
 
+    /// The newest turns that fit into the share leave after all others, the oldest of them first.
     #[test]
-    fn the_session_level_is_the_last_to_leave() {
-        let leaver = |stage, index, age| EvictionCandidate { stage, index, frees: 10, score: 0, priority: 50, age };
-        let all = vec![
-            leaver(Stage::Session, 0, 1_799),
-            leaver(Stage::Session, 1, 1_800),
-            leaver(Stage::Summarise, 2, 300),
-            leaver(Stage::Volatile, 3, 0),
-            leaver(Stage::Degrade, 4, 299),
-        ];
-        let emptied = empty(all, 1_000, &spec());
-        assert_eq!(emptied.left, [(Stage::Volatile, 3), (Stage::Summarise, 2), (Stage::Session, 1)]);
-        assert_eq!(emptied.freed, 30);
+    fn the_newest_turns_leave_last() {
+        let all: Vec<LevelTurn> = (0..6).map(|at| turn(2_000, 0, 60, if at < 4 { 500 } else { 0 })).collect();
+        assert_eq!(newest(&all, 4_000), 4);
+        assert_eq!((newest(&all, 3_999), newest(&all, 100), newest(&[], 100)), (5, 5, 0), "the newest always");
+        let whole = Levels { trigger_percent: 100, ..spec() };
+        assert_eq!(out(&decide(&all, full(), 16_000, &whole)), [0, 1], "of 8,000 half is for the newest");
+        let none = Levels { recent_share: Milli(0), ..whole };
+        assert_eq!(out(&decide(&all, full(), 16_000, &none)), [0, 4], "by score alone, but for the newest");
+        let small = [turn(1_000, 0, 60, 900), turn(4_000, 0, 60, 0), turn(4_000, 0, 60, 0)];
+        let found = decide(&small, FixedTokens::default(), 8_000, &whole);
+        assert_eq!(out(&found), [1], "the newest alone is larger than its share of 7,000");
+    }
+
+    #[test]
+    fn what_the_first_levels_spend_above_their_budgets_the_working_level_lacks() {
+        let turns = [turn(3_000, 0, 60, 100), turn(3_000, 0, 50, 20), turn(3_000, 0, 1, 300)];
+        let least = |permanent, session| {
+            let fixed = FixedTokens { permanent, session, working: 0, volatile: 0 };
+            out(&decide(&turns, fixed, 16_000, &Levels { trigger_percent: 100, ..spec() }))
+        };
+        assert_eq!(least(2_000, 3_000), [] as [usize; 0], "9,000 of 9,000");
+        assert_eq!(least(2_001, 3_000), [1]);
+        assert_eq!(least(5_001, 3_000), [0, 1], "5,999 left");
+    }
+
+    #[test]
+    fn what_was_looked_up_is_volatile() {
+        let fixed = FixedTokens { volatile: 9_000, ..full() };
+        let decision = decide(&[turn(500, 600, 60, 0)], fixed, 16_000, &Levels { trigger_percent: 100, ..spec() });
+        assert_eq!((decision.turns[0], decision.used[3]), (Ok(Form::Cut(300)), 9_000), "results make room for it");
+        assert_eq!(decision.cannot, None);
+    }
+
+    #[test]
+    fn the_session_level_has_an_age_of_its_own() {
+        let may = |age, spec: &Levels| session_may_leave(age, spec);
+        assert!(!may(1_799, &spec()) && may(1_800, &spec()));
+        let unnamed = Levels { session_seconds: 0, ..spec() };
+        assert!(!may(599, &unnamed) && may(600, &unnamed));
     }
 
     proptest! {
@@ -595,7 +770,7 @@ mod tests {
         #[test]
         fn sums_are_exact(turns in prop::collection::vec((0_u32..4_000, 0_u32..4_000, 0_u64..60, -50_i32..900), 0..30), total in 0_u32..20_000) {
             let turns: Vec<LevelTurn> = turns.into_iter().map(|(words, body, age, score)| turn(words, body, age, score)).collect();
-            let fixed = FixedTokens { permanent: 100, session: 50, working: 30 };
+            let fixed = FixedTokens { permanent: 100, session: 50, working: 30, volatile: 20 };
             let decision = decide(&turns, fixed, total, &spec());
             let held: u32 = turns.iter().zip(&decision.turns).map(|(turn, form)| match form {
                 Ok(Form::Full) => turn.costs.full,
@@ -603,7 +778,7 @@ mod tests {
                 Err(_) => 0,
             }).sum();
             let used: u32 = decision.used.iter().sum();
-            prop_assert_eq!(used, held + 180);
+            prop_assert_eq!(used, held + 200);
             let goal = total * 80 / 100;
             for (turn, _) in turns.iter().zip(&decision.turns).filter(|(_, form)| form.is_err()) {
                 let words = decision.used[..3].iter().sum::<u32>() + turn.costs.cut;

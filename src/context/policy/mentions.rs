@@ -1,5 +1,4 @@
-//! Which terms a text uses, how often a turn's terms come again later, and how alike two texts are by them. Stands in for
-//! vectors where there are none.
+//! Which terms a text uses, and how often a turn's terms come again later.
 //! Not for: search (`retrieval`), which weighs terms by how rare they are.
 
 use std::collections::HashMap;
@@ -75,20 +74,6 @@ pub fn mentions(turns: &[Vec<u64>]) -> Vec<(u32, u32)> {
     counted.collect()
 }
 
-/// How alike two sorted lists of terms are, in thousandths: shared / √(one × other); 0 where one is empty.
-#[must_use]
-pub fn likeness(a: &[u64], b: &[u64]) -> i32 {
-    let shared = a.iter().filter(|term| b.binary_search(term).is_ok()).count();
-    if shared == 0 {
-        return 0;
-    }
-    #[allow(clippy::cast_precision_loss, reason = "counts are small")]
-    let value = shared as f64 / ((a.len() * b.len()) as f64).sqrt();
-    #[allow(clippy::cast_possible_truncation, reason = "it is between 0 and 1000")]
-    let thousandths = (value * 1_000.0).round() as i32;
-    thousandths
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,13 +91,6 @@ mod tests {
         assert_ne!(terms("refresh_token"), terms("refresh token"));
         let many: Vec<String> = (0..900).map(|n| format!("word{n}")).collect();
         assert_eq!(terms(&many.join(" ")).len(), MOST);
-    }
-
-    #[test]
-    fn likeness_is_a_cosine() {
-        let of = |a: &str, b: &str| likeness(&terms(a), &terms(b));
-        assert_eq!(of("login fails after refresh", "refresh fails"), 816);
-        assert_eq!((of("alpha", "alpha"), of("alpha", "beta"), of("", "alpha")), (1_000, 0, 0));
     }
 
     /// The newest turn has no later mention, and a turn without terms none at all.

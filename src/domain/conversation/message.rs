@@ -145,6 +145,9 @@ pub struct Content {
     pub extra: Option<serde_json::Value>,
 }
 
+/// The field of [`Content::extra`] that holds a message's own priority, from 0 to 100.
+pub const PRIORITY: &str = "priority";
+
 impl Content {
     /// A message of plain words.
     #[must_use]

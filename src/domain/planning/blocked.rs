@@ -88,6 +88,15 @@ pub enum Warning {
         /// The rest of a sentence that begins with it.
         why: String,
     },
+    /// A level holds more than its budget, and nothing of it may leave.
+    LevelOver {
+        /// Its name.
+        level: String,
+        /// Its tokens.
+        used: u32,
+        /// Its budget.
+        budget: u32,
+    },
     /// Levels are over their mark, and nothing in them is old enough to leave.
     LevelsCannotFit {
         /// Tokens over it.
@@ -145,6 +154,9 @@ impl Warning {
                 format!(
                     "Adjusted context window to {tokens} tokens (complexity: {complexity}, {task} × {times}{limit})."
                 )
+            }
+            Self::LevelOver { level, used, budget } => {
+                format!("The {level} level holds {used} tokens, more than its budget of {budget}; turns get less room.")
             }
             Self::LevelsCannotFit { over, percent } => format!(
                 "The levels are {over} tokens over {percent} %, and nothing more in them is old enough to remove."

@@ -7,6 +7,7 @@ mod decided_by;
 pub mod diff;
 pub mod facts;
 pub mod input;
+pub mod level_use;
 pub mod mode;
 pub mod plan;
 pub mod policy;

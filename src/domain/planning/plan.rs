@@ -380,6 +380,9 @@ pub struct ContextPlan {
     /// What each of them takes, those among them that are switched off; empty in plans of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_costs: Vec<ToolCost>,
+    /// Budgets of the priority levels, permanent first; none where the policy has no levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level_budgets: Option<[u32; 4]>,
     /// All rows.
     pub rows: Vec<Row>,
     /// The window's start after this plan; stored when the plan is sent.

@@ -191,6 +191,8 @@ pub struct PolicySpec {
     pub shorten_tools: bool,
     /// Cap on the prompt in tokens; 0 leaves the model's own limit.
     pub user_cap: u32,
+    /// The order of the sections, where nobody chose one.
+    pub layout: Layout,
     /// Ask for a state block: `required`, `optional` or `off`.
     pub state_block: StateBlock,
     /// Tokens that leased pins may take together.
@@ -228,6 +230,7 @@ impl Default for PolicySpec {
             one_lane: true,
             shorten_tools: true,
             user_cap: 0,
+            layout: Layout::default(),
             state_block: StateBlock::Required,
             leased_cap_tokens: 2_048,
             lease_turns: 15,

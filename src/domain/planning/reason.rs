@@ -210,6 +210,11 @@ pub enum Reason {
         /// Its tokens.
         budget: u32,
     },
+    /// Out: the session level has no room for it.
+    SessionFull {
+        /// What that level gives it and its like.
+        budget: u32,
+    },
     /// Out: the levels together were too full, and it scored lowest of what was old enough.
     LevelsOver {
         /// The percentage above which they are emptied.
@@ -289,7 +294,12 @@ impl Reason {
             }
             Self::ByHand => "You wrote this into the exact request.".into(),
             Self::EditedAway => "You edited the exact request; the original was not sent.".into(),
-            Self::LevelFull { budget } => format!("The working level's {budget} tokens hold turns that score higher."),
+            Self::LevelFull { budget } => {
+                format!("The working level's {budget} tokens hold the newest turns and those that score higher.")
+            }
+            Self::SessionFull { budget } => {
+                format!("The session level has no room for it: {budget} tokens at most.")
+            }
             Self::LevelsOver { percent } => levels_over(*percent),
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint(*rank, because),
@@ -414,6 +424,7 @@ impl Reason {
             Self::LaneCount { .. } => "lane_count",
             Self::SoftTarget { .. } => "soft_target",
             Self::LevelFull { .. } => "level_full",
+            Self::SessionFull { .. } => "session_full",
             Self::LevelsOver { .. } => "levels_over",
             Self::ByHand => "by_hand",
             Self::EditedAway => "edited_away",
@@ -448,8 +459,8 @@ fn of_code(because: SkipWhy) -> &'static str {
 
 fn levels_over(percent: u32) -> String {
     format!(
-        "The levels were more than {percent} % full, and this turn scores lowest of those old enough to \
-        leave."
+        "The levels were more than {percent} % full: the newest turns stay, and of the rest this scored lowest and \
+        was old enough to leave."
     )
 }
 

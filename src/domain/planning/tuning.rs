@@ -278,11 +278,13 @@ pub struct Levels {
     pub session: u32,
     /// Level 3: the words of recent turns.
     pub working: u32,
+    /// The share of the working level for the newest turns, which leave last.
+    pub recent_share: Milli,
     /// Above this percentage of the total, levels are emptied: tool results first, then working turns.
     pub trigger_percent: u32,
-    /// Turns of the working level younger than this are left alone; 0 takes `default_seconds`.
+    /// Turns of the working level younger than this are left alone; 0 uses `default_seconds`.
     pub working_seconds: u32,
-    /// The same for the session level.
+    /// The same for summaries, in the session level.
     pub session_seconds: u32,
     /// For levels that name no age.
     pub default_seconds: u32,
@@ -309,6 +311,7 @@ impl Default for Levels {
             permanent: 2_000,
             session: 4_000,
             working: 8_000,
+            recent_share: Milli(500),
             trigger_percent: 80,
             working_seconds: 300,
             session_seconds: 1_800,

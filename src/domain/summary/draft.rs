@@ -5,8 +5,7 @@ use super::accepted::{Kept, Summary, SummaryState};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::plan::ContextPlan;
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::level_use::LevelUse;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -287,17 +286,6 @@ pub struct SummaryCard {
     pub depth: u32,
 }
 
-/// One memory level's use.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct LevelUse {
-    /// Its name: permanent, session, working, volatile.
-    pub name: String,
-    /// Tokens in it in the next call.
-    pub used: u32,
-    /// Its budget, where the policy gives one.
-    pub budget: Option<u32>,
-}
-
 /// What `stats` tells.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
@@ -317,33 +305,6 @@ pub struct Stats {
     pub last: Option<i64>,
     /// Items that retrieval would send, by id.
     pub retrieved: Vec<String>,
-}
-
-/// What the next call takes of each memory level: permanent is instructions and sticky pins, session is
-/// state, summaries and leases, working is the turns, volatile is tool results and what was retrieved.
-#[must_use]
-pub fn levels(plan: &ContextPlan) -> Vec<LevelUse> {
-    let mut used = [0_u32; 4];
-    for row in plan.included() {
-        let level = match row.section() {
-            Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => 0,
-            Some(
-                Section::State
-                | Section::SessionSummary
-                | Section::LaneSummary
-                | Section::Orientation
-                | Section::LeasedPins,
-            ) => 1,
-            Some(Section::Recent | Section::QuotedReply | Section::UserMessage) | None => 2,
-            Some(Section::Retrieved) => 3,
-        };
-        let bodies = row.items.iter().filter(|item| item.role == Role::Tool && level == 2);
-        let bodies: u32 = bodies.map(|item| item.tokens).sum();
-        used[3] += bodies;
-        used[level] += row.tokens.saturating_sub(bodies);
-    }
-    let names = ["permanent", "session", "working", "volatile"];
-    names.into_iter().zip(used).map(|(name, used)| LevelUse { name: name.into(), used, budget: None }).collect()
 }
 
 /// What kept words are put together from: used by screens that show them.

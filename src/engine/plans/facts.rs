@@ -13,7 +13,7 @@ use crate::domain::call::retrieval_set::ClusterId;
 use crate::domain::conversation::activation::{Touch, Touches};
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Actor, Atom, Mark};
-use crate::domain::conversation::message::{Content, NodeHead, Role};
+use crate::domain::conversation::message::{Content, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::state;
 use crate::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
 use crate::domain::planning::input::TurnInput;
@@ -61,7 +61,7 @@ impl MessageTerms {
     fn of(role: Role, content: &Content, spec: &Adaptive) -> Self {
         let plain = render_forms::plain(content);
         let text = if role == Role::Assistant { state::strip(&plain, true) } else { plain };
-        let asked = content.extra.as_ref().and_then(|extra| extra.get("priority")).and_then(serde_json::Value::as_u64);
+        let asked = content.extra.as_ref().and_then(|extra| extra.get(PRIORITY)).and_then(serde_json::Value::as_u64);
         Self {
             flags: conversation::flags(role, &text, spec),
             terms: mentions::terms(&text),
@@ -76,7 +76,7 @@ pub(crate) fn freeze(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
     turns: &mut [TurnInput],
-    open: &mut TurnInput,
+    (open, asked): (&mut TurnInput, &str),
 ) -> Result<(), Failure> {
     let all = || snapshot.turns.iter().chain([&snapshot.open]);
     let now = all().flat_map(|turn| &turn.heads).map(|head| head.at).max().unwrap_or(0);
@@ -101,7 +101,7 @@ pub(crate) fn freeze(
     if let (Some((_, content)), Some(last)) = (&snapshot.draft, terms.last_mut()) {
         *last = MessageTerms::of(Role::User, content, spec).terms;
     }
-    let asked = terms.last().cloned().unwrap_or_default();
+    let likeness = super::sources::retrieval::likeness(builder, snapshot, asked)?;
     let counted = mentions::mentions(&terms);
     let mut task = Task::General;
     for (at, (turn, heads)) in turns.iter_mut().zip(&snapshot.turns).enumerate() {
@@ -114,7 +114,7 @@ pub(crate) fn freeze(
         }
         turn.facts.task = task;
         turn.facts.mentions = counted[at];
-        turn.facts.similarity = Some(mentions::likeness(&terms[at], &asked));
+        turn.facts.similarity = likeness.as_ref().map(|likeness| likeness[at]);
     }
     Ok(())
 }

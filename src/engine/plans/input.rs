@@ -46,7 +46,7 @@ impl<'a> Work<'a> {
         let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
         let (mut open, labelled) = self.open()?;
-        super::facts::freeze(self.builder, self.snapshot, &mut turns, &mut open)?;
+        super::facts::freeze(self.builder, self.snapshot, &mut turns, (&mut open, self.asked))?;
         let blocks = self.blocks()?;
         let inactive_marks = self.inactive_marks();
         Ok(self.finish(turns, open, labelled, blocks, inactive_marks))

@@ -8,7 +8,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
+use crate::domain::conversation::message::{Content, End, Node, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::record::{BranchPointer, Record, Transcript};
 use crate::domain::conversation::tree::Slot;
@@ -133,7 +133,12 @@ impl Core {
     }
 
     /// Appends a message without a call.
-    pub(crate) fn add_message(&mut self, id: BranchId, role: Role, text: &str) -> Result<Answer, Failure> {
+    pub(crate) fn add_message(
+        &mut self,
+        id: BranchId,
+        (role, text): (Role, &str),
+        priority: Option<u8>,
+    ) -> Result<Answer, Failure> {
         if self.live.contains_key(&id) {
             return Err(
                 Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.").todo("Wait for it.")
@@ -141,7 +146,8 @@ impl Core {
         }
         let branch = self.branch(id)?;
         let session = self.session_of(id)?;
-        let content = Content::text(text);
+        let extra = priority.map(|priority| serde_json::json!({ PRIORITY: priority }));
+        let content = Content { extra, ..Content::text(text) };
         let parent = session.head(&branch);
         let key = fresh_key(session, parent, role, &content);
         let above = parent.map(|slot| session.tree.head(slot));

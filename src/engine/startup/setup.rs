@@ -293,7 +293,7 @@ pub(crate) fn rules(
         policy.state_block = wish;
     }
     let layers = [&setup.call, &branch.overrides, &setup.defaults];
-    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| Layout::default().name().into());
+    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| policy.layout.name().into());
     let layout = Layout::from_name(&layout).ok_or_else(|| {
         Failure::new(FailureKind::Config, format!("There is no layout {layout:?}."))
             .todo("Use classic or cache_friendly.")

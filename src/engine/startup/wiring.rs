@@ -281,7 +281,7 @@ fn defaults(config: &Config) -> Overrides {
     Overrides {
         mode: Some(settings.mode),
         policy: Some(settings.policy.clone()).filter(|policy| !policy.is_empty()),
-        layout: Some(settings.layout.name().into()),
+        layout: settings.layout.named().map(|layout| layout.name().into()),
         budget: settings.cap(),
         compaction: settings.compaction.wish(),
         ..Overrides::default()

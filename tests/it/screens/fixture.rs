@@ -271,6 +271,7 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
         framing: 60,
         tools: 0,
         tool_costs: Vec::new(),
+        level_budgets: None,
         rows: vec![
             row(b"sys", Section::System, 210, "You are a helpful assistant.", Reason::Instructions),
             row(b"state", Section::State, 88, "Goal: fix login", Reason::CurrentState),

@@ -241,7 +241,10 @@ fn branches_names_tasks_and_memories() {
     talk.record.say("memories");
     memories(&mut talk);
     talk.record.say("messages");
-    talk.ask("add", Request::Branch(B::AddMessage { branch, role: Role::Assistant, text: "put in by hand".into() }));
+    talk.ask(
+        "add",
+        Request::Branch(B::AddMessage { branch, role: Role::Assistant, text: "put in by hand".into(), priority: None }),
+    );
     talk.ask("remove", Request::Branch(B::RemoveMessage { branch, item: turn_named(2) }));
     talk.ask("dismiss", Request::Branch(B::Dismiss { branch, item: turn_named(3) }));
     for line in ["pier", "pier cranes", "\"the pier\"", "role:user port", "nothing of it", ""] {

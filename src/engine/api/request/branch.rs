@@ -144,6 +144,8 @@ pub enum BranchRequest {
         role: Role,
         /// What.
         text: String,
+        /// Its priority from 0 to 100, for the policy `levels`; none is 50.
+        priority: Option<u8>,
     },
     /// Deletes a turn for good; only its place is left. The caller has asked the person.
     RemoveMessage {

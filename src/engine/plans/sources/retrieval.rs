@@ -16,14 +16,14 @@ use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::vectors::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
-use crate::engine::plans::snapshot::Snapshot;
+use crate::engine::plans::snapshot::{Snapshot, TurnHeads};
 use crate::engine::sessions::path::{PathNode, PathView};
 use crate::retrieval::fill::{CardRoom, Filled, fill};
 use crate::retrieval::floor::Floor;
 use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
-use crate::retrieval::search::{SearchOptions, search};
+use crate::retrieval::search::{Hit, SearchOptions, search};
 use std::ops::Range;
 
 /// Near misses that get a row.
@@ -82,19 +82,18 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
     if among == 0 {
         return Ok(looked);
     }
-    let mut near = None;
-    looked.gate = if wanted.forced { Gate::Pass(PassWhy::Forced) } else { opens(&ask, wanted.query)? };
-    if matches!(looked.gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint)) {
-        near = cosines(library, wanted.query, &allowed, wanted.priority);
-        looked.gate = opens(&SearchOptions { cosines: near.as_deref(), ..ask }, wanted.query)?;
-    }
+    let (gate, cosines) = if wanted.forced {
+        (Gate::Pass(PassWhy::Forced), cosines(library, wanted.query, &allowed, wanted.priority))
+    } else {
+        gated(library, &ask, (wanted.query, &allowed), Some(wanted.priority))?
+    };
+    looked.gate = gate;
     if matches!(looked.gate, Gate::Skipped(_)) {
         return Ok(looked);
     }
-    let cosines = near.or_else(|| cosines(library, &looked.query, &allowed, wanted.priority));
     looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
     let ask = SearchOptions { cosines: cosines.as_deref(), ..ask };
-    let hits = search(&ask, &Query::new(&shelf.index, scope, &looked.query)).map_err(|error| unreadable(&error))?;
+    let hits = hits(&ask, &looked.query)?;
     // A person who asks for a search gets what there is.
     let floor =
         (!wanted.forced).then(|| Floor::new(&ask, &looked.query)).transpose().map_err(|error| unreadable(&error))?;
@@ -108,6 +107,61 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
     };
     looked.filled = fill(&ask, &hits, &room);
     Ok(looked)
+}
+
+/// Whether a query opens the search, and how like it the passages are where vectors are wanted and there.
+fn gated(
+    library: &PathIndex<'_>,
+    ask: &SearchOptions<'_>,
+    (query, allowed): (&str, &[bool]),
+    vectors: Option<Priority>,
+) -> Result<(Gate, Option<Vec<(u32, f32)>>), Failure> {
+    let near = || cosines(library, query, allowed, vectors?);
+    let by_words = opens(ask, query)?;
+    match by_words {
+        Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint) => {
+            let near = near();
+            Ok((opens(&SearchOptions { cosines: near.as_deref(), ..*ask }, query)?, near))
+        }
+        Gate::Skipped(_) => Ok((by_words, None)),
+        Gate::Pass(_) | Gate::Inherited(_) => Ok((by_words, near())),
+    }
+}
+
+fn hits(ask: &SearchOptions<'_>, query: &str) -> Result<Vec<Hit>, Failure> {
+    search(ask, &Query::new(ask.index, ask.scope, query)).map_err(|error| unreadable(&error))
+}
+
+/// For each turn of the snapshot, how like what is asked its best message is, in thousandths of the best of all: by words, rare
+/// ones above all, and by the vectors of an embedder too where there is one and the mode looks things up. All 0 where
+/// the question points to nothing that was said; nothing while messages are being indexed.
+pub(crate) fn likeness(
+    builder: &mut InputBuilder,
+    snapshot: &Snapshot,
+    asked: &str,
+) -> Result<Option<Vec<i32>>, Failure> {
+    let path = &snapshot.path.nodes[..snapshot.open_at];
+    if path.is_empty() || asked.trim().is_empty() || builder.finder.take_in(snapshot.session, path)? > 0 {
+        return Ok(None);
+    }
+    let vectors = (limits(snapshot).retrieval_tokens > 0).then_some(snapshot.priority);
+    let library = &builder.finder.shelf(snapshot.session, path)?;
+    let (index, scope, filter) = (&library.shelf.index, library.scope, &Filter::default());
+    let ask = SearchOptions { index, scope, source: library, texts: library, filter, cosines: None, tuning: None };
+    let (gate, cosines) = gated(library, &ask, (asked, &filter.allowed(index, scope)), vectors)?;
+    if matches!(gate, Gate::Skipped(_)) {
+        return Ok(Some(vec![0; snapshot.turns.len()]));
+    }
+    let found = hits(&SearchOptions { cosines: cosines.as_deref(), ..ask }, asked)?;
+    let mut scores = vec![0.0_f32; path.len()];
+    for hit in &found {
+        scores[hit.position] = scores[hit.position].max(hit.score);
+    }
+    let best = scores.iter().copied().fold(0.0, f32::max);
+    #[allow(clippy::cast_possible_truncation, reason = "it is between 0 and 1000")]
+    let of_best = |score: f32| if best > 0.0 { (score / best * 1_000.0).round() as i32 } else { 0 };
+    let turn = |heads: &TurnHeads| scores[heads.at..heads.at + heads.heads.len()].iter().copied().fold(0.0, f32::max);
+    Ok(Some(snapshot.turns.iter().map(|heads| of_best(turn(heads))).collect()))
 }
 
 /// How like the query the passages are, where all vectors that this takes are there.

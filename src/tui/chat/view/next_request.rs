@@ -4,6 +4,7 @@
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
 use crate::tui::chat::model::plan::PlanResult;
@@ -170,7 +171,7 @@ fn item(look: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
 
 /// What stands below the items: suggestions, the cached prefix, warnings.
 fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
-    let mut rows: Vec<Pair> = Vec::new();
+    let mut rows: Vec<Pair> = levels(plan);
     let suggested = plan.suggested().count();
     if suggested > 0 {
         let key = Line::of(Ink::Dim, &look.key(Action::Context));
@@ -186,6 +187,17 @@ fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         rows.extend(Flow::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
     }
     rows
+}
+
+/// `permanent level  449 of 2k`, where the policy has levels.
+fn levels(plan: &ContextPlan) -> Vec<Pair> {
+    let one = |level: LevelUse| {
+        let ink = if level.is_over() { Ink::Warn } else { Ink::Dim };
+        let budget = text::short(u64::from(level.budget?));
+        let used = format!("{} of {budget}", text::short(u64::from(level.used)));
+        Some((Line::of(ink, &format!("{} level", level.name)), Line::of(ink, &used)))
+    };
+    level_uses(plan).into_iter().filter_map(one).collect()
 }
 
 /// `1 lease left out`: what a person wants in the request and what does not go all the same.

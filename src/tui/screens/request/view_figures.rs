@@ -2,6 +2,7 @@
 //! Not for: the selected row (`view_detail`).
 
 use super::model::{Content, RequestScreen};
+use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::tui::chat::model::plan::PlanResult;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
@@ -31,6 +32,11 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     ));
     words.push(format!("Reserved for the answer: {} tokens.", number(budget.reserved_output)));
     words.push(format!("Safety margin: {} tokens.", number(budget.safety)));
+    if plan.level_budgets.is_some() {
+        let level =
+            |level: LevelUse| format!("{} {} of {}", level.name, number(level.used), number(level.budget.unwrap_or(0)));
+        words.push(format!("Priority levels: {}.", level_uses(plan).map(level).join(", ")));
+    }
     let (layout, mode) = (plan.layout.name(), plan.mode.title());
     words.push(format!(
         "Policy {} v{}, mode {mode}, layout {layout}, {} / {}.",
