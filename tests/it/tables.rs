@@ -9,6 +9,7 @@ mod engine_talk;
 mod engine_work;
 mod plans;
 mod record;
+mod reasons;
 mod retrieval;
 mod summaries;
 
