@@ -333,7 +333,11 @@ impl Case<'_> {
         let (by, words) = if old.mode != new.mode {
             (CauseKind::Mode, differs("mode", old.mode.title(), new.mode.title()))
         } else if old.policy != new.policy || old.policy_version != new.policy_version {
-            (CauseKind::Policy, differs("policy", &old.policy, &new.policy))
+            let named = |plan: &ContextPlan| match old.policy == new.policy {
+                true => format!("{} v{}", plan.policy, plan.policy_version),
+                false => plan.policy.clone(),
+            };
+            (CauseKind::Policy, differs("policy", &named(old), &named(new)))
         } else if old.model != new.model {
             (CauseKind::OtherModel, differs("model", &old.model, &new.model))
         } else if old.budget.prompt != new.budget.prompt {

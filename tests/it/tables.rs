@@ -8,8 +8,8 @@ mod engine_calls;
 mod engine_talk;
 mod engine_work;
 mod plans;
-mod record;
 mod reasons;
+mod record;
 mod retrieval;
 mod summaries;
 
