@@ -445,6 +445,8 @@ fn places_are_counted_from_one_among_what_goes() {
 /// Blocks of the program have a partner of their kind and section, other texts have none.
 #[test]
 fn blocks_with_other_words_are_the_same_block() {
+    use crate::domain::planning::diff::ItemDiff;
+    use DiffKind::{Changed, Entered, Left, Lengthened, Shortened};
     let block = |kind, n: u32, section, tokens| {
         let verdict = Verdict::In { section };
         Row { kind, text: Some(key(n)), ..row(Atom::Section { text: key(n) }, verdict, tokens, Reason::Summary) }
@@ -454,8 +456,6 @@ fn blocks_with_other_words_are_the_same_block() {
         let (found, same) = deltas(&plan(before), &plan(after), NONE);
         (found.iter().map(ItemDiff::kind).collect::<Vec<_>>(), same)
     };
-    use crate::domain::planning::diff::ItemDiff;
-    use DiffKind::{Changed, Entered, Left, Lengthened, Shortened};
     for kind in [RowKind::Text, RowKind::State, RowKind::Summary, RowKind::Search] {
         let of = |n, tokens| vec![block(kind, n, lane, tokens)];
         assert_eq!(told(of(1, 5), of(2, 9)), (vec![Lengthened], (0, 0)), "{kind:?}");

@@ -458,6 +458,10 @@ mod tests {
         ] {
             assert_eq!(indirect(line).map(|words| words.join(" ")).as_deref(), Some(found), "{line}");
         }
+    }
+
+    #[test]
+    fn scripts_variables_and_options_are_read() {
         for (script, runs) in [
             ("p", false),
             ("e", true),

@@ -28,11 +28,10 @@ fn skips() -> [SkipWhy; 7] {
     [NotWanted, Indexing, NothingToFind, NoContent, Unknown, Common, Faint]
 }
 
-/// Reasons for which an item goes, and those for which it stays out.
-fn reasons() -> (Vec<Reason>, Vec<Reason>) {
+/// Reasons for which an item goes.
+fn going() -> Vec<Reason> {
     use Reason as R;
-    let because = SkipWhy::Common;
-    let goes = vec![
+    vec![
         R::Instructions,
         R::Configured,
         R::Guideline,
@@ -64,8 +63,14 @@ fn reasons() -> (Vec<Reason>, Vec<Reason>) {
         R::Skills { count: 2 },
         R::Module { by: "the user".into(), stands: "fresh".into() },
         R::ByHand,
-    ];
-    let out = vec![
+    ]
+}
+
+/// Reasons for which an item stays out.
+fn staying() -> Vec<Reason> {
+    use Reason as R;
+    let because = SkipWhy::Common;
+    vec![
         R::NoCode { because },
         R::StaleFile,
         R::CodeReading,
@@ -100,14 +105,13 @@ fn reasons() -> (Vec<Reason>, Vec<Reason>) {
         R::LevelFull { budget: 600 },
         R::LevelsOver { percent: 90 },
         R::EditedAway,
-    ];
-    (goes, out)
+    ]
 }
 
 #[test]
 fn reasons_in_words() {
     let mut out = String::new();
-    let (goes, stays) = reasons();
+    let (goes, stays) = (going(), staying());
     let more = [
         Reason::StateRequested { older: false },
         Reason::Leased { left: 1, engine: false },
@@ -298,7 +302,7 @@ fn told(out: &mut String, head: &str, before: Option<Row>, after: Option<Row>, a
 #[test]
 fn causes_by_reason() {
     let mut out = String::new();
-    let (goes, stays) = reasons();
+    let (goes, stays) = (going(), staying());
     let (recent, old) = (Reason::Recent, Reason::OutsideWindow);
     let turn = |reason: &Reason, goes| Some(row(RowKind::Turn, reason, goes, 50, Form::Full));
     let about = atom(RowKind::Turn);
@@ -330,7 +334,7 @@ fn causes_by_kind() {
         }
     }
     let module = |stands: &str| Reason::Module { by: "a".into(), stands: stands.into() };
-    let shapes = reasons().0.into_iter().chain([module("stale")]).map(|after| (Reason::Relevant, after));
+    let shapes = going().into_iter().chain([module("stale")]).map(|after| (Reason::Relevant, after));
     let own = [("stale", "fresh"), ("fresh", "stale"), ("stale", "stale"), ("stale", "older")];
     let own = own.map(|(before, after)| (module(before), module(after)));
     for (old, new) in shapes.chain(own).chain([(Reason::Open, Reason::Recent), (Reason::Open, Reason::Open)]) {
