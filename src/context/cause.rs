@@ -334,7 +334,10 @@ impl Case<'_> {
         let (by, words) = if old.mode != new.mode {
             (CauseKind::Mode, differs("mode", old.mode.title(), new.mode.title()))
         } else if old.policy != new.policy || old.policy_version != new.policy_version {
-            (CauseKind::Policy, differs("policy", &old.policy, &new.policy))
+            let same = old.policy == new.policy;
+            let version = |plan: &ContextPlan| if same { format!(" v{}", plan.policy_version) } else { String::new() };
+            let named = |plan: &ContextPlan| format!("{}{}", plan.policy, version(plan));
+            (CauseKind::Policy, differs("policy", &named(old), &named(new)))
         } else if old.model != new.model {
             (CauseKind::OtherModel, differs("model", &old.model, &new.model))
         } else if old.budget.prompt != new.budget.prompt {

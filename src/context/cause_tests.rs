@@ -420,3 +420,137 @@ fn what_is_sent_shorter_is_named_for_what_it_is() {
         assert!(said.contains(words) && said.contains("tool results") == (words == "tool results"), "{said}");
     }
 }
+
+/// Turns in their places, with a partner in the other plan or none.
+#[test]
+fn places_are_counted_from_one_among_what_goes() {
+    let made = plan(vec![
+        out(1, Reason::Hidden),
+        goes(2, 10, Reason::Recent),
+        out(3, Reason::Hidden),
+        goes(4, 20, Reason::Open),
+    ]);
+    let at = |n: u32| place(&made, &turn(n), NONE).map(|place| (place.goes, place.at, place.tokens));
+    assert_eq!(at(1), Some((false, None, 50)));
+    assert_eq!((at(2), at(3)), (Some((true, Some(1), 10)), Some((false, None, 50))));
+    assert_eq!((at(4), at(5)), (Some((true, Some(2), 20)), None));
+    let (found, same) = deltas(&made, &plan(vec![goes(4, 20, Reason::Open), goes(2, 10, Reason::Recent)]), NONE);
+    assert_eq!(same, (1, 10));
+    let told: Vec<_> = found
+        .iter()
+        .map(|one| (one.kind(), one.before.as_ref().and_then(|p| p.at), one.after.as_ref().and_then(|p| p.at)))
+        .collect();
+    assert_eq!(told, [(DiffKind::Moved, Some(2), Some(1))]);
+}
+
+/// Blocks of the program have a partner of their kind and section, other texts have none.
+#[test]
+fn blocks_with_other_words_are_the_same_block() {
+    use crate::domain::planning::diff::ItemDiff;
+    use DiffKind::{Changed, Entered, Left, Lengthened, Shortened};
+    let block = |kind, n: u32, section, tokens| {
+        let verdict = Verdict::In { section };
+        Row { kind, text: Some(key(n)), ..row(Atom::Section { text: key(n) }, verdict, tokens, Reason::Summary) }
+    };
+    let (lane, session) = (Section::LaneSummary, Section::SessionSummary);
+    let told = |before: Vec<Row>, after: Vec<Row>| {
+        let (found, same) = deltas(&plan(before), &plan(after), NONE);
+        (found.iter().map(ItemDiff::kind).collect::<Vec<_>>(), same)
+    };
+    for kind in [RowKind::Text, RowKind::State, RowKind::Summary, RowKind::Search] {
+        let of = |n, tokens| vec![block(kind, n, lane, tokens)];
+        assert_eq!(told(of(1, 5), of(2, 9)), (vec![Lengthened], (0, 0)), "{kind:?}");
+        assert_eq!(told(of(1, 9), of(2, 5)), (vec![Shortened], (0, 0)), "{kind:?}");
+        assert_eq!(told(of(1, 5), of(2, 5)), (vec![Changed], (0, 0)), "{kind:?}");
+        assert_eq!(told(of(1, 5), of(1, 5)), (vec![], (1, 5)), "{kind:?}");
+        assert_eq!(told(of(1, 5), vec![block(kind, 2, session, 5)]), (vec![Entered, Left], (0, 0)), "{kind:?}");
+    }
+    let note = |n| vec![block(RowKind::Note, n, lane, 5)];
+    assert_eq!(told(note(1), note(2)), (vec![Entered, Left], (0, 0)));
+    let two = vec![block(RowKind::Text, 1, lane, 5), block(RowKind::Text, 2, lane, 6)];
+    let other = vec![block(RowKind::Text, 2, lane, 6), block(RowKind::Text, 3, lane, 5)];
+    assert_eq!(told(two, other).1, (0, 0), "the one that stayed has another place");
+}
+
+#[test]
+fn figures_of_two_plans_side_by_side() {
+    use crate::domain::planning::what_if::Figures;
+    let card = |n: u32, number: u32, kind, tokens| {
+        let section = if kind == RowKind::Card { Section::Retrieved } else { Section::Recent };
+        let atom = if kind == RowKind::Card { Atom::Message { node: key(n) } } else { turn(n) };
+        let source = Source { turn: Some(number), ..Source::default() };
+        Row { kind, source, ..row(atom, Verdict::In { section }, tokens, Reason::Recent) }
+    };
+    let search = Row {
+        kind: RowKind::Search,
+        ..row(Atom::Section { text: key(99) }, Verdict::In { section: Section::Retrieved }, 7, Reason::Summary)
+    };
+    let present = plan(vec![
+        card(1, 1, RowKind::Turn, 10),
+        card(2, 2, RowKind::Turn, 20),
+        out(3, Reason::Hidden),
+        search.clone(),
+    ]);
+    let mut short = card(2, 2, RowKind::Turn, 12);
+    short.items[0].form = Form::Elided;
+    let other =
+        plan(vec![card(1, 1, RowKind::Card, 4), short, card(3, 3, RowKind::Turn, 30), card(4, 4, RowKind::Turn, 40)]);
+    let figures = Figures::of(&other, &present, Some(500), None);
+    let names = |of: &[crate::domain::planning::what_if::MovedItem]| {
+        of.iter().map(|one| (one.turn, one.tokens)).collect::<Vec<_>>()
+    };
+    assert_eq!((names(&figures.gained), names(&figures.lost)), (vec![(Some(3), 30), (Some(4), 40)], vec![]));
+    assert_eq!((figures.sums, figures.items, figures.changed), ([(2, 70), (0, 0)], 4, 2));
+    assert_eq!((figures.est, figures.same), (86, Some(86)), "no more is the same than there is");
+    assert_eq!((figures.same_pct(), figures.same_words().as_str()), (Some(100), "100 %"));
+    let back = Figures::of(&present, &other, Some(10), None);
+    assert_eq!(
+        (names(&back.lost), back.sums, back.items, back.changed),
+        (vec![(Some(3), 30), (Some(4), 40)], [(0, 0), (2, 70)], 2, 2)
+    );
+    assert_eq!((back.est, back.same_pct()), (37, Some(27)));
+    let itself = Figures::of(&present, &present, None, None);
+    assert_eq!((itself.sums, itself.changed, itself.same_words().as_str()), ([(0, 0); 2], 0, "?"));
+    assert_eq!(Figures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_pct(), Some(0));
+    let many = plan((0..250).map(|n| card(n + 10, n + 10, RowKind::Turn, 1)).collect());
+    let figures = Figures::of(&many, &present, None, None);
+    assert_eq!((figures.gained.len(), figures.sums), (200, [(250, 250), (2, 30)]));
+}
+
+#[test]
+fn every_setting_that_differs_is_told() {
+    use crate::domain::planning::row_matching::settings;
+    let before = plan(vec![]);
+    assert!(settings(&before, &before).is_empty());
+    let after = ContextPlan {
+        model: "n".into(),
+        profile: "q".into(),
+        policy_version: 2,
+        mode: Mode::Off,
+        layout: Layout::CacheFriendly,
+        budget: Budget::work_out(128_000, None, None, None),
+        tools: 1_200,
+        ..plan(vec![])
+    };
+    let told: Vec<String> =
+        settings(&before, &after).iter().map(|one| format!("{} {} {}", one.name, one.before, one.after)).collect();
+    assert_eq!(
+        told,
+        [
+            "model m n",
+            "profile p q",
+            "policy layered v1 layered v2",
+            "mode Light Off",
+            "layout classic cache_friendly",
+            "budget 5,744 120,064",
+            "tools 0 1,200",
+        ]
+    );
+    let cause = ContextPlan { policy_version: 2, ..plan(vec![out(1, Reason::OutsideWindow)]) };
+    let told = told_of(vec![goes(1, 50, Reason::Recent)], &cause);
+    assert_eq!(told, "The policy is layered v2; it was layered v1.");
+}
+
+fn told_of(before: Vec<Row>, after: &ContextPlan) -> String {
+    told(before, after, &nothing()).1
+}

@@ -273,4 +273,32 @@ mod tests {
             }
         }
     }
+
+    /// A piece's line without others, at each kind of place.
+    #[test]
+    fn a_line_alone_tells_what_is_left_out() {
+        let mut sheet = CardList::new(&approximate);
+        let pieces = [((0, 0), false), ((0, 1), true), ((1, 0), true), ((1, 1), true), ((3, 2), false)];
+        for (place, last) in pieces {
+            sheet.add(vec![(place, piece("text", "2023-05-08", last))], 999).unwrap();
+        }
+        let alone: Vec<String> = pieces.iter().map(|(place, _)| sheet.line_alone(*place).replace('\n', "|")).collect();
+        assert_eq!(
+            alone,
+            [
+                "[2023-05-08]|Ann: text|",
+                "[2023-05-08]|Ann: … text|",
+                "[2023-05-08]|… Ann: text|",
+                "[2023-05-08]|… Ann: … text|",
+                "[2023-05-08]|… Ann: … text …|",
+            ]
+        );
+        let among: Vec<String> = pieces.iter().map(|(place, _)| sheet.line(*place).replace('\n', "|")).collect();
+        assert_eq!(among, ["[2023-05-08]|Ann: text|", "text|", "Ann: text|", "text|", "… Ann: … text …|"]);
+        assert_eq!((sheet.line((7, 0)), sheet.line_alone((7, 0))), (String::new(), String::new()));
+        assert!(sheet.holds((1, 1)) && !sheet.holds((1, 2)));
+        let mut slash = CardList::new(&approximate);
+        slash.add(vec![((2, 0), piece("a", "d", false)), ((2, 1), piece("/b", "d", true))], 99).unwrap();
+        assert_eq!(slash.text(), "[d]\n… Ann: a\n… /b\n");
+    }
 }

@@ -347,4 +347,94 @@ mod tests {
         let broken = vec![(0, f32::NAN), (1, f32::INFINITY)];
         assert!(!opens_with("who painted the sunrise?", Some(&broken)).is_open());
     }
+
+    /// Signs that lie on both sides of every border of the rule.
+    #[test]
+    fn the_rule_has_its_borders_where_they_are_said_to_be() {
+        use PassWhy::{Cue, Rare, Several};
+        use SkipWhy::{Common, Faint, NoContent, Unknown};
+        let asks =
+            MessageSignals { content: 2, known: 1, asks: true, once: 4.0, rarest: 1.9, ..MessageSignals::default() };
+        let says =
+            MessageSignals { content: 4, known: 2, shared: 2, once: 2.0, together: 3.0, ..MessageSignals::default() };
+        let shut = Gate::Skipped;
+        for (signs, wanted) in [
+            (MessageSignals { cue: true, ..asks }, Gate::Pass(Cue)),
+            (MessageSignals { cue: true, known: 0, ..asks }, shut(Unknown)),
+            (MessageSignals { content: 0, known: 0, ..asks }, shut(NoContent)),
+            (MessageSignals { code: true, ..asks }, Gate::Pass(Rare)),
+            (MessageSignals { code: true, known: 0, ..asks }, shut(Unknown)),
+            (asks, shut(Common)),
+            (MessageSignals { rarest: 2.0, ..asks }, Gate::Pass(Rare)),
+            (MessageSignals { rarest: 2.9, once: 9.0, ..asks }, shut(Common)),
+            (MessageSignals { rarest: 3.0, once: 9.0, ..asks }, Gate::Pass(Rare)),
+            (MessageSignals { rarest: 9.0, content: 3, ..asks }, shut(Common)),
+            (MessageSignals { shared: 1, ..asks }, shut(Common)),
+            (MessageSignals { shared: 2, content: 9, ..asks }, Gate::Pass(Several)),
+            (MessageSignals { named: 1, content: 9, ..asks }, Gate::Pass(Several)),
+            (says, Gate::Pass(Several)),
+            (MessageSignals { together: 2.9, ..says }, shut(Faint)),
+            (MessageSignals { shared: 1, ..says }, shut(Faint)),
+            (MessageSignals { content: 5, ..says }, shut(Faint)),
+            (MessageSignals { content: 5, known: 3, ..says }, Gate::Pass(Several)),
+            (MessageSignals { named: 1, rarest: 9.0, shared: 1, ..says }, shut(Faint)),
+        ] {
+            assert_eq!(decide(&signs), wanted, "{signs:?}");
+        }
+    }
+
+    #[test]
+    fn words_of_code_and_words_that_ask() {
+        for (raw, code) in [
+            ("aB", false),
+            ("aBc", true),
+            ("Abc", false),
+            ("ABC", false),
+            ("ABc", true),
+            ("a1", false),
+            ("ab1", true),
+            ("1ab", false),
+            ("a_b", true),
+            ("a/b", true),
+            ("a\\b", true),
+            ("a::b", true),
+            ("a:b", false),
+            ("a_", false),
+            ("étéX", true),
+            ("éX", true),
+            ("abc", false),
+        ] {
+            assert_eq!(is_code(raw), code, "{raw}");
+        }
+        for (text, asking) in [
+            ("", false),
+            ("really?", true),
+            ("好吗", true),
+            ("谁", true),
+            ("what now", true),
+            ("now what", false),
+            ("What’s up", true),
+            ("say？", true),
+            ("explain it", true),
+            ("the list", false),
+        ] {
+            assert_eq!(asks_something(text), asking, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_far_above_the_mean_is_near() {
+        let near = |cosines: &[f32], asks| {
+            let mut found: Vec<u32> =
+                far_above(&(0..).zip(cosines.iter().copied()).collect::<Vec<_>>(), asks).into_iter().collect();
+            found.sort_unstable();
+            found
+        };
+        // A mean of 0.2: three tenths of the way to 1 are 0.44, 45 hundredths are 0.56.
+        assert_eq!(near(&[0.45, 0.15, 0.0], true), [0]);
+        assert_eq!(near(&[0.43, 0.17, 0.0], true), Vec::<u32>::new());
+        assert_eq!((near(&[0.55, 0.05, 0.0], false), near(&[0.57, 0.03, 0.0], false)), (vec![], vec![0]));
+        assert_eq!(near(&[0.7, f32::NAN, -0.1, f32::INFINITY, 0.0], true), [0], "what is no number counts nowhere");
+        assert_eq!((near(&[], true), near(&[0.5], true)), (vec![], vec![]));
+    }
 }

@@ -233,4 +233,95 @@ mod tests {
         assert!(!Hints::new("on 20 May 2022").names(noon));
         assert!(Hints::new("in May").times.is_empty());
     }
+
+    #[test]
+    fn marks_of_passages() {
+        for (text, found) in [
+            ("", vec![]),
+            ("Monday", vec![TIME]),
+            ("MONTHS", vec![TIME]),
+            ("mondays", vec![]),
+            ("3rd", vec![NUMBER]),
+            ("v3", vec![]),
+            ("Twice", vec![NUMBER]),
+            ("twice a day", vec![TIME, NUMBER]),
+            ("a day and 4", vec![TIME, NUMBER]),
+            ("second", vec![NUMBER]),
+        ] {
+            assert_eq!(marks(text), found, "{text}");
+        }
+        assert_eq!(marks(&format!("7{}", "0".repeat(60))), [NUMBER], "long numbers are numbers");
+    }
+
+    #[test]
+    fn what_a_form_asks_for() {
+        for (text, wants) in [
+            ("when", Some(TIME)),
+            ("say when", Some(TIME)),
+            ("what time", Some(TIME)),
+            ("on which day", Some(TIME)),
+            ("what a day", None),
+            ("how long", Some(TIME)),
+            ("how old", Some(NUMBER)),
+            ("how much", Some(NUMBER)),
+            ("how often", Some(NUMBER)),
+            ("how", None),
+            ("many how", None),
+            ("how many, and how long", Some(TIME)),
+        ] {
+            assert_eq!(Hints::new(text).wants, wants, "{text}");
+        }
+        for (text, role) in [
+            ("you said", Some(Role::Assistant)),
+            ("you a b said", Some(Role::Assistant)),
+            ("you a b c said", None),
+            ("said you", None),
+            ("i said", Some(Role::User)),
+            ("i once told", Some(Role::User)),
+            ("i have once told", Some(Role::User)),
+            ("you said what i told", Some(Role::User)),
+            ("you said to me, my friend", Some(Role::Assistant)),
+            ("we", Some(Role::User)),
+            ("mine", Some(Role::User)),
+            ("i'm", Some(Role::User)),
+            ("they said", None),
+        ] {
+            assert_eq!(Hints::new(text).role, role, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_by_month_day_and_year() {
+        let at = |year: i16, month: i8, day: i8| {
+            jiff::civil::date(year, month, day).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().as_second()
+        };
+        let month = |year, month| at(year, month, 1)..at(year, month, 1) + 34 * DAY;
+        let day = |year, month, day| at(year, month, day)..at(year, month, day) + 4 * DAY;
+        for (text, times) in [
+            ("may 2022", vec![month(2022, 5)]),
+            ("may 3 2022", vec![day(2022, 5, 3)]),
+            ("3 may 2022", vec![day(2022, 5, 3)]),
+            ("2022 may 3rd", vec![day(2022, 5, 3)]),
+            ("the 31st of december 1999", vec![day(1999, 12, 31)]),
+            ("0 may 32 2022", vec![month(2022, 5)]),
+            ("4 sept 2022", vec![day(2022, 9, 4)]),
+            ("jan and dec 2022", vec![month(2022, 1), month(2022, 12)]),
+            ("feb 30 2022", vec![]),
+            ("may 1969", vec![]),
+            ("may 1970", vec![month(1970, 5)]),
+            ("may 2199", vec![month(2199, 5)]),
+            ("may 2200", vec![]),
+            ("2022", vec![]),
+            ("7 x y may 2022", vec![month(2022, 5)]),
+            ("2 7 may 2022", vec![day(2022, 5, 7)]),
+        ] {
+            assert_eq!(Hints::new(text).times, times, "{text}");
+        }
+        let hints = Hints::new("3 may 2022");
+        let start = at(2022, 5, 3);
+        assert_eq!(
+            [start - 1, start, start + 4 * DAY - 1, start + 4 * DAY].map(|at| hints.names(at)),
+            [false, true, true, false]
+        );
+    }
 }

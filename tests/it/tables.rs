@@ -8,6 +8,7 @@ mod engine_calls;
 mod engine_talk;
 mod engine_work;
 mod plans;
+mod reasons;
 mod record;
 mod retrieval;
 mod summaries;

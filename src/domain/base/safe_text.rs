@@ -330,4 +330,52 @@ mod tests {
             prop_assert_eq!(Safe::reveal(Safe::exact(&raw).as_str()), raw);
         }
     }
+
+    /// Bytes of the sequences at the beginning of texts; 1 (of a C1 control 2) where there is none.
+    #[test]
+    fn sequences_end_where_a_terminal_ends_them() {
+        for (text, bytes) in [
+            ("\x1b", 1),
+            ("\x1b a", 1),
+            ("\x1bé", 1),
+            ("\x1bc more", 2),
+            ("\x1b[mx", 3),
+            ("\x1b[1;31mx", 7),
+            ("\x1b[?25~", 6),
+            ("\x1b[1é", 1),
+            ("\x1b[1\x7f", 1),
+            ("\x1b[12", 1),
+            ("\x1b[ @x", 4),
+            ("\x1b]0;t\x07x", 6),
+            ("\x1b]0;t\x1b\\x\x07", 7),
+            ("\x1b]0;t\u{9c}x", 7),
+            ("\x1bPq\x1b\\x", 5),
+            ("\x1b^q\x07x", 4),
+            ("\x1b_q\x07x", 4),
+            ("\x1bXq\x07x", 4),
+            ("\x1b]never", 1),
+            ("\x1b(Bx", 3),
+            ("\x1b)é", 4),
+            ("\x1b*", 2),
+            ("\x1b+0x", 3),
+            ("\x1b#8x", 3),
+            ("\x1b%Gx", 3),
+            ("\u{9b}31mx", 5),
+            ("\u{9b}", 2),
+            ("\u{9d}t\x07x", 4),
+            ("\u{90}q\x1b\\x", 5),
+        ] {
+            assert_eq!(sequence(text), bytes, "{text:?}");
+        }
+        let title = |length: usize| sequence(&format!("\x1b]{}\x07x", "é".repeat(length / 2)));
+        assert_eq!((title(LONGEST - 2), title(LONGEST)), (LONGEST + 1, 1), "as far as it is looked for");
+        assert_eq!(Safe::reveal("⟨U+zz⟩⟨U+41⟩⟨U+110000⟩⟨U+"), "⟨U+zz⟩A⟨U+");
+        let tabs =
+            ["\t", "a\t", "abc\t", "abcd\t", "ab\ncd\t", "a\t\tb"].map(|raw| Safe::text(raw).as_str().chars().count());
+        assert_eq!(tabs, [4, 4, 4, 8, 7, 9]);
+        assert_eq!(Safe::text("a\r\nb\rc\r").as_str(), "a\nb⟨U+000D⟩c⟨U+000D⟩");
+        assert_eq!(Safe::exact("a\r\n\t").as_str(), "a⟨U+000D⟩\n⟨U+0009⟩");
+        assert_eq!(Safe::marked("a\r\nb\r"), "a\r\nb⟨U+000D⟩");
+        assert_eq!(format!("{:>4}|{:?}", Safe::line("ab"), Safe::line("a\"")), "  ab|\"a\\\"\"");
+    }
 }

@@ -332,4 +332,111 @@ mod tests {
             prop_assert!((1.04..=1.06).contains(&learned.factor), "{}", learned.factor);
         }
     }
+
+    /// What [`Calibration::learn`] is said to do, written down once more without a thought of speed.
+    fn by_definition(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+        let middle = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            let (low, high) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+            Some((low + high) / 2.0)
+        };
+        let away = |slope: f64, more: f64| {
+            middle(told.iter().map(|(est, actual)| (actual / (est * slope + more).max(1.0) - 1.0).abs()).collect())
+        };
+        let factor = middle(told.iter().map(|(est, actual)| actual / est).collect())?;
+        let plain = (factor, 0.0, away(factor, 0.0)?);
+        let mut slopes = Vec::new();
+        for (at, (x, y)) in told.iter().enumerate() {
+            for (other, value) in told.iter().skip(at + 1) {
+                if (x - other).abs() > 0.5 {
+                    slopes.push((value - y) / (other - x));
+                }
+            }
+        }
+        let slope = middle(slopes).filter(|slope| told.len() >= 5 && (0.25..=4.0).contains(slope));
+        let line = slope.and_then(|slope| {
+            let more = middle(told.iter().map(|(est, actual)| actual - slope * est).collect())?;
+            Some((slope, more, away(slope, more)?))
+        });
+        Some(line.filter(|line| line.2 < plain.2 / 2.0).unwrap_or(plain))
+    }
+
+    proptest! {
+        /// Few different estimates, so that many reports share one; an offset, so that a line fits better than a factor.
+        #[test]
+        fn what_is_learned_is_the_line_or_factor_of_the_medians(
+            told in prop::collection::vec((1_u32..7, 0_u32..60), 1..12), slope in 0.3_f64..3.0, more in 0_u32..2_000,
+        ) {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
+            let reports: Vec<Sample> = told.iter().map(|(size, noise)| {
+                Sample { est: size * 400, actual: (f64::from(size * 400) * slope) as u32 + more + noise }
+            }).collect();
+            let pairs: Vec<(f64, f64)> = reports.iter().map(|one| (one.est.into(), one.actual.into())).collect();
+            let (factor, offset, within) = by_definition(&pairs).unwrap();
+            let learned = Calibration::learn(&reports).unwrap();
+            prop_assert!((learned.factor - factor).abs() < 1e-9, "{} is not {factor}", learned.factor);
+            prop_assert!((f64::from(learned.offset) - offset).abs() <= 0.5 + 1e-6, "{} is not {offset}", learned.offset);
+            prop_assert_eq!(learned.samples as usize, reports.len());
+            let before = |at: usize| {
+                let (slope, more, _) = by_definition(&pairs[at + 1..]).unwrap();
+                (pairs[at].1 / (pairs[at].0 * slope + more).max(1.0) - 1.0).abs()
+            };
+            let mut ahead: Vec<f64> = (0..pairs.len() - 1).map(before).collect();
+            ahead.sort_by(f64::total_cmp);
+            let ahead = if ahead.is_empty() { 0.0 } else { f64::midpoint(ahead[(ahead.len() - 1) / 2], ahead[ahead.len() / 2]) };
+            match learned.error_pct {
+                Some(error) => prop_assert!(reports.len() > 2 && (error - 100.0 * ahead.max(within)).abs() < 1e-6),
+                None => prop_assert!(reports.len() < 3),
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_takes_five_reports() {
+        let told: Vec<Sample> = (1..=5).map(|n| Sample { est: n * 500, actual: n * 500 + 700 }).collect();
+        let of = |many: usize| Calibration::learn(&told[..many]).map(|known| known.offset);
+        assert_eq!((of(5), of(4)), (Some(700), Some(0)));
+    }
+
+    #[test]
+    fn errors_and_offsets_in_words() {
+        let words = [0.0, 0.04, 0.1, 0.5, 0.94, 0.95, 1.4, 1.6, 12.0].map(percent);
+        assert_eq!(words, ["0.1 %", "0.1 %", "0.1 %", "0.5 %", "0.9 %", "1 %", "1 %", "2 %", "12 %"]);
+        let said = |offset, samples| Calibration { factor: 0.5, offset, error_pct: None, samples }.sentence();
+        assert_eq!(said(0, 2), "× 0.500 from 2 calls");
+        assert_eq!(said(1, 1), "× 0.500 + 1 from 1 call");
+        assert_eq!(said(-40, 5), "× 0.500 − 40 from 5 calls");
+        let known = Calibration { factor: 2.0, offset: -30, error_pct: Some(5.0), samples: 5 };
+        assert_eq!(([0, 10, 15, 16, 100].map(|est| known.apply(est))), [0, 0, 0, 2, 170]);
+        assert_eq!(known.words(1_000), "1,970 cal ±5 %");
+    }
+
+    #[test]
+    fn each_sign_of_a_cut_prompt_must_hold() {
+        let known = |factor, error| Calibration { factor, offset: 0, error_pct: Some(error), samples: 9 };
+        let find = |est, fixed, known: &Calibration, read| ShortRead::find(est, fixed, Some(known), read).is_some();
+        // The share: a fifth, then four deviations (5.9304 percent for each percent), at most half.
+        for (error, least) in
+            [(0.0, 8_000), (3.0, 8_000), (4.0, 7_628), (6.0, 6_442), (8.0, 5_256), (9.0, 5_000), (50.0, 5_000)]
+        {
+            let known = known(1.0, error);
+            assert_eq!((find(10_000, 0, &known, least), find(10_000, 0, &known, least - 1)), (false, true), "{error}");
+        }
+        // The texts alone.
+        let one = known(1.0, 1.0);
+        assert_eq!((find(10_000, 3_000, &one, 7_000), find(10_000, 3_000, &one, 6_999)), (false, true));
+        assert!(!find(10_000, 10_001, &one, 1));
+        // So many tokens.
+        assert_eq!((find(1_000, 0, &one, 745), find(1_000, 0, &one, 744)), (false, true));
+    }
+
+    #[test]
+    fn the_cost_takes_no_more_as_cached_than_there_is() {
+        let price = Price { input: 1.0, output: 3.0, cached: Some(0.5), ..Price::default() };
+        let of = |est, prefix, known: Option<&Calibration>| PromptCost::new(&price, est, prefix, 7, known).cached;
+        assert_eq!((of(100, 100, None), of(100, 999, None), of(100, 0, None), of(0, 50, None)), (100, 100, 0, 0));
+        let half = Calibration { factor: 0.5, offset: 0, error_pct: None, samples: 1 };
+        assert_eq!((of(100, 30, Some(&half)), of(100, 100, Some(&half))), (15, 50));
+        assert_eq!(PromptCost::new(&price, 1, 0, 7, None).answer_most_micro, 21);
+    }
 }

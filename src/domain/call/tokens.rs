@@ -195,4 +195,61 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn numbers_as_people_read_them() {
+        let cases: &[(u64, &str, &str, &str)] = &[
+            (0, "0", "0", "0 calls"),
+            (1, "1", "1", "1 call"),
+            (999, "999", "999", "999 calls"),
+            (1_000, "1k", "1,000", "1,000 calls"),
+            (1_049, "1k", "1,049", "1,049 calls"),
+            (1_050, "1.1k", "1,050", "1,050 calls"),
+            (1_949, "1.9k", "1,949", "1,949 calls"),
+            (1_950, "2k", "1,950", "1,950 calls"),
+            (9_949, "9.9k", "9,949", "9,949 calls"),
+            (9_950, "10k", "9,950", "9,950 calls"),
+            (10_499, "10k", "10,499", "10,499 calls"),
+            (10_500, "11k", "10,500", "10,500 calls"),
+            (99_999, "100k", "99,999", "99,999 calls"),
+            (999_499, "999k", "999,499", "999,499 calls"),
+            (999_500, "1M", "999,500", "999,500 calls"),
+            (1_004_999, "1M", "1,004,999", "1,004,999 calls"),
+            (1_005_000, "1.01M", "1,005,000", "1,005,000 calls"),
+            (1_099_999, "1.10M", "1,099,999", "1,099,999 calls"),
+            (1_234_567, "1.23M", "1,234,567", "1,234,567 calls"),
+            (1_994_999, "1.99M", "1,994,999", "1,994,999 calls"),
+            (1_995_000, "2M", "1,995,000", "1,995,000 calls"),
+            (12_345_678, "12.35M", "12,345,678", "12,345,678 calls"),
+        ];
+        for (n, small, whole, calls) in cases {
+            assert_eq!(
+                (short(*n).as_str(), grouped(*n).as_str(), counted(*n, "call").as_str()),
+                (*small, *whole, *calls)
+            );
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_only_where_their_tokens_add_up() {
+        let cases = [
+            ("", "/", true),
+            ("a", "", true),
+            ("a\n", "b", true),
+            ("a", "b", false),
+            ("a\n", " b", false),
+            ("a\n", "/b", false),
+        ];
+        for (left, right, safe) in cases {
+            assert_eq!(safe_cut(left, right), safe, "{left:?} {right:?}");
+        }
+        let counts =
+            ["", "a", "abcd", "abcde", "a\nb", "a\n b", "a\n/b", "abc\nabcd\n", "abcd\nabcd\nabcd"].map(approximate);
+        assert_eq!(counts, [0, 1, 1, 2, 2, 1, 1, 3, 5]);
+        assert_eq!(Encoding::File(Hash::default()).title(), format!("tokenizer.json {}", Hash::default().short()));
+        assert_eq!(
+            [Certainty::Estimated, Certainty::Calibrated, Certainty::Actual].map(Certainty::label),
+            ["est", "cal", "actual"]
+        );
+    }
 }

@@ -236,4 +236,39 @@ mod tests {
                 && others.into_iter().all(|stands| !stands.goes() && !stands.words().starts_with("goes"))
         );
     }
+
+    /// The head of a skill, line by line.
+    #[test]
+    fn heads_of_skills_as_they_are_written() {
+        let cases: &[(&str, &str, &str)] = &[
+            ("name: a\n---\nname: b", "a", ""),
+            ("name: a\nname: b", "b", ""),
+            (" name: a", "", ""),
+            ("name:\n  a\n  b", "a b", ""),
+            ("name: a\n  b\n\tc", "a b c", ""),
+            ("name: a\n  b\n \n  c", "a b c", ""),
+            ("description: |-\n  one\n\n  two", "", "one"),
+            ("description: >+\n\n  two", "", ""),
+            ("description: |\n \n  one", "", "one"),
+            ("description: > x\n  y", "", "> x y"),
+            ("description: >-\n  y", "", "y"),
+            ("description: |+\n  y", "", "y"),
+            ("description: |\n  y", "", "y"),
+            ("other: x\n  y\nname: a", "a", ""),
+            ("name: a\nother\n  b", "a", ""),
+            ("name : a\ndescription: b: c", "a", "b: c"),
+            ("name: \"a\ndescription: 'b\"", "\"a", "'b\""),
+            ("name: \"\"\ndescription: ''", "", ""),
+            ("name: \"a\n  b\"", "a b", ""),
+            ("Name: a", "", ""),
+        ];
+        for (head, name, about) in cases {
+            let found = frontmatter(&format!("\u{feff}---\n{head}"));
+            assert_eq!((found.0.as_str(), found.1.as_str()), (*name, *about), "{head:?}");
+        }
+        let late = |lines: usize| frontmatter(&format!("---\n{}name: a\n---", "x: y\n".repeat(lines))).0;
+        assert_eq!((late(199).as_str(), late(200).as_str()), ("a", ""), "the head's first 200 lines");
+        assert_eq!((frontmatter("--- \nname: a").0.as_str(), frontmatter(" ---\nname: a").0.as_str()), ("a", ""));
+        assert_eq!((plain(&"x".repeat(400)).len(), plain("a\u{2028}b\u{2029}c").as_str()), (300, "a?b?c"));
+    }
 }

@@ -286,4 +286,59 @@ mod tests {
             prop_assert_eq!(of(at) + 1, of(at + 1));
         }
     }
+
+    #[test]
+    fn a_filter_stands_before_its_colon_and_quotes_hold_words_together() {
+        let cases: &[(&str, &[&str])] = &[
+            (":role", &[":role"]),
+            ("\"role:user\"", &["role:user"]),
+            ("role\":user\"", &["role:user"]),
+            ("\"a b", &["a b"]),
+            ("a\"b c\"d e", &["ab cd", "e"]),
+            ("  a  b ", &["a", "b"]),
+            ("-- a ...", &["a"]),
+            ("a\0b", &["ab"]),
+            ("\"\" a", &["a"]),
+        ];
+        for (line, phrases) in cases {
+            let find = SearchFilter::read(line, 0);
+            assert_eq!(find.phrases, *phrases, "{line:?}");
+            assert!(!find.filtered(), "{line:?}");
+        }
+        let find = SearchFilter::read(
+            "ROLE:Tool Session:A:B branch:B model:\"M n\" tool:T label:L before:1970-01-02 role:s",
+            -60,
+        );
+        assert_eq!(find.roles, [Role::Tool, Role::System]);
+        let texts = [&find.session, &find.branch, &find.model, &find.tool, &find.label].map(|text| text.as_deref());
+        assert_eq!(texts, ["a:b", "b", "m n", "t", "l"].map(Some));
+        assert_eq!((find.after, find.before, find.is_empty()), (None, Some(86_400_000 + 60_000), false));
+        for line in ["role:user", "session:a", "branch:a", "model:a", "tool:a", "label:a", "after:2026", "before:2026"]
+        {
+            let find = SearchFilter::read(line, 0);
+            assert!(find.filtered() && !find.is_empty() && find.phrases.is_empty() && !find.open, "{line}");
+        }
+        let open = ["abc", "ab", "a b abc", "abc \"abc\"", "abc a", "abc role:user", "abc\t"]
+            .map(|line| SearchFilter::read(line, 0).open);
+        assert_eq!(open, [true, false, true, false, false, true, false]);
+        assert_eq!(SearchFilter::read(&"abc ".repeat(40), 0).phrases.len(), WORDS);
+        assert_eq!(SearchFilter::read(&"abc ".repeat(32), 0).phrases.len(), WORDS);
+    }
+
+    /// Against a calendar that counts day by day.
+    #[test]
+    fn days_of_many_years_are_counted_one_by_one() {
+        let mut number = 0;
+        for year in 1970..2405 {
+            let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+            for (month, days) in (1..).zip([31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]) {
+                assert_eq!(day(&format!("{year}-{month}")), Some(number), "{year}-{month}");
+                assert_eq!(day(&format!("{year}-{month}-{days}")), Some(number + days - 1), "{year}-{month}");
+                assert_eq!(day(&format!("{year}-{month}-{}", days + 1)), None, "{year}-{month}");
+                number += days;
+            }
+        }
+        assert_eq!([day("2026-13"), day("2026-01-0"), day("10000"), day("")], [None; 4]);
+        assert!(day("9999-12-31").is_some());
+    }
 }

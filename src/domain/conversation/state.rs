@@ -251,4 +251,93 @@ mod tests {
             prop_assert!(answer.is_char_boundary(shown_while_streaming(&answer)));
         }
     }
+
+    /// Answers with the block of a finished one, of an unfinished one, and what is left without it.
+    #[test]
+    fn blocks_by_their_lines() {
+        const B: &str = "---STATE---\nx\n---END STATE---\n";
+        let cases: &[(&str, Option<&str>, Option<&str>, &str)] = &[
+            (&format!("a\n{B}b"), Some("x"), Some("x"), "a\n\nb"),
+            (B, Some("x"), Some("x"), ""),
+            (&format!("{B}\n b \n"), Some("x"), Some("x"), "b"),
+            (&format!("a  \n\n{B}"), Some("x"), Some("x"), "a"),
+            (&format!("```\n{B}"), None, None, ""),
+            (&format!("```\n````\n{B}"), Some("x"), Some("x"), "```\n````"),
+            (&format!("````\n```\n{B}"), None, None, ""),
+            (&format!("```\n~~~\n{B}"), None, None, ""),
+            (&format!("~~~\n~~~\n{B}"), Some("x"), Some("x"), "~~~\n~~~"),
+            (&format!("```\n``` b\n{B}"), None, None, ""),
+            (&format!("``\n{B}"), Some("x"), Some("x"), "``"),
+            (&format!("  ```rust\n{B}"), None, None, ""),
+            (&format!("```\na\n  ``` \n{B}"), Some("x"), Some("x"), "```\na\n  ```"),
+            ("---STATE---\n```\n---END STATE---", Some("```"), Some("```"), ""),
+            ("---STATE---\na\n---STATE---\nb\n---END STATE---", Some("b"), Some("b"), "---STATE---\na"),
+            ("### STATE\na\n### STATE\nb", Some("b"), Some("a"), "### STATE\na"),
+            ("### STATE\na\n---STATE---\n", Some("a"), Some("a"), "---STATE---"),
+            ("### STATE\na\n---END STATE---\nb", Some("a"), Some("a"), "b"),
+            ("### STATE\na\n# b", Some("a"), Some("a"), "# b"),
+            ("### STATE\na\n### b", Some("a"), Some("a"), "### b"),
+            ("### STATE\na\n#### b", Some("a\n#### b"), None, ""),
+            ("### STATE\na\n#b", Some("a\n#b"), None, ""),
+            ("### STATE\na\n b # c", Some("a\n b # c"), None, ""),
+            ("---STATE---\na\n## b", Some("a\n## b"), None, ""),
+            ("---STATE---  \na", Some("a"), None, ""),
+            (" ---STATE---\na", None, None, ""),
+            ("---END STATE---\na", None, None, ""),
+            (&format!("{B}---STATE---\n \n"), Some("x"), Some("x"), "---STATE---"),
+            (&format!("{B}### STATE\n\n# b"), Some("x"), Some("x"), "### STATE\n\n# b"),
+        ];
+        for (answer, finished, unfinished, rest) in cases {
+            assert_eq!(
+                (text_of(answer, true).as_deref(), text_of(answer, false).as_deref()),
+                (*finished, *unfinished),
+                "{answer:?}"
+            );
+            let rest = if finished.is_none() { answer } else { rest };
+            assert_eq!(strip(answer, true), *rest, "{answer:?}");
+            assert_eq!(find(answer, true).is_none_or(|block| block.terminated), finished == unfinished, "{answer:?}");
+        }
+        let long = |bytes: usize| text_of(&format!("---STATE---\n{}\n---END STATE---", "x".repeat(bytes)), true);
+        assert_eq!((long(MAX_BYTES).map(|text| text.len()), long(MAX_BYTES + 1)), (Some(MAX_BYTES), None));
+    }
+
+    #[test]
+    fn what_may_be_shown_of_a_growing_answer() {
+        for (answer, shown) in [
+            ("", 0),
+            ("---", 0),
+            ("a\n---", 1),
+            ("a\n---\n", 6),
+            ("a\n----", 6),
+            ("a\n---STATE--", 1),
+            ("a\n--- ", 1),
+            ("a\n\n### STATE\nb", 1),
+            ("a\n### STATES\nb", 14),
+            ("```\n---STATE---\n", 16),
+            ("```\n---", 7),
+            ("```\n```\n---S", 7),
+            ("a ---STATE---\nb", 15),
+        ] {
+            assert_eq!(shown_while_streaming(answer), shown, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn fields_by_their_lines() {
+        for (block, read) in [
+            ("", ""),
+            (" \n\na \n b", "=a|= b"),
+            ("Goal:", "Goal="),
+            ("Goal: a\nb \n\nc", "Goal=a\nb\n\nc"),
+            ("Goal:\na", "Goal=a"),
+            ("- **Goal**: a", "Goal=a"),
+            ("* *Resolved:* a * b", "Resolved=a * b"),
+            ("Goals: a\ncontext : b: c", "=Goals: a|Context=b: c"),
+            ("goal: a\nGOAL: b", "Goal=a|Goal=b"),
+        ] {
+            let found: Vec<String> = fields(block).into_iter().map(|(name, text)| format!("{name}={text}")).collect();
+            let wanted = read.replace("|=", "\n");
+            assert_eq!(found.join("|"), wanted, "{block:?}");
+        }
+    }
 }

@@ -31,3 +31,17 @@ pub struct TaskSpan {
 pub fn running(tasks: &[TaskSpan]) -> Option<&TaskSpan> {
     tasks.last().filter(|task| !task.done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_task_runs_until_it_is_ended() {
+        let task = |name: &str, done| TaskSpan { name: name.into(), from: None, done, to: None, outcome: None };
+        let name = |tasks: &[TaskSpan]| running(tasks).map(|task| task.name.clone());
+        assert_eq!(name(&[]), None);
+        assert_eq!(name(&[task("a", true), task("b", false)]).as_deref(), Some("b"));
+        assert_eq!(name(&[task("a", false), task("b", true)]), None);
+    }
+}

@@ -375,4 +375,20 @@ mod tests {
         assert_eq!((ratio_milli(5, 0), ratio_milli(0, 5)), (0, 0));
         assert_eq!(ratio_milli(u32::MAX, 1), u32::MAX);
     }
+
+    fn of(original_tokens: u32, tokens: u32) -> Summary {
+        serde_json::from_value(serde_json::json!({
+            "id": Hash::default(), "kind": "session", "lane": "", "text": null, "source": "user", "model": null,
+            "prompt_version": 1, "confidence": 0, "generated_at": 0, "covers": [], "turns": [1, 2], "files": [],
+            "source_hash": Hash::default(), "parent": null, "original_tokens": original_tokens, "tokens": tokens, "kept": [],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_summary_is_too_detailed_below_half() {
+        let found = [(1_999, 1_000), (2_000, 1_000), (2_001, 1_000), (0, 5), (5, 0), (10, 1)];
+        let found = found.map(|(before, after)| of(before, after).too_detailed());
+        assert_eq!(found, [true, false, false, true, true, false]);
+    }
 }

@@ -442,4 +442,74 @@ mod tests {
             assert_eq!(spells(pattern, line), spelled, "{pattern} {line}");
         }
     }
+
+    #[test]
+    fn all_that_runs_something_is_named() {
+        for (line, found) in [
+            ("ls", ""),
+            ("env -i A=1 B ls", "-i A=1 B"),
+            ("env -i A=1", "-i A=1"),
+            ("find . -name system", ""),
+            ("find . -name '@getline'", ""),
+            ("gawk 'BEGIN { system(1) }'", "BEGIN { system(1) }"),
+            ("awk '{ print }' a", ""),
+            ("awk '{ getline x }' a", "{ getline x }"),
+            ("mawk @load a", "@load"),
+        ] {
+            assert_eq!(indirect(line).map(|words| words.join(" ")).as_deref(), Some(found), "{line}");
+        }
+    }
+
+    #[test]
+    fn scripts_variables_and_options_are_read() {
+        for (script, runs) in [
+            ("p", false),
+            ("e", true),
+            ("1,$!w x", true),
+            ("/a/e", true),
+            ("/a/!e", true),
+            ("/a/I e", true),
+            ("/a/Ip", false),
+            ("/a/p", false),
+            ("/a/d;w x", true),
+            ("s/e/w/", false),
+            ("s/a/b/e", true),
+            ("s/a/b/gw x", true),
+            ("s|a|b|w x", true),
+            ("s", false),
+            ("p\nW x", true),
+            ("{e", true),
+            ("0~4e", true),
+            ("+e", true),
+            ("y/e/w/", false),
+        ] {
+            assert_eq!(sed_runs(script), runs, "{script:?}");
+        }
+        for (word, value) in [
+            ("A=1", true),
+            ("a_b2=", true),
+            ("=1", false),
+            ("A", false),
+            ("a-b=1", false),
+            ("A:=1", true),
+            ("A+=1", true),
+            ("A?=1", true),
+            (":=", false),
+        ] {
+            assert_eq!(sets(word), value, "{word}");
+        }
+        for (option, word, is) in [
+            ("--exec", "--exec=x", true),
+            ("--exec", "--ex", true),
+            ("--exec", "--", false),
+            ("--exec", "--execs", false),
+            ("-c", "-c", true),
+            ("-c", "-ac", true),
+            ("-c", "--c", false),
+            ("-exec", "-exec", true),
+            ("-exec", "-e", false),
+        ] {
+            assert_eq!(names(option, word), is, "{option} {word}");
+        }
+    }
 }

@@ -518,4 +518,43 @@ mod tests {
         };
         assert!(!format!("{way:?}").contains("s3cret"));
     }
+
+    #[test]
+    fn both_ends_of_a_long_text_are_kept() {
+        for (text, limit, both) in [
+            ("abcdefghij", 10, None),
+            ("abcdefghijk", 10, Some(("abcdefgh", "jk"))),
+            ("ab\ndefghijk", 10, Some(("ab\ndefgh", "jk"))),
+            ("abcd\nfghijk", 10, Some(("abcd\nfgh", "jk"))),
+            ("abcde\nghijk", 10, Some(("abcde\n", "jk"))),
+            ("abcdefg\nijk", 10, Some(("abcdefg\n", "jk"))),
+            ("ééééééé", 10, Some(("éééé", "é"))),
+            ("abcdefghiéé", 10, Some(("abcdefgh", "é"))),
+        ] {
+            assert_eq!(ends(text, limit), both, "{text:?}");
+        }
+        assert_eq!(cut("abcd".into(), 4), "abcd");
+        let told = |first: &str, gone: usize| {
+            format!("{first}\n[… {gone} of 11 bytes were cut here; ask for less to see them …]\njk")
+        };
+        assert_eq!(cut("abcdefghijk".into(), 10), told("abcdefgh", 1));
+        assert_eq!(cut("abcde\nghijk".into(), 10), told("abcde", 3));
+        let states = [
+            ServerState::Off { why: String::new() },
+            ServerState::Starting,
+            ServerState::Ready,
+            ServerState::Failed { why: String::new(), todo: String::new() },
+        ];
+        let told: Vec<(&str, bool)> = states.iter().map(|state| (state.name(), state.settled())).collect();
+        assert_eq!(told, [("off", true), ("starting", false), ("ready", true), ("failed", true)]);
+        for (hints, words) in [
+            ((None, None, None), ""),
+            ((Some(true), Some(false), Some(false)), "reads only"),
+            ((Some(false), Some(true), None), "changes things, may delete or overwrite"),
+            ((None, None, Some(true)), "reaches the network"),
+        ] {
+            let (read_only, destructive, open_world) = hints;
+            assert_eq!(ToolHints { read_only, destructive, open_world }.words(), words);
+        }
+    }
 }

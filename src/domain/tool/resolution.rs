@@ -445,4 +445,128 @@ mod tests {
             prop_assert!(fault(&text).is_none_or(|line| line.chars().count() <= LINE));
         }
     }
+
+    #[test]
+    fn the_argument_that_names_what_a_call_acts_on() {
+        for (args, shown) in [
+            (r#"{"path":"a","line":"b"}"#, "b"),
+            (r#"{"pattern":"p","query":"q"}"#, "q"),
+            (r#"{"pattern":"p","path":""}"#, ""),
+            (r#"{"pattern":"p"}"#, "p"),
+            (r#"{"path":"a"}"#, "a"),
+            (r#"{"x":1,"y":[true]}"#, "1 [true]"),
+            (r#"{"path":5}"#, "5"),
+            ("{}", ""),
+            ("", ""),
+            ("7", "unreadable arguments: 7"),
+        ] {
+            assert_eq!(argument(args), shown, "{args}");
+            assert_eq!(unreadable(args).as_deref(), shown.starts_with("unreadable").then_some(shown), "{args}");
+        }
+    }
+
+    #[test]
+    fn what_is_the_same_thing_by_its_arguments() {
+        let how = |then: &str, now: &str| {
+            resolves(&trace("t", then, ToolStatus::Failed, ""), &trace("t", now, ToolStatus::Ok, ""))
+        };
+        let (subject, tool) = (Some(LinkKind::Subject), Some(LinkKind::Tool));
+        for (then, now, link) in [
+            (r#"{"path":"a/"}"#, r#"{"path":"./a"}"#, subject),
+            (r#"{"file":"a"}"#, r#"{"path":"a","x":1}"#, subject),
+            (r#"{"file_path":"a","y":2}"#, r#"{"path":"a","x":1}"#, subject),
+            (r#"{"a":1,"b":2}"#, r#"{"b":2, "a":1}"#, subject),
+            (r#"{"a":1}"#, r#"{"a":2}"#, tool),
+            ("[1]", "[1] ", tool),
+            ("[1]", "[2]", tool),
+            ("{}", "{ }", subject),
+            (r#"{"path":"a","pattern":"x"}"#, r#"{"path":"a"}"#, tool),
+            (r#"{"line":"make x"}"#, r#"{"path":"a"}"#, tool),
+            (r#"{"path":"a"}"#, r#"{"line":"make x"}"#, tool),
+            (r#"{"cmd":"make x"}"#, r#"{"command":"make x","cwd":""}"#, subject),
+            (r#"{"cmd":"make x","cwd":"a"}"#, r#"{"line":"make x","folder":"a"}"#, subject),
+            (r#"{"line":"make x"}"#, r#"{"line":"make y"}"#, tool),
+            (r#"{"line":"make x"}"#, r#"{"line":"ls"}"#, None),
+        ] {
+            assert_eq!(how(then, now), link, "{then} {now}");
+        }
+        let same = |then: ToolStatus, now: ToolStatus, name: &str| {
+            resolves(&trace("t", "a", then, ""), &trace(name, "a", now, ""))
+        };
+        assert_eq!(same(ToolStatus::Failed, ToolStatus::Ok, "t"), Some(LinkKind::Same));
+        assert_eq!(same(ToolStatus::Failed, ToolStatus::Failed, "t"), None);
+        assert_eq!(same(ToolStatus::Ok, ToolStatus::Ok, "t"), None);
+        assert_eq!(same(ToolStatus::Failed, ToolStatus::Ok, "u"), None);
+        let mut one = trace("t", r#"{"file_path":"c","path":"a","file":"b","x":"d"}"#, ToolStatus::Ok, "");
+        one.changed = vec!["e".into(), "a".into()];
+        assert_eq!(files(&one), ["a", "b", "c", "e", "a"]);
+    }
+
+    #[test]
+    fn lines_that_tell_why_and_their_kinds() {
+        for (body, line) in [
+            ("[exit 1]\nfine\nError: x\nerror: y", Some("Error: x")),
+            ("[exit 1]\n 3 passed, 0 failed \n\n", Some("3 passed, 0 failed")),
+            ("[exit 1]\n0 failed\n1 failed", Some("1 failed")),
+            ("[exit 1] \nno such file\nz", Some("no such file")),
+            ("[exit 1\nerror", Some("[exit 1")),
+            ("exit 1]\nerror", Some("exit 1]")),
+            ("one\nerror", Some("one")),
+            ("Failed: \nx", Some("Failed:")),
+            ("  Failed: y", Some("y")),
+            ("\nx", None),
+            (" ", None),
+        ] {
+            assert_eq!(fault(body).as_deref(), line, "{body:?}");
+        }
+        assert_eq!(fault(&"é".repeat(300)).map(|line| line.chars().count()), Some(200));
+        for (report, of) in [
+            ("a\t b  12 c3d4", "a b # c#d#"),
+            ("Src/a", "…"),
+            ("a/ /b /", "a/ /b /"),
+            ("x.rs, (y.toml): z.abcdef .rs a. b.r", "… … z.abcdef .rs a. …"),
+            ("v1.2.3 e.g. 3.14", "… … …"),
+            ("\"open `x\" `y", "…"),
+            ("`a \"b` c", "… c"),
+            ("a.b-c a.b_c", "a.b-c a.b_c"),
+        ] {
+            let found = kind(&trace("t", "", ToolStatus::Failed, report));
+            assert_eq!(found, of, "{report:?}");
+        }
+    }
+
+    #[test]
+    fn every_sort_of_a_filter_narrows_and_several_of_one_widen() {
+        let mut one = trace("edit_file", r#"{"path":"./Src/A.rs"}"#, ToolStatus::Failed, "Preview words");
+        one.changed = vec!["Lib/B.rs".into()];
+        one.more.error = Some("Other Fault".into());
+        for (line, through) in [
+            ("tool:edit", true),
+            ("tool:EDIT_FILE", true),
+            ("tool:file", false),
+            ("tool:x tool:edit", true),
+            ("file:src/a", true),
+            ("file:lib/b", true),
+            ("file:zz", false),
+            ("file:zz file:b", true),
+            ("state:fail", true),
+            ("state:unf", true),
+            ("state:ok", false),
+            ("state:ok state:failed", true),
+            ("state:fixed", false),
+            ("EDIT src/a FAULT preview", true),
+            ("edit nowhere", false),
+            ("tool:edit file:zz", false),
+            ("tool:edit state:failed file:a fault", true),
+            ("other:fault", false),
+        ] {
+            assert_eq!(TraceFilter::read(line).lets(&one, false), through, "{line}");
+        }
+        one.status = Some(ToolStatus::Ok);
+        assert!(
+            !TraceFilter::read("state:fixed").lets(&one, true) && !TraceFilter::read("state:unfixed").lets(&one, false)
+        );
+        one.status = None;
+        assert!(TraceFilter::read("state:run").lets(&one, false) && state(&one) == "running");
+    }
 }

@@ -484,4 +484,125 @@ mod tests {
             let _ = (shows(("", &one), ("", &other)), alike(&one, &other));
         }
     }
+
+    /// Words without quotes and redirections; `&` for and, `;` for then, `|` for a pipe.
+    #[test]
+    fn lines_come_apart_as_a_shell_reads_them() {
+        for (line, wanted) in [
+            ("a b", Some("a b")),
+            ("a # b\nc", Some("a ; c")),
+            ("a#b c", Some("a#b c")),
+            ("a '' b", Some("a  b")),
+            ("'a b'c \"d e\"", Some("a bc d e")),
+            ("'a", None),
+            ("\"a", None),
+            ("\"a\\\"b\"", Some("a\"b")),
+            ("\"a`b`\"", None),
+            ("\"a$(b)\"", None),
+            ("\"a$b\"", Some("a$b")),
+            ("a\\ b", Some("a b")),
+            ("a\\\nb", Some("ab")),
+            ("a\\", None),
+            ("a && b", Some("a & b")),
+            ("a || b", None),
+            ("a & b", None),
+            ("a | b |& c", Some("a | b | c")),
+            ("a; b", Some("a ; b")),
+            ("a > b c", Some("a c")),
+            ("a 2>&1 | b", Some("a | b")),
+            ("a 2>>b c", Some("a c")),
+            ("a &> b c", Some("a c")),
+            ("a >| b c", Some("a c")),
+            ("a b>c d", Some("a b d")),
+            ("a2>b", Some("a2")),
+            ("a < b", Some("a <b")),
+            ("a << b", None),
+            ("(a)", None),
+            ("{ a; }", None),
+            ("`a`", None),
+        ] {
+            let found = pieces(line).map(|pieces| {
+                let shown = pieces.iter().map(|piece| match piece {
+                    Piece::Word(word) => word.as_str(),
+                    Piece::And => "&",
+                    Piece::Then => ";",
+                    Piece::Pipe => "|",
+                });
+                shown.collect::<Vec<_>>().join(" ")
+            });
+            assert_eq!(found.as_deref(), wanted, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn commands_are_bared_of_what_leaves_them_what_they_are() {
+        for (line, wanted) in [
+            ("A=1 b_2=3 x y", "x y"),
+            ("=1 x", "=1 x"),
+            ("a-b=1 x", "a-b=1 x"),
+            ("timeout 5 x y", "x y"),
+            ("timeout 5", "timeout 5"),
+            ("python3 -m x", "x"),
+            ("python3 -m", "python3 -m"),
+            ("env A=1 npx time nice x", "x"),
+            ("npx", "npx"),
+            ("uv sync", "uv sync"),
+        ] {
+            let words = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(bare(words).join(" "), wanted, "{line}");
+        }
+        for (folder, to, wanted) in [
+            ("a", "b", "a/b"),
+            ("", "b/", "b"),
+            ("a", "./b", "a/b"),
+            ("a", "/c/", "/c"),
+            ("a", "~", "~"),
+            ("a", ".", "a/."),
+        ] {
+            assert_eq!(within(folder, to), wanted, "{folder} {to}");
+        }
+    }
+
+    #[test]
+    fn options_and_names_that_widen_or_narrow() {
+        for (option, shows, more) in [
+            ("-v", true, false),
+            ("-vvv", true, false),
+            ("-vx", false, false),
+            ("-j4", true, false),
+            ("-j=4", true, false),
+            ("--color=x", true, false),
+            ("--colors", false, false),
+            ("-Dwarnings", false, true),
+            ("-Wx", false, true),
+            ("-F1", false, true),
+            ("-Fx", false, false),
+            ("--all", false, true),
+            ("--", false, false),
+        ] {
+            assert_eq!((is(&SHOWS, option), is(&MORE, option)), (shows, more), "{option}");
+        }
+        let one = |text: &'static str| -> Vec<&'static str> { text.split_whitespace().collect() };
+        for (wide, narrow, all) in [
+            ("", "", true),
+            ("", "a", true),
+            ("a", "", false),
+            ("a", "a", true),
+            ("a", "a/b", true),
+            ("a/", "a/b", true),
+            ("a", "ab", false),
+            ("a", "a::b", true),
+            ("a", "a:b", false),
+            ("./a", "a", true),
+            ("a", "./a/b", true),
+            (".", "a", true),
+            ("./...", "a", true),
+            ("a/...", "a/b", true),
+            ("a b", "a b", true),
+            ("a", "a b", false),
+            ("a b c", "c a", true),
+        ] {
+            assert_eq!(covers(&one(wide), &one(narrow)), all, "{wide} {narrow}");
+        }
+    }
 }

@@ -172,4 +172,35 @@ mod tests {
             [('a', 'b'), ('a', '字'), ('7', '字'), ('-', 'a'), ('a', '-')].into_iter().all(|(a, b)| !is_border(a, b))
         );
     }
+
+    /// The ranks of all word starts of a text.
+    #[test]
+    fn places_for_a_cut_are_ranked() {
+        let ranks = |text: &str, inside: bool| -> String {
+            let starts = text.char_indices().filter(|(at, c)| {
+                *at > 0 && !c.is_whitespace() && is_border(text[..*at].chars().next_back().unwrap(), *c)
+            });
+            let line = |at: usize| text[..at].rfind('\n').map_or(0, |end| end + 1);
+            starts.map(|(at, _)| rank(text, line(at), at, inside).to_string()).collect()
+        };
+        for (text, outside, inside) in [
+            ("a b", "0", "0"),
+            ("a. b! c? d: e; f, g", "111110", "000000"),
+            ("好。b 好！c 好？d", "01001001", "00000000"),
+            ("a\nb", "3", "2"),
+            ("a\n  b", "3", "2"),
+            ("a\n\nb", "4", "2"),
+            ("a\r\n\r\nb", "4", "2"),
+            ("a\n \t\nb", "3", "2"),
+            ("a\n\n \tb", "4", "2"),
+            ("a\n```\nb", "43", "42"),
+            ("a ```b", "0", "0"),
+        ] {
+            assert_eq!((ranks(text, false).as_str(), ranks(text, true).as_str()), (outside, inside), "{text:?}");
+        }
+        assert_eq!(
+            ["", "a", "abcd", "abcde", "é", "éé", "éée", "数", "数据a"].map(estimate),
+            [0, 1, 1, 2, 1, 1, 2, 1, 3]
+        );
+    }
 }

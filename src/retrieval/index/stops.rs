@@ -153,4 +153,22 @@ mod tests {
         assert_eq!(past_cue("the players ago"), None);
         assert_eq!(past_cue("我们之前的决定"), Some("之前"));
     }
+
+    #[test]
+    fn both_ends_of_a_cue_are_borders() {
+        for (text, cue) in [
+            ("earlierness", None),
+            ("unearlier", None),
+            ("unearlier earlier", Some("earlier")),
+            ("(earlier)", Some("earlier")),
+            ("yesterday", Some("yesterday")),
+            ("hier tus", None),
+            ("xla semaine dernièrex", Some("la semaine dernière")),
+            ("three days ago", Some("days ago")),
+            ("", None),
+        ] {
+            assert_eq!(past_cue(text), cue, "{text}");
+        }
+        assert!(is_stop("about") && !is_stop("oven") && is_filler("okay") && !is_filler("about"));
+    }
 }

@@ -257,4 +257,30 @@ mod tests {
         let vector: Vec<f32> = (1_u8..=6).map(f32::from).collect();
         assert_eq!(Code::of(&vector).unwrap().values, [-127, 91, -43, -89, 38, 43]);
     }
+
+    #[test]
+    fn signs_and_large_values_are_bits() {
+        let spike = Query::of(&[0.0, 3.0, 0.0, 0.0]).unwrap().unwrap();
+        assert_eq!(
+            (spike.values.len(), spike.heavy.as_slice()),
+            (4, &[0_u64][..]),
+            "all are the root of the mean square"
+        );
+        assert_eq!(
+            spike.signs[0].count_ones(),
+            u32::try_from(spike.values.iter().filter(|value| **value < 0).count()).unwrap()
+        );
+        assert!(spike.values.iter().all(|value| value.abs() == 8191));
+        assert_eq!(bits(&[1, -1, -1, 0], |value| value < 0), [0b0110]);
+        let wide: Vec<i32> = (0..130).map(|at| if at % 64 == 1 { -1 } else { 1 }).collect();
+        assert_eq!(bits(&wide, |value| value < 0), [2, 2, 2]);
+        let vector: Vec<f32> = (0..300_i16).map(|at| f32::from(at % 17) - 6.5).collect();
+        let (query, exact) = (Query::of(&vector).unwrap().unwrap(), turned(&vector).unwrap());
+        let border = 1.0 / 300.0_f32.sqrt();
+        for (at, value) in exact.iter().enumerate() {
+            let bit = |words: &[u64]| words[at / 64] >> (at % 64) & 1 == 1;
+            assert_eq!((bit(&query.signs), bit(&query.heavy)), (*value < 0.0, value.abs() > border), "{at}");
+            assert!((f32::from(query.values[at]) * query.scale - value).abs() <= query.scale * 0.51, "{at}");
+        }
+    }
 }

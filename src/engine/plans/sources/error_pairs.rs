@@ -214,4 +214,38 @@ mod tests {
         assert_eq!(signature(&all[0]), signature(&all[4]));
         assert_ne!(signature(&all[0]), signature(&all[2]));
     }
+
+    /// What resolved a failure: the same call before another on the same thing, that before another of the tool.
+    #[test]
+    fn the_nearest_kind_of_call_that_worked_is_taken() {
+        use ToolStatus::{Failed, Ok};
+        let read = |args: &str, status| trace("read", args, status, "no such file");
+        let path = |name: &str, status| read(&format!("{{\"path\":\"{name}\"}}"), status);
+        let placed = |all: &[ToolTrace], open: usize, end: usize| {
+            let placed: Vec<(usize, &ToolTrace)> = all.iter().enumerate().collect();
+            pair(&placed, open, |_| end)
+        };
+        let all =
+            [path("a", Failed), path("b", Ok), read(r#"{"path":"a","lines":1}"#, Ok), path("a", Ok), path("c", Failed)];
+        assert_eq!(placed(&all, 4, 9), Some((0, 3)));
+        let without = |gone: &[usize]| -> Vec<ToolTrace> {
+            all.iter().enumerate().filter(|(at, _)| !gone.contains(at)).map(|(_, trace)| trace.clone()).collect()
+        };
+        assert_eq!(placed(&without(&[3]), 3, 9), Some((0, 2)));
+        assert_eq!(placed(&without(&[2, 3]), 2, 9), Some((0, 1)));
+        assert_eq!(placed(&without(&[2, 3]), 2, 1), None, "not before the next message");
+        assert_eq!(placed(&without(&[1, 2, 3]), 1, 9), None, "what is in the open turn resolves nothing");
+        assert_eq!(placed(&all, 5, 9), None, "nothing failed in the open turn");
+        let mut silent = all.clone();
+        silent[0].preview = " ".into();
+        assert_eq!(placed(&silent, 4, 9), None, "a failure without words is like no other");
+        let before = [path("a", Ok), path("a", Failed), path("a", Failed)];
+        assert_eq!(placed(&before, 2, 9), None, "what worked before it resolves nothing");
+        let twice = [path("a", Failed), path("a", Ok), path("b", Failed), path("b", Ok), path("c", Failed)];
+        assert_eq!(placed(&twice, 4, 9), Some((2, 3)), "the newest failure that was resolved");
+        assert_eq!(
+            placed(&[twice[0].clone(), twice[1].clone(), twice[2].clone(), twice[4].clone()], 3, 9),
+            Some((0, 1))
+        );
+    }
 }

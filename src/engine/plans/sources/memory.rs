@@ -372,4 +372,12 @@ mod tests {
             assert!(title.starts_with(kind.name()) && title.ends_with(text), "{title}");
         }
     }
+
+    #[test]
+    fn shares_are_told_in_hundredths() {
+        assert_eq!([-1.0, 0.0, 0.004, 0.005, 0.5, 0.994, 1.0, 7.0].map(hundredths), [0, 0, 0, 1, 50, 99, 100, 100]);
+        let whole = ranked(&all(FACTS), "The user is allergic to peanuts");
+        assert_eq!(whole.first(), Some(&(100, 1)));
+        assert!(whole.iter().all(|(score, _)| (1..=100).contains(score)), "{whole:?}");
+    }
 }

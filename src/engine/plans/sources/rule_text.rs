@@ -121,4 +121,22 @@ mod tests {
     fn marks_of_other_systems_are_left_out() {
         assert_eq!(ends("\u{feff}# Rules\r\nOne\n\r\nTwo"), "# Rules\nOne\n\nTwo");
     }
+
+    #[test]
+    fn names_lead_to_files_beneath_the_folder() {
+        for (from, name, path) in [
+            ("", "a.md", Some("a.md")),
+            ("x/y", "a.md", Some("x/y/a.md")),
+            ("x/y", "./a.md", Some("x/y/a.md")),
+            ("x/y", "../a.md", Some("x/a.md")),
+            ("x", "../../a.md", None),
+            ("", "../a.md", None),
+            ("x", "/a.md", None),
+            ("x", "~/a.md", None),
+            ("x", "a/~/b", None),
+            ("x", "~a/b", Some("x/~a/b")),
+        ] {
+            assert_eq!(inside(Path::new(from), name).as_deref(), path.map(Path::new), "{from} {name}");
+        }
+    }
 }

@@ -99,4 +99,17 @@ mod tests {
         let long = "é".repeat(READ);
         assert!(long.starts_with(beginning(&long)) && (READ - 1..=READ).contains(&beginning(&long).len()));
     }
+
+    #[test]
+    fn an_earlier_subject_is_told() {
+        use crate::domain::call::retrieval_set::ClusterId;
+        let place = |likeness, new| Some(QuestionPlace { id: ClusterId(4), likeness, new });
+        let found = |place| told("3 found".into(), place);
+        assert_eq!(found(None), ("3 found".into(), Scores::default()));
+        assert_eq!(found(place(None, false)).0, "3 found");
+        assert_eq!(found(place(Some(700), true)).0, "3 found");
+        let scores = Scores { score: Some(700), parts: vec![("subject".into(), 700)] };
+        assert_eq!(found(place(Some(700), false)), ("3 found, subject of turn 4".into(), scores));
+        assert_eq!([(5, 0), (5, 1), (0, 1)].map(|(turn, preamble)| number(turn, preamble)), [5, 4, 0]);
+    }
 }
