@@ -7,10 +7,15 @@ mod corpus;
 mod engine_calls;
 mod engine_talk;
 mod engine_work;
+mod llm_answers;
+mod llm_offline;
+mod llm_servers;
 mod plans;
 mod record;
 mod retrieval;
 mod summaries;
+#[cfg(unix)]
+mod tool_calls;
 
 use std::path::Path;
 
