@@ -4,7 +4,9 @@
 
 mod commands;
 mod corpus;
+mod engine_beside;
 mod engine_calls;
+mod engine_library;
 mod engine_talk;
 mod engine_work;
 mod llm_answers;

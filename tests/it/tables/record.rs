@@ -24,7 +24,7 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn new(bench: &Bench) -> Self {
         let ids = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|#[0-9a-f]{8}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{8}\b";
-        let times = r"\b[a-z_]*(?:elapsed|took|peak|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
+        let times = r"\b[a-z_]*(?:elapsed|took|peak|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\bms\b\W{0,2}: ?\d+|\b\d{4}-\d\d-\d\d \d\d:\d\d\b|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
         Self {
             out: String::new(),
             folder: bench.workspace.parent().unwrap().display().to_string(),
