@@ -7,6 +7,8 @@ mod corpus;
 mod engine_beside;
 mod engine_calls;
 mod engine_library;
+#[cfg(unix)]
+mod engine_servers;
 mod engine_talk;
 mod engine_work;
 mod llm_answers;

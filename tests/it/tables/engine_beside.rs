@@ -193,9 +193,7 @@ fn races_and_calls_made_again() {
         talk.ask("sibling", Request::Branch(B::Sibling { branch, node: nodes[0], step }));
     }
     talk.client.stop();
-    let mut record = talk.record;
-    record.store(&talk.bench);
-    same("engine_races", &record.end());
+    same("engine_races", &talk.record.end());
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn new(bench: &Bench) -> Self {
-        let ids = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|#[0-9a-f]{8}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{8}\b";
+        let ids = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|#[0-9a-f]{8}\b|\b[0-9a-f]{32}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{10}\b|\b[0-9a-f]{8}\b";
         let times = r"\b[a-z_]*(?:elapsed|took|peak|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\bms\b\W{0,2}: ?\d+|\b\d{4}-\d\d-\d\d \d\d:\d\d\b|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
         Self {
             out: String::new(),
@@ -42,14 +42,14 @@ impl Record {
         self.ids
             .replace_all(&text, |found: &Captures<'_>| {
                 let name = found[0].trim_start_matches('#');
-                let long = name.len() == 36;
+                let long = matches!(name.len(), 32 | 36);
                 let key = if long { name } else { &name[..name.len().min(8)] };
                 let next = names.len() + 1;
                 let known = names
                     .entry(key.to_owned())
                     .or_insert_with(|| format!("{}{next}", if long { "id" } else { "h" }))
                     .clone();
-                if long {
+                if name.len() == 36 {
                     // People are shown the end of an id, or its beginning.
                     names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
                     names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
