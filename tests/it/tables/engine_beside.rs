@@ -149,7 +149,9 @@ fn races_and_calls_made_again() {
         let arms: Vec<BranchId> = made.iter().map(|arm| arm.id).collect();
         for (at, arm) in arms.iter().enumerate() {
             let words = format!("An answer by arm {at}, which goes on and on. ").repeat(if at == 1 { 12 } else { 1 });
-            talk.model.then(vec![Say::Text(words), Say::Text("More. ".into())]);
+            // The one that says too much is stopped.
+            let more = if at == 1 { Say::Hold } else { Say::Text("More. ".into()) };
+            talk.model.then(vec![Say::Text(words), more]);
             let from = talk.client.seen.len();
             talk.client.send(*arm, &message("Who is the fastest?")).unwrap();
             let closed = talk.client.closed(from, *arm);

@@ -243,6 +243,29 @@ fn blocks() -> Vec<Vec<Say>> {
     ]
 }
 
+/// Only where a state block was asked for, and not as a favor, is a missing one told.
+#[test]
+fn missing_state_blocks() {
+    let long = "The rest is plain talk about how the parts of the service fit together. ".repeat(40);
+    let mut all = String::new();
+    for block in [StateBlock::Auto, StateBlock::Required, StateBlock::Optional, StateBlock::Off] {
+        let mut scripts =
+            vec![text(&long), text(&long), text(&long), text(&long), state("With one.", "Goal: end"), text("Without.")];
+        scripts.push(vec![Say::Text("Cut off".into()), Say::Cut]);
+        let turns = scripts.len();
+        let (_bench, mut talk) = begin(&Model::new(scripts), |setup| setup.state_block = Some(block));
+        talk.record.say(&format!("{block:?}"));
+        for n in 0..turns {
+            let from = talk.client.seen.len();
+            talk.client.turn(talk.branch, &message(&format!("{n}: {long}")));
+            talk.told(from);
+        }
+        talk.client.stop();
+        all.push_str(&talk.record.end());
+    }
+    same("engine_missing_states", &all);
+}
+
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
 fn what_state_blocks_suggest() {
