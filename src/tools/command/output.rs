@@ -234,6 +234,7 @@ mod tests {
         let note = |gone: usize| format!("[{gone} bytes of output in between X]\n");
         for (text, limit, expected) in [
             ("0123456789", 10, "0123456789".to_owned()),
+            ("0123456789012345678901234567890123456789", 40, "0123456789".repeat(4)),
             ("0123456789a", 10, format!("01234\n{}6789a", note(1))),
             ("0123456789abcdef", 16, "0123456789abcdef".to_owned()),
             // A line ends two bytes before the cut, and one begins a byte after it.

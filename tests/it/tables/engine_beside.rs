@@ -10,7 +10,7 @@ use pleach::domain::call::model::Quirk;
 use pleach::domain::call::provider::ProviderErrorKind;
 use pleach::domain::call::race::Limits;
 use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::mode::Mode;
 use pleach::engine::api::{
     Act, Answer, AsideView, BranchRequest as B, CallRequest as C, CallSelector, DraftKind, Event, ItemName,
@@ -114,6 +114,16 @@ fn side_questions() {
     {
         views.extend(talk.aside(words));
     }
+    // While an answer is still coming, a side question stands where that turn began.
+    talk.model.then(vec![Say::Text("It comes. ".into()), Say::Hold, Say::Text("It came.".into())]);
+    talk.model.then(text("Asked meanwhile."));
+    let from = talk.client.seen.len();
+    talk.client.send(talk.branch, &message("A slow one?")).unwrap();
+    talk.client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Stream { .. })));
+    let meanwhile = talk.aside("And meanwhile?").unwrap();
+    talk.ask("keep", Request::Turn(T::KeepAside { run: meanwhile.run }));
+    talk.model.release();
+    talk.client.closed(from, talk.branch);
     for (at, view) in views.iter().enumerate() {
         let request = if at % 3 == 1 { T::DropAside { run: view.run } } else { T::KeepAside { run: view.run } };
         talk.ask(&format!("{at}"), Request::Turn(request));
@@ -336,6 +346,16 @@ fn what_is_picked_compared_and_brought_back() {
     talk.turn("From here on?", DraftKind::Message);
     talk.ask("undo", Request::Session(S::Undo));
     talk.ask("steps", Request::Branch(B::Steps { branch, atom: None }));
+    let atoms: Vec<_> =
+        talk.client.open().branches.iter().flat_map(|branch| branch.marks.iter().map(|mark| mark.target)).collect();
+    for atom in atoms {
+        talk.ask("steps of one", Request::Branch(B::Steps { branch, atom: Some(atom) }));
+    }
+    let plan = talk.client.whole_plan(branch, &message("What of all this?"));
+    // Notes stand in the order of their keys, which are made of ids.
+    for row in plan.rows.iter().filter(|row| !matches!(row.atom, Atom::Section { .. })) {
+        talk.ask(&format!("text of {:?}", row.kind), Request::Plan(PlanRequest::RowText { branch, atom: row.atom }));
+    }
     let remove = |item| Request::Branch(B::RemoveMessage { branch: side.id, item });
     talk.ask("remove", remove(named("2")));
     talk.ask("archive", Request::Branch(B::PutAway { branches: vec![side.id, other.id] }));

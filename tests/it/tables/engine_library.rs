@@ -190,7 +190,45 @@ fn sessions_as_a_library() {
     }
     talk.ask("markdown", Request::Session(S::Markdown { branch: talk.branch }));
     talk.ask("list", Request::Session(S::List));
+    let whole = Request::Session(S::Transcript { session: name(&session.to_string()), branch: None });
+    let Answer::Transcript(mut whole) = talk.client.must(whole) else { panic!() };
+    for (source, names) in [("elsewhere", ["main", "side"]), ("elsewhere", ["main", "other"]), ("", [" ", "main"])] {
+        // As another program would hand it out: other branches, and one more message.
+        if !source.is_empty() {
+            whole.source = source.into();
+        }
+        for (pointer, name) in whole.branches.iter_mut().zip(names) {
+            pointer.name = name.into();
+        }
+        let written = pleach::export::jsonl(&whole, false).text;
+        let reading = pleach::import::read(written.as_bytes(), "own.jsonl").unwrap();
+        talk.ask("import", Request::Session(S::Import { reading: reading.incoming() }));
+        talk.ask("open", Request::Session(S::Open { session: None, branch: None, create: false }));
+        let last = whole.records.last().unwrap().clone();
+        let content = pleach::domain::conversation::message::Content::text("One more.");
+        let more = pleach::domain::conversation::record::Record {
+            id: format!("{}-more", last.id),
+            parent: Some(last.id.clone()),
+            content,
+            ..last
+        };
+        whole.branches[0].head = Some(more.id.clone());
+        whole.records.push(more);
+    }
     talk.record.say("deleted");
+    let made = talk.client.must(Request::Session(S::New { title: "preamble".into() }));
+    let Answer::Opened(made) = made else { panic!() };
+    for role in [Role::System, Role::Assistant, Role::User, Role::Assistant] {
+        talk.client.must(Request::Branch(B::AddMessage {
+            branch: made.current,
+            role,
+            text: format!("by hand: {}", role.name()),
+        }));
+    }
+    let head = talk.client.open().nodes[1].id;
+    talk.ask("remove", Request::Branch(B::RemoveMessage { branch: made.current, item: ItemName::TurnOf(head) }));
+    talk.ask("open", Request::Session(S::Open { session: None, branch: None, create: false }));
+    talk.ask("back", Request::Session(S::OpenAt { session, node: open.nodes[0].id }));
     for item in ["1", "2", "9"] {
         let item = ItemName::Named { text: item.into(), message: false };
         talk.ask("remove", Request::Branch(B::RemoveMessage { branch: talk.branch, item }));

@@ -212,6 +212,8 @@ fn calls_to_servers_that_misbehave() {
         write!(out, "one attempt\n{}", asked(vec![status(503, &[], "down"), fine()], |profile| profile.attempts = 1));
     let _ =
         write!(out, "no attempt\n{}", asked(vec![status(503, &[], "down"), fine()], |profile| profile.attempts = 0));
+    let minute = || vec![status(429, &[("retry-after", "60")], "slow"), fine()];
+    let _ = write!(out, "a minute, once\n{}", asked(minute(), |profile| profile.attempts = 1));
     let _ = write!(
         out,
         "own headers\n{}",
