@@ -357,8 +357,9 @@ mod tests {
             (format!("version {number}, {status}"), text.to_owned(), current, from)
         };
         let first = line(1, "confirmed", "a", true, None);
-        assert_eq!(shown(&a, &[]), [first.clone()], "nothing was told of it");
-        assert_eq!(shown(&a, &[(false, a.clone())]), [first]);
+        assert_eq!(shown(&a, &[]), std::slice::from_ref(&first), "nothing was told of it");
+        let told = (false, a.clone());
+        assert_eq!(shown(&a, std::slice::from_ref(&told)), [first]);
         let second = line(2, "confirmed", "b", true, Some(1));
         let older = line(1, "confirmed", "a", false, None);
         assert_eq!(shown(&b, &[(false, a.clone())]), [second.clone(), older.clone()], "the newest was not told of");

@@ -475,7 +475,7 @@ mod tests {
             let effects = step(&mut turn, TurnInput::Ended(outcome(CallEnd::Errored, kind.clone())));
             let then = if again { Effect::NextRound } else { Effect::Close { draft_back: true, completed: false } };
             assert_eq!(effects, [Effect::CloseRun, then], "{kind:?} {cancelled}");
-            assert_eq!((turn.phase == Phase::Planning, turn.round), (again, if again { 0 } else { 1 }));
+            assert_eq!((turn.phase == Phase::Planning, turn.round), (again, u32::from(!again)));
         }
     }
 

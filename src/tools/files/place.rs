@@ -42,8 +42,8 @@ impl Place {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // Where somebody else has just made it, it is entered all the same.
-                    let made = folder.create_dir(step);
-                    enter(&folder, step).map_err(|error| stop(&so_far, &made.err().unwrap_or(error)))?
+                    let created = folder.create_dir(step);
+                    enter(&folder, step).map_err(|error| stop(&so_far, &created.err().unwrap_or(error)))?
                 }
                 Err(error) => return Err(no_way(&folder, step, &so_far, &error)),
                 Ok(inner) => inner,

@@ -374,8 +374,7 @@ mod tests {
     fn what_descends_is_counted_when_the_system_has_more_tasks_or_after_a_while() {
         let mut child = other();
         let mut guard = guard(&child, true);
-        // Where there is no such number, nothing is known of others.
-        let Some(tasks) = super::super::processes::tasks() else { return };
+        let tasks = super::super::processes::tasks().unwrap();
         let mut count = ProcessCount { most: 10, before: usize::MAX / 2, looked: Instant::now() };
         assert!(!count.is_too_large(&guard));
         assert_eq!(count.before, usize::MAX / 2, "nobody was counted");
