@@ -208,4 +208,40 @@ mod tests {
         assert_eq!(error.what.chars().count(), WHAT);
         assert_eq!(endpoint.place(), "h");
     }
+
+    #[test]
+    fn a_failure_is_told_without_its_layers() {
+        for (why, plain) in [
+            (
+                "error sending request: client error (Connect): tcp connect error: Connection refused (os error 111)",
+                "Connection refused",
+            ),
+            ("client error (Connect): dns error: no such host", "dns error: no such host"),
+            ("tcp connect error: error sending request: x", "error sending request: x"),
+            ("plain", "plain"),
+            ("", ""),
+        ] {
+            assert_eq!(plainly(why), plain);
+        }
+    }
+
+    #[test]
+    fn what_is_taken_out_of_texts() {
+        let mut profile = profile("http://h:81/v1?key=12345678&short=1234567");
+        profile.headers.insert("x-long".into(), "eight---".into());
+        profile.headers.insert("x-short".into(), "seven--".into());
+        let endpoint = Endpoint::new(&profile, Some(&SecretString::from("k"))).unwrap();
+        assert_eq!(endpoint.place(), "h:81");
+        assert_eq!(
+            endpoint.scrubbed("12345678 1234567 eight--- seven-- k"),
+            "[redacted] 1234567 [redacted] seven-- [redacted]"
+        );
+        let none = Endpoint::new(&profile, Some(&SecretString::from(" "))).unwrap();
+        assert!(none.headers.get(AUTHORIZATION).is_none() && endpoint.headers.get(AUTHORIZATION).is_some());
+        assert!(endpoint.headers.values().all(HeaderValue::is_sensitive));
+        let told = Diagnostic { what: "eight---".into(), raw: format!("k{}", "y".repeat(3_000)) };
+        let told = endpoint.clean_diagnostic(told);
+        assert_eq!((told.what.as_str(), told.raw.chars().count()), ("eight---", RAW));
+        assert!(told.raw.starts_with("[redacted]y"));
+    }
 }

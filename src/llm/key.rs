@@ -173,4 +173,27 @@ mod tests {
         let found = resolve(&profile("KEY", ""), &|_| Some("sk-canary".into()));
         assert!(!format!("{found:?}").contains("canary"));
     }
+
+    #[test]
+    fn a_key_is_looked_for_where_the_profile_says() {
+        let needs = |env: &str, cmd: &str| Profile { needs_key: true, ..profile(env, cmd) };
+        for (profile, env, found) in [
+            (profile("", ""), None, Ok(None)),
+            (profile(" KEY ", ""), Some("env"), Ok(Some("env"))),
+            (profile("KEY", ""), Some("  "), Ok(None)),
+            (profile("KEY", "  "), None, Ok(None)),
+            (profile("", "printf ' key \\nmore'"), None, Ok(Some("key"))),
+            (needs("", ""), None, Err("neither api_key_env nor api_key_cmd")),
+            (needs("KEY", ""), None, Err("the environment variable KEY is not set")),
+            (needs("KEY", "echo key"), None, Ok(Some("key"))),
+            (profile("", "echo; echo key"), None, Err("its first line of output is empty")),
+            (profile("", "echo ' ' >&2; echo why >&2; exit 4"), None, Err(": why")),
+        ] {
+            match (key(&profile, env), found) {
+                (Ok(key), Ok(found)) => assert_eq!(key.as_deref(), found),
+                (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }

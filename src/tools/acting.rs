@@ -107,16 +107,18 @@ impl Drop for ActingTools {
 pub(super) struct ProtectedPlaces(Vec<(u64, u64)>);
 
 impl ProtectedPlaces {
-    #[cfg(unix)]
     pub(super) fn of(paths: &[PathBuf]) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        let places = paths.iter().filter_map(|path| path.metadata().ok());
-        Self(places.map(|meta| (meta.dev(), meta.ino())).collect())
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn of(_: &[PathBuf]) -> Self {
-        Self(Vec::new())
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let places = paths.iter().filter_map(|path| path.metadata().ok());
+            Self(places.map(|meta| (meta.dev(), meta.ino())).collect())
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = paths;
+            Self(Vec::new())
+        }
     }
 
     /// Refuses a place that is one of them.

@@ -317,4 +317,61 @@ mod tests {
             assert_eq!(repository(&deep), deep, "the repository of another user");
         }
     }
+
+    #[test]
+    fn a_rule_denies_a_file_by_each_of_its_names() {
+        use crate::domain::tool::consent::{Rule, Verdict};
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("work/inner")).unwrap();
+        for (name, text) in
+            [("work/open", "open"), ("work/secret", "secret"), ("work/inner/key", "key"), ("outside", "out")]
+        {
+            fs::write(place.path().join(name), text).unwrap();
+        }
+        symlink("secret", place.path().join("work/link")).unwrap();
+        symlink("open", place.path().join("work/hidden")).unwrap();
+        let deny = |on: &str| Rule { tool: READS.into(), on: Some(on.into()), verdict: Verdict::Deny };
+        let rules = FileVisibility::new([deny("secret"), deny("hidden"), deny("inner/*"), deny("outside")]);
+        let folder = Folder::open(place.path()).unwrap().without(rules, Path::new("work"));
+        for (path, denied) in [
+            ("work/open", false),
+            ("work/secret", true),
+            ("work/link", true),
+            ("work/hidden", true),
+            ("work/inner/key", true),
+            ("outside", true),
+            ("work/gone", false),
+        ] {
+            assert_eq!(folder.denies(Path::new(path)), denied, "{path}");
+            assert_eq!(folder.head(Path::new(path), 9).is_err(), denied || path == "work/gone", "{path}");
+            let refused = folder.look(Path::new(path)) == Looked::Refused(DENIED.into());
+            assert_eq!((refused, folder.hash(Path::new(path), 9).is_none()), (denied, denied || path == "work/gone"));
+        }
+        let open = Folder::open(place.path()).unwrap().without(FileVisibility::default(), Path::new("work"));
+        assert!(!open.denies(Path::new("work/secret")));
+    }
+
+    #[test]
+    fn texts_and_hashes_are_bounded() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("t"), "ab\ncd\né").unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        let path = Path::new("t");
+        for (most, text) in
+            [(0, ""), (1, "a"), (2, "ab"), (3, "ab\n"), (5, "ab\n"), (6, "ab\ncd\n"), (7, "ab\ncd\n"), (8, "ab\ncd\né")]
+        {
+            let head = folder.head(path, most).unwrap();
+            assert_eq!((head.text.as_str(), head.bytes, head.left), (text, 8, 8 - text.len() as u64), "{most}");
+        }
+        assert_eq!(folder.hash(path, 8), Some(Hash::of("ab\ncd\né".as_bytes())));
+        assert_eq!((folder.hash(path, 7), folder.hash(Path::new("gone"), 9)), (None, None));
+        for name in ["c", "a", "b"] {
+            fs::create_dir(place.path().join(name)).unwrap();
+        }
+        symlink("a", place.path().join("d")).unwrap();
+        symlink("t", place.path().join("e")).unwrap();
+        assert_eq!(folder.folders(Path::new(""), 9), ["a", "b", "c", "d"]);
+        assert_eq!(folder.folders(Path::new(""), 2).len(), 2);
+        assert_eq!(folder.folders(Path::new("gone"), 2), [""; 0]);
+    }
 }

@@ -409,3 +409,24 @@ fn a_command_gets_the_time_that_the_settings_say() {
     assert_eq!(seconds(json!({"line": "true", "seconds": 9})), 9);
     assert_eq!(seconds(json!({"line": "true", "seconds": 99_999})), 70);
 }
+
+/// In a namespace of processes the command sees only those, and can write nothing of them.
+#[test]
+#[cfg(target_os = "linux")]
+fn its_own_processes_are_shown_to_be_read_only() {
+    let place = Place::new();
+    let protection = place.deed(&json!({"line": "true"})).unwrap().protection;
+    if !protection.iter().any(|line| line.starts_with("namespaces: sees only its own processes")) {
+        return;
+    }
+    let said = place
+        .line("grep ' /proc ' /proc/self/mountinfo | tail -n 1 | cut -d' ' -f6; ls /proc | grep -c '^[0-9]'")
+        .output
+        .body;
+    let options = said.lines().nth(1).unwrap_or_default();
+    for option in ["ro", "nosuid", "nodev", "noexec"] {
+        assert!(options.split(',').any(|known| known == option), "{said}");
+    }
+    let processes: usize = said.lines().nth(2).unwrap_or_default().trim().parse().unwrap();
+    assert!((1..20).contains(&processes), "{said}");
+}

@@ -4,14 +4,23 @@
 
 mod commands;
 mod corpus;
+mod engine_beside;
 mod engine_calls;
+mod engine_library;
+#[cfg(unix)]
+mod engine_servers;
 mod engine_talk;
 mod engine_work;
+mod llm_answers;
+mod llm_offline;
+mod llm_servers;
 mod plans;
 mod reasons;
 mod record;
 mod retrieval;
 mod summaries;
+#[cfg(unix)]
+mod tool_calls;
 
 use std::path::Path;
 

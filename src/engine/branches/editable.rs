@@ -319,3 +319,112 @@ fn memory_thing(memory: &Memory, told: Option<Vec<(bool, Memory)>>) -> Editable 
         versions,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::MemoryId;
+    use crate::domain::conversation::mark::Actor;
+    use crate::domain::conversation::memory::{MemoryKind, Origin};
+    use uuid::Uuid;
+
+    fn memory(text: &str, status: MemoryStatus, version: u32) -> Memory {
+        Memory {
+            id: MemoryId(Uuid::nil()),
+            kind: MemoryKind::Fact,
+            text: text.into(),
+            scope: Scope::All,
+            lane: String::new(),
+            source: Origin { session: None, node: None, by: Actor::User },
+            status,
+            version,
+            created_at: 1,
+            updated_at: i64::from(version) * 10,
+        }
+    }
+
+    /// Versions as they are shown, newest first: number, what is said of it, text, whether it counts, what it came from.
+    fn shown(now: &Memory, told: &[(bool, Memory)]) -> Vec<(String, String, bool, Option<usize>)> {
+        let versions = memory_thing(now, Some(told.to_vec())).versions.into_iter();
+        versions.map(|version| (version.what, version.text.to_string(), version.current, version.from)).collect()
+    }
+
+    #[test]
+    fn a_memorys_versions_are_told_with_the_one_that_counts() {
+        let [a, b] = ["a", "b"].map(|text| memory(text, MemoryStatus::Confirmed, 1));
+        let waits = memory("a", MemoryStatus::Suggested, 1);
+        let line = |number: usize, status: &str, text: &str, current, from| {
+            (format!("version {number}, {status}"), text.to_owned(), current, from)
+        };
+        let first = line(1, "confirmed", "a", true, None);
+        assert_eq!(shown(&a, &[]), std::slice::from_ref(&first), "nothing was told of it");
+        let told = (false, a.clone());
+        assert_eq!(shown(&a, std::slice::from_ref(&told)), [first]);
+        let second = line(2, "confirmed", "b", true, Some(1));
+        let older = line(1, "confirmed", "a", false, None);
+        assert_eq!(shown(&b, &[(false, a.clone())]), [second.clone(), older.clone()], "the newest was not told of");
+        assert_eq!(shown(&b, &[(false, a.clone()), (false, b.clone())]), [second, older]);
+        // An edit that was undone: the first counts again.
+        let undone = line(2, "confirmed, undone", "b", false, Some(1));
+        let back = line(1, "confirmed", "a", true, None);
+        assert_eq!(shown(&a, &[(false, a.clone()), (true, b.clone())]), [undone, back]);
+        // All that was told of it was undone.
+        let (third, gone) = (line(2, "confirmed", "a", true, Some(1)), line(1, "confirmed, undone", "a", false, None));
+        assert_eq!(shown(&a, &[(true, a.clone())]), [third, gone]);
+        let (confirmed, suggested) = (line(2, "confirmed", "a", true, Some(1)), line(1, "suggested", "a", false, None));
+        assert_eq!(shown(&a, &[(false, waits.clone())]), [confirmed, suggested]);
+        let thing = memory_thing(&waits, None);
+        assert_eq!(
+            (thing.goes, thing.note.as_str(), thing.title.as_str()),
+            (false, "fact, suggested, in all sessions", "a")
+        );
+        let here = Memory { scope: Scope::Session(SessionId(Uuid::nil())), ..a };
+        let thing = memory_thing(&here, None);
+        assert_eq!((thing.goes, thing.note.as_str()), (true, "fact, confirmed, in this session"));
+        let many: Vec<(bool, Memory)> =
+            (0..205).map(|n| (false, memory(&n.to_string(), MemoryStatus::Confirmed, n))).collect();
+        let told = shown(&many[204].1, &many);
+        assert_eq!((told.len(), told[0].0.as_str(), told[0].2), (MOST, "version 205, confirmed", true));
+    }
+
+    #[test]
+    fn a_policys_versions_name_what_they_came_from() {
+        let version = |number: u32, from: u32| policy_files::Version {
+            number,
+            from,
+            at: Some(i64::from(number)),
+            text: format!("text {number}"),
+        };
+        let policy = |built_in, current, numbers: &[(u32, u32)], preset: bool| PolicyText {
+            name: "p".into(),
+            built_in,
+            current,
+            text: "now".into(),
+            versions: numbers.iter().map(|(number, from)| version(*number, *from)).collect(),
+            preset: preset.then(|| ("layered".to_owned(), "preset".into())),
+        };
+        let shown = |policy: &PolicyText, taken: &str| {
+            let thing = policy_thing(policy, "about".into(), taken);
+            let versions = thing.versions.into_iter();
+            let versions: Vec<_> = versions.map(|v| (v.what, v.text.to_string(), v.current, v.from)).collect();
+            (thing.goes, thing.editing == Editing::Copy, versions)
+        };
+        let line = |what: &str, text: &str, current, from| (what.to_owned(), text.to_owned(), current, from);
+        let built = policy(true, 0, &[], false);
+        assert_eq!(shown(&built, "p"), (true, true, vec![line("built in", "now", true, None)]));
+        let saved = policy(false, 3, &[(1, 0), (2, 1), (3, 1)], true);
+        let expected = vec![
+            line("version 3", "text 3", true, Some(2)),
+            line("version 2", "text 2", false, Some(2)),
+            line("version 1", "text 1", false, Some(3)),
+            line("the preset layered", "preset", false, None),
+        ];
+        assert_eq!(shown(&saved, "other"), (false, false, expected));
+        let outside = policy(false, 0, &[(1, 0)], false);
+        let expected = vec![
+            line("edited outside pleach, not saved as a version", "now", true, Some(1)),
+            line("version 1", "text 1", false, None),
+        ];
+        assert_eq!(shown(&outside, "other").2, expected);
+    }
+}

@@ -242,3 +242,50 @@ fn slots_of(session: &Session, branch: &Branch, atom: &Atom) -> Result<Vec<Slot>
     let depth = session.tree.depth(first) as usize;
     Ok(session.tree.path(last).into_iter().skip(depth).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::SessionId;
+    use uuid::Uuid;
+
+    fn branch(name: &str, marks: Vec<Mark>) -> Branch {
+        let id = BranchId(Uuid::nil());
+        Branch { name: name.into(), marks, ..Branch::new(id, SessionId(Uuid::nil()), name, None, 1) }
+    }
+
+    fn note(text: &str, by: Actor) -> Mark {
+        let target = Atom::Section { text: Hash::of(text.as_bytes()) };
+        Mark { note: Some(text.into()), by, counted: Some(Hash::of(b"call")), revision: 4, ..blank(target) }
+    }
+
+    #[test]
+    fn a_pinned_text_is_copied_as_the_persons_own() {
+        for by in [Actor::User, Actor::Engine, Actor::Model] {
+            let mark = Mark { kind: MarkKind::IncludeOnce, ..note("text", by) };
+            let copy = copied(&mark, &branch("side", Vec::new()));
+            assert_eq!((copy.by, copy.counted, copy.inherited_from.as_deref()), (Actor::User, None, Some("side")));
+            assert_eq!((copy.target, copy.kind, copy.note.as_deref()), (mark.target, mark.kind, Some("text")));
+        }
+    }
+
+    #[test]
+    fn pinned_texts_are_named_by_the_beginning_of_their_id() {
+        let (one, two) = (note("one", Actor::User), note("two", Actor::User));
+        let plain = blank(Atom::Message { node: Hash::of(b"three") });
+        let id = |mark: &Mark| mark.target.key().to_string();
+        let (of_one, of_plain) = (id(&one), id(&plain));
+        let on = branch("side", vec![one.clone(), two.clone(), plain]);
+        let named = |text: &str| pinned(&on, &ItemName::Named { text: text.into(), message: false });
+        assert_eq!(
+            (named(&of_one), named(&of_one[..6]), named(&of_one[..5])),
+            (Some(one.target), Some(one.target), None)
+        );
+        assert_eq!((named(&of_plain), named("000000"), named("")), (None, None, None));
+        assert_eq!(pinned(&on, &ItemName::Note(of_one.clone())), None);
+        let twice = branch("side", vec![one.clone(), one.clone()]);
+        assert_eq!(pinned(&twice, &ItemName::Named { text: of_one, message: false }), None, "it must be the only one");
+        assert_eq!(over(&on, Mark { revision: 9, ..two.clone() }).0, Some(two));
+        assert_eq!(over(&branch("other", Vec::new()), one.clone()), (None, one));
+    }
+}

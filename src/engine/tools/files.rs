@@ -178,4 +178,38 @@ mod tests {
         assert_eq!(best(&names, "zzz", 3), [""; 0]);
         assert_eq!(best(&names, "", 1), ["Cargo.toml"]);
     }
+
+    /// Points of a name: two for a letter, six more at the beginning of a word, five more beside the letter before, eight more
+    /// at the very beginning, forty for the file's own name; eight times that, less its length and four for each folder.
+    #[test]
+    fn names_get_points_for_where_the_letters_stand() {
+        let points = |name: &str, typed: &str| score(name, &typed.chars().collect::<Vec<_>>());
+        let sum = |own: i64, letters: &[i64], name: &str| {
+            let folders = i64::try_from(name.matches('/').count()).unwrap();
+            let length = i64::try_from(name.len()).unwrap();
+            Some((own + letters.iter().sum::<i64>()) * 8 - length - folders * 4)
+        };
+        for (name, typed, own, letters) in [
+            ("run.rs", "", 40, &[][..]),
+            ("a/b/run.rs", "", 40, &[]),
+            ("run.rs", "r", 40, &[16]),
+            ("run.rs", "ru", 40, &[16, 7]),
+            ("run.rs", "rn", 40, &[16, 2]),
+            ("run.rs", "u", 40, &[2]),
+            ("run.rs", "rr", 40, &[16, 8]),
+            ("run.rs", ".r", 40, &[2, 13]),
+            ("lib/run.rs", "r", 40, &[16]),
+            ("lib/run.rs", "l", 0, &[16]),
+            ("lib/run.rs", "lr", 0, &[16, 8]),
+            ("lib/run.rs", "i/r", 0, &[2, 2, 13]),
+            ("my_long-name here.rs", "lnh", 40, &[8, 2, 8]),
+            ("my_long-name here.rs", "h", 40, &[8]),
+            ("RUN.RS", "run", 40, &[16, 7, 7]),
+        ] {
+            assert_eq!(points(name, typed), sum(own, letters, name), "{typed} in {name}");
+        }
+        for (name, typed) in [("run.rs", "rur"), ("run.rs", "x"), ("", "x")] {
+            assert_eq!(points(name, typed).is_some(), typed == "rur", "{typed} in {name}");
+        }
+    }
 }

@@ -477,3 +477,93 @@ pub(crate) fn short(path: &Path, home: Option<&Path>) -> String {
     let inner = home.and_then(|home| path.strip_prefix(home).ok());
     plain(&inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn project(workspace: &Path, looked: &[(&Path, &str)]) -> Project {
+        let known = Known {
+            set: ProjectSetup::default(),
+            trusted: true,
+            atoms: HashSet::new(),
+            sent: HashMap::new(),
+            skills: Arc::default(),
+            denied: FileVisibility::default(),
+        };
+        let look = |(root, path): &(&Path, &str)| {
+            let there = Folder::open(root).map_or(Looked::Nothing, |folder| folder.look(Path::new(path)));
+            (root.to_path_buf(), PathBuf::from(path), there)
+        };
+        let read = Read { looked: looked.iter().map(look).collect(), ..Read::default() };
+        Project { workspace: workspace.to_owned(), known: Mutex::new(known), read: Mutex::new(read) }
+    }
+
+    #[test]
+    fn a_change_of_what_was_looked_at_is_seen_once() {
+        let outer = tempfile::tempdir().unwrap();
+        let (one, two) = (outer.path().join("one"), outer.path().join("two"));
+        fs::create_dir_all(&one).unwrap();
+        fs::write(one.join("AGENTS.md"), "first").unwrap();
+        let project = project(&one, &[(&one, "AGENTS.md"), (&one, "CLAUDE.md"), (&two, "AGENTS.md")]);
+        let seen = |changed: bool, why: &str| {
+            assert_eq!(project.poll(), changed, "{why}");
+            for _ in 0..5 {
+                assert!(!project.poll(), "{why}: only once");
+            }
+        };
+        seen(false, "nothing was done");
+        fs::write(one.join("AGENTS.md"), "longer than before").unwrap();
+        seen(true, "a file was changed");
+        fs::write(one.join("CLAUDE.md"), "new").unwrap();
+        seen(true, "a file came");
+        fs::write(one.join("other.md"), "new").unwrap();
+        seen(false, "nobody looked at that file");
+        fs::create_dir_all(&two).unwrap();
+        seen(false, "an empty folder came");
+        fs::write(two.join("AGENTS.md"), "new").unwrap();
+        seen(true, "a file came into it");
+        fs::remove_file(one.join("AGENTS.md")).unwrap();
+        seen(true, "a file went");
+        fs::remove_file(one.join("CLAUDE.md")).unwrap();
+        fs::remove_file(two.join("AGENTS.md")).unwrap();
+        seen(true, "two went");
+    }
+
+    #[test]
+    fn folders_are_named_from_the_top_down_and_then_those_that_are_near() {
+        let outer = tempfile::tempdir().unwrap();
+        let top = |below: &str| WorkspaceTop {
+            folder: Folder::open(outer.path()).unwrap(),
+            path: outer.path().to_owned(),
+            below: PathBuf::from(below),
+            name: "repo".into(),
+        };
+        let told = |below: &str, near: &[&str], most: usize| -> Vec<String> {
+            let near: Vec<String> = near.iter().map(|path| (*path).to_owned()).collect();
+            let all = places(&top(below), &near, most).into_iter();
+            all.map(|place| {
+                format!("{} | {} | {} | {}", place.folder.display(), place.shown, place.words, place.nested)
+            })
+            .collect()
+        };
+        assert_eq!(told("", &[], 9), [" |  | the workspace | false"]);
+        assert_eq!(
+            told("a/b", &[], 9),
+            [" | ../../ | all of repo | false", "a | ../ | a/ | false", "a/b |  | the workspace | false"]
+        );
+        assert_eq!(
+            told("a", &["x/y", "./x", "x/../z", "", "/etc"], 9),
+            [
+                " | ../ | all of repo | false",
+                "a |  | the workspace | false",
+                "a/x | x/ | x/ | true",
+                "a/x/y | x/y/ | x/y/ | true"
+            ]
+        );
+        assert_eq!(told("", &["a/b/c/d/e/f"], 1).len(), 1 + 4, "four times as many are looked at");
+        assert_eq!(short(Path::new("/home/me/x"), Some(Path::new("/home/me"))), "~/x");
+        assert_eq!(short(Path::new("/home/you/x"), Some(Path::new("/home/me"))), "/home/you/x");
+    }
+}

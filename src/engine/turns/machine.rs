@@ -459,4 +459,78 @@ mod tests {
         let effects = step(&mut turn, TurnInput::RoundRefused);
         assert_eq!(effects, [Effect::Close { draft_back: true, completed: false }]);
     }
+
+    #[test]
+    fn a_stopped_turn_is_not_asked_in_another_form() {
+        for (kind, cancelled, again) in [
+            (Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)), false, true),
+            (Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)), true, false),
+            (Some(ProviderErrorKind::Server), false, false),
+            (None, false, false),
+        ] {
+            let mut turn = TurnState::new(4, true);
+            if cancelled {
+                assert_eq!(step(&mut turn, TurnInput::Cancel), [Effect::StopCall]);
+            }
+            let effects = step(&mut turn, TurnInput::Ended(outcome(CallEnd::Errored, kind.clone())));
+            let then = if again { Effect::NextRound } else { Effect::Close { draft_back: true, completed: false } };
+            assert_eq!(effects, [Effect::CloseRun, then], "{kind:?} {cancelled}");
+            assert_eq!((turn.phase == Phase::Planning, turn.round), (again, u32::from(!again)));
+        }
+    }
+
+    /// A model of the whole: what a turn does for one answer, by how it ended and what had come.
+    #[test]
+    fn answers_end_turns_by_what_came_and_how_it_ended() {
+        let ends = [CallEnd::Complete, CallEnd::Truncated, CallEnd::Errored, CallEnd::Cancelled];
+        for end in ends {
+            for (words, calls) in
+                [("", &[][..]), ("x", &[]), ("", &["read"]), ("x", &["read", "list"]), ("x", &["read", ""])]
+            {
+                for cancelled in [false, true] {
+                    let mut turn = TurnState::new(2, true);
+                    let mut effects = step(&mut turn, TurnInput::Delta(Delta::Text(words.into())));
+                    for (index, name) in (0_u32..).zip(calls) {
+                        effects.extend(step(&mut turn, call(index, name)));
+                    }
+                    let something = !words.is_empty() || !calls.is_empty();
+                    assert_eq!(
+                        effects == [Effect::CommitUser],
+                        something,
+                        "the first piece makes the question a message"
+                    );
+                    if cancelled {
+                        step(&mut turn, TurnInput::Cancel);
+                    }
+                    let effects = step(&mut turn, TurnInput::Ended(outcome(end, None)));
+                    let nameless = calls.contains(&"");
+                    let runs = end == CallEnd::Complete && !calls.is_empty() && !nameless && !cancelled;
+                    let told = match (something, runs) {
+                        (false, _) => "nothing",
+                        (true, true) => "tools",
+                        (true, false) => "answer",
+                    };
+                    let seen = match effects.as_slice() {
+                        [Effect::CloseRun, Effect::Close { draft_back: true, completed: false }] => "nothing",
+                        [Effect::RunTools(all)] if all.len() == calls.len() => "tools",
+                        [
+                            Effect::CommitAnswer { content, end: told },
+                            Effect::Close { draft_back: false, completed },
+                        ] => {
+                            assert_eq!(*completed, *told == End::Complete);
+                            assert_eq!(*told == End::Complete, end == CallEnd::Complete && !nameless);
+                            assert_eq!(
+                                content.extra.is_some(),
+                                !calls.is_empty(),
+                                "calls that are not made are kept aside"
+                            );
+                            "answer"
+                        }
+                        other => panic!("{other:?}"),
+                    };
+                    assert_eq!(seen, told, "{end:?} {words:?} {calls:?} {cancelled}");
+                }
+            }
+        }
+    }
 }

@@ -60,7 +60,7 @@ impl Tokenizers {
     }
 
     fn piece(&self, encoding: Encoding, bpe: &CoreBPE, piece: &str) -> u32 {
-        let key = Key::of(u8::from(encoding == Encoding::O200kBase), piece);
+        let key = Key::of(u8::from(matches!(encoding, Encoding::O200kBase)), piece);
         if let Some(known) = self.cache().get(key) {
             return known;
         }

@@ -117,6 +117,23 @@ fn each_text_has_its_vector_whatever_stands_beside_it() {
 }
 
 #[test]
+fn batches_hold_what_fits_with_its_padding() {
+    for (lengths, expected) in [
+        (vec![10; 40], 32),
+        (vec![32; 40], 32),
+        (vec![33; 40], 31),
+        (vec![1_024; 3], 1),
+        (vec![1_025; 3], 1),
+        (vec![512, 512, 512], 2),
+        (vec![100, 100, 100, 300, 300], 3),
+        (vec![7], 1),
+    ] {
+        let windows: Vec<Window> = lengths.iter().map(|length| Window { text: 0, ids: vec![0; *length] }).collect();
+        assert_eq!(batch_of(&windows.iter().collect::<Vec<_>>()), expected, "{lengths:?}");
+    }
+}
+
+#[test]
 fn long_texts_are_the_mean_of_their_windows() {
     let folder = tiny();
     let embedder = LocalEmbedder::open(folder.path()).unwrap();
@@ -143,6 +160,9 @@ fn the_identity_is_that_of_the_files() {
     let folder = tiny();
     let before = LocalEmbedder::open(folder.path()).unwrap();
     assert_eq!(before.id(), LocalEmbedder::open(folder.path()).unwrap().id());
+    let name = folder.path().canonicalize().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let digest = before.id().strip_prefix(&format!("local {name} ")).unwrap().to_owned();
+    assert!(digest.len() == 16 && digest.chars().all(|c| c.is_ascii_hexdigit()), "{digest}");
     let pooled = folder.path().join("1_Pooling");
     std::fs::create_dir(&pooled).unwrap();
     std::fs::write(pooled.join("config.json"), r#"{"pooling_mode_cls_token": true}"#).unwrap();

@@ -212,4 +212,59 @@ mod tests {
         assert_eq!(cargo("[build]\njobs = 2\n[net]\ngit-fetch-with-cli = true\n"), None);
         assert_eq!(cargo("[registry\ntoken = 1"), Some(String::new()));
     }
+
+    #[test]
+    fn lines_go_on_behind_a_backslash() {
+        for (text, lines) in [
+            ("", &[][..]),
+            ("a", &["a"]),
+            ("a\nb\n", &["a\n", "b\n"]),
+            ("a\\\nb\nc", &["a\\\nb\n", "c"]),
+            ("a\\\\\nb\n", &["a\\\\\n", "b\n"]),
+            ("a\\\\\\\r\nb\n", &["a\\\\\\\r\nb\n"]),
+            ("a\\\n", &["a\\\n"]),
+        ] {
+            assert_eq!(logical(text), lines, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_known_by_their_place_and_by_words() {
+        for (text, user, told) in [
+            ("https://x/y@z", false, false),
+            ("https://me@x/y", true, true),
+            ("https://x https://me:you@y", true, true),
+            ("me@example.org", false, false),
+            ("a = \"git://x\" me@y", false, false),
+            ("a = 'git://me@x'", true, true),
+            ("My TOKEN", false, true),
+            ("passwd = 1", false, true),
+            ("Bearer x", false, true),
+            ("plain", false, false),
+        ] {
+            assert_eq!((has_user(text), tells(text)), (user, told), "{text}");
+        }
+        let values: Table = "a = \"https://me@x\"\nb = [\"x\", {c = \"https://me@x\"}]\nc = [[\"https://me@x\"]]\nd = [1, \"https://x\"]\ne = 7"
+            .parse()
+            .unwrap();
+        let held: Vec<&str> = values.iter().filter(|(_, value)| holds(value)).map(|(name, _)| name.as_str()).collect();
+        assert_eq!(held, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_file_of_settings_is_read_as_far_as_it_is_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        assert_eq!(text_of(&path), None, "there is none");
+        assert_eq!(text_of(folder.path()), None, "a folder is none");
+        for (bytes, text) in [(&b"a"[..], "a\n"), (b"a\n", "a\n"), (b"", "\n"), (b"\xFF", "")] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(text_of(&path).as_deref(), Some(text), "{bytes:?}");
+        }
+        let longest = usize::try_from(LONGEST).unwrap();
+        fs::write(&path, "x".repeat(longest)).unwrap();
+        assert_eq!(text_of(&path).map(|text| text.len()), Some(longest + 1));
+        fs::write(&path, "x".repeat(longest + 1)).unwrap();
+        assert_eq!(text_of(&path).as_deref(), Some(""));
+    }
 }

@@ -218,4 +218,74 @@ mod tests {
             prop_assert!(heard.text("went by").len() < limit + 200);
         }
     }
+
+    /// What is shown of a text of which so many bytes fit, in pieces.
+    fn shown(text: &[u8], limit: usize, piece: usize) -> (String, bool) {
+        let mut heard = OutputBuffer::new(limit);
+        for part in text.chunks(piece) {
+            heard.take(part);
+        }
+        let cut = heard.is_cut();
+        (heard.text("X"), cut)
+    }
+
+    #[test]
+    fn whole_lines_stay_where_some_end_near_the_cut() {
+        let note = |gone: usize| format!("[{gone} bytes of output in between X]\n");
+        for (text, limit, expected) in [
+            ("0123456789", 10, "0123456789".to_owned()),
+            ("0123456789012345678901234567890123456789", 40, "0123456789".repeat(4)),
+            ("0123456789a", 10, format!("01234\n{}6789a", note(1))),
+            ("0123456789abcdef", 16, "0123456789abcdef".to_owned()),
+            // A line ends two bytes before the cut, and one begins a byte after it.
+            ("01234\n6789abcde\nhijklmn", 16, format!("01234\n{}hijklmn", note(10))),
+            // Farther from it a line is cut.
+            ("0123\n56789abcd\nfghijkl", 16, format!("0123\n567\n{}fghijkl", note(7))),
+            ("ab\ncdefghijklmnopqrs\ntu", 8, format!("ab\n{}s\ntu", note(16))),
+        ] {
+            for piece in [1, 3, 100] {
+                let (said, cut) = shown(text.as_bytes(), limit, piece);
+                assert_eq!((said.as_str(), cut), (expected.as_str(), text.len() > limit), "{text:?} by {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_character_waits_for_its_rest() {
+        for (bytes, ready) in [
+            (&b""[..], 0),
+            (b"a", 1),
+            ("é".as_bytes(), 2),
+            (&"é".as_bytes()[..1], 0),
+            (&"a日".as_bytes()[..2], 1),
+            (&"a日".as_bytes()[..3], 1),
+            ("a日".as_bytes(), 4),
+            (&"a🙂".as_bytes()[..2], 1),
+            (&"a🙂".as_bytes()[..3], 1),
+            (&"a🙂".as_bytes()[..4], 1),
+            ("a🙂".as_bytes(), 5),
+            (b"a\xFF", 2),
+            (b"\x80\x80\x80\x80", 4),
+            (b"ab\xC3", 2),
+        ] {
+            assert_eq!(whole(bytes), ready, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_goes_by_unheard_is_counted() {
+        let got = RefCell::new(Vec::new());
+        let say = |piece: &str| got.borrow_mut().push(piece.to_owned());
+        let mut pieces = OutputPieces::new(&say);
+        pieces.flush(true);
+        pieces.waiting = vec![b'a'; PIECE];
+        pieces.since = Instant::now();
+        pieces.take(b"bcd");
+        pieces.flush(true);
+        pieces.take(b"e");
+        pieces.flush(false);
+        let rest: String = std::iter::repeat_n('a', PIECE - 3).collect();
+        let all = got.borrow().concat();
+        assert_eq!(all, format!("\n[3 bytes went by]\n{rest}bcde"));
+    }
 }

@@ -364,3 +364,99 @@ fn told(first: &str, heard: OutputBuffer, whole: Option<(OutputBuffer, String)>)
     let back = format!("read_file or search with path {path}");
     (heard.text(&rest), Some(ShortenedResult { back, full: Some(format!("{first}{}", whole.text(again))) }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(limit: usize, text: &str) -> OutputBuffer {
+        let mut heard = OutputBuffer::new(limit);
+        heard.take(text.as_bytes());
+        heard
+    }
+
+    fn first_line(ended: Option<EndReason>, report: Option<Report>, text: &str) -> (ToolStatus, String, Option<i32>) {
+        let done = answer(heard(400, text), None, (ended, 9), report);
+        let first = done.output.body.lines().next().unwrap_or_default().to_owned();
+        assert_eq!(done.output.full_bytes, done.output.body.len() as u64);
+        assert_eq!(done.output.body[first.len() + 1..], *text);
+        (done.output.status, first, done.exit)
+    }
+
+    #[test]
+    fn the_first_line_says_how_it_ended() {
+        use ToolStatus::{Cancelled, Failed, Ok};
+        let exit = |code| Report { exit: Some(code), ..Report::default() };
+        for (ended, report, status, line, code) in [
+            (None, Some(exit(0)), Ok, "[exit 0]", Some(0)),
+            (None, Some(exit(3)), Failed, "[exit 3]", Some(3)),
+            (None, Some(Report { signal: Some(9), ..Report::default() }), Failed, "[ended by signal 9]", None),
+            (None, Some(Report { swarm: true, ..exit(0) }), Failed, "[stopped: too many processes]", None),
+            (None, Some(Report { failed: Some("no shell".into()), ..exit(1) }), Failed, "[not run: no shell]", Some(1)),
+            (None, Some(Report::default()), Failed, "[ended for an unknown reason]", None),
+            (None, None, Failed, "[its guard was ended; some of its processes may still run]", None),
+            (Some(EndReason::Cancelled), Some(exit(0)), Cancelled, "[stopped by a person]", None),
+            (Some(EndReason::TimeUp), Some(exit(0)), Failed, "[stopped after 9 s, its time limit]", None),
+            (Some(EndReason::TimeUp), None, Failed, "[stopped after 9 s, its time limit]", None),
+            (
+                None,
+                Some(Report { left: 1, ..exit(0) }),
+                Ok,
+                "[exit 0; a process that it left running was ended]",
+                Some(0),
+            ),
+            (
+                None,
+                Some(Report { left: 2, ..exit(0) }),
+                Ok,
+                "[exit 0; processes that it left running were ended]",
+                Some(0),
+            ),
+        ] {
+            assert_eq!(first_line(ended, report.clone(), "said\n"), (status, line.to_owned(), code), "{report:?}");
+            let quiet = line.replace(']', "; no output]");
+            assert_eq!(first_line(ended, report, "").1, quiet);
+        }
+    }
+
+    #[test]
+    fn what_is_not_shown_can_be_reached_where_it_is_kept() {
+        let text: String = std::iter::repeat_n("0123456789\n", 60).collect();
+        let exit = || Some(Report { exit: Some(0), ..Report::default() });
+        let all = answer(heard(2 * text.len(), &text), None, (None, 9), exit());
+        assert_eq!((all.cut, all.output.body), (None, format!("[exit 0]\n{text}")));
+        let lost = answer(heard(200, &text), None, (None, 9), exit());
+        let body = &lost.output.body;
+        assert!(body.contains("were not kept; run it again through grep, head or tail to see them"), "{body}");
+        assert_eq!(lost.output.full_bytes, 9 + 660);
+        let again = "run it again through grep, head or tail";
+        assert_eq!(lost.cut, Some(ShortenedResult { back: again.into(), full: None }));
+        let path = || "output:1".to_owned();
+        let kept = answer(heard(200, &text), Some((heard(2_000, &text), path())), (None, 9), exit());
+        assert!(kept.output.body.contains("take \"output:1\" as path: all of it is kept]"), "{}", kept.output.body);
+        let full = Some(format!("[exit 0]\n{text}"));
+        assert_eq!(kept.cut, Some(ShortenedResult { back: "read_file or search with path output:1".into(), full }));
+        let partly = answer(heard(200, &text), Some((heard(400, &text), path())), (None, 9), exit());
+        assert!(partly.output.body.contains("all of it is kept but for its middle]"), "{}", partly.output.body);
+        assert!(partly.cut.unwrap().full.unwrap().contains("were not kept; run it again"));
+        let short = answer(heard(200, "short"), Some((heard(400, "short"), path())), (None, 9), exit());
+        assert_eq!((short.cut, short.output.body.as_str()), (None, "[exit 0]\nshort"));
+    }
+
+    #[test]
+    fn a_file_is_written_only_where_it_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("copy-1");
+        let number = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(&path).unwrap());
+        keep(&path, "one").unwrap();
+        let first = fs::File::open(&path).unwrap();
+        let before = number();
+        keep(&path, "one").unwrap();
+        assert_eq!(number(), before, "left alone");
+        keep(&path, "two").unwrap();
+        assert_ne!(number(), before, "another file in its place");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(io::read_to_string(first).unwrap(), "one", "who reads it goes on reading");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    }
+}

@@ -111,4 +111,45 @@ mod tests {
             fs::remove_dir_all(path).unwrap();
         }
     }
+
+    #[test]
+    fn names_and_ages_of_what_may_be_cleared_away() {
+        let id = uuid::Uuid::now_v7();
+        for (name, is) in [
+            (format!("/tmp/{NAME}{}", id.simple()), true),
+            (format!("/tmp/{NAME}{id}"), false),
+            (format!("/tmp/{NAME}{}x", &id.simple().to_string()[1..]), false),
+            (format!("/tmp/.{NAME}{}", id.simple()), false),
+            (format!("/tmp/{}", id.simple()), false),
+        ] {
+            assert_eq!(is_named_so(Path::new(&name)), is, "{name}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let file = File::create(&path).unwrap();
+        assert!(!is_old(&path) && !is_old(Path::new("/nowhere/at/all")));
+        let before = std::time::SystemTime::now() - ABANDONED;
+        file.set_modified(before - Duration::from_mins(1)).unwrap();
+        assert!(is_old(&path));
+        file.set_modified(before + Duration::from_mins(1)).unwrap();
+        assert!(!is_old(&path));
+    }
+
+    #[test]
+    fn it_is_there_with_both_of_its_parts() {
+        let scratch = Scratch::new().unwrap();
+        let path = scratch.path.clone();
+        assert!(
+            scratch.is_there()
+                && scratch.temporary() == path.join("tmp")
+                && scratch.settings() == path.join("settings")
+        );
+        fs::remove_dir(scratch.settings()).unwrap();
+        assert!(!scratch.is_there());
+        fs::create_dir(scratch.settings()).unwrap();
+        fs::remove_dir(scratch.temporary()).unwrap();
+        assert!(!scratch.is_there());
+        drop(scratch);
+        assert!(!path.exists());
+    }
 }

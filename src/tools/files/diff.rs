@@ -19,21 +19,10 @@ fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     let deadline = Instant::now() + PATIENCE;
-    let mut hunks: Vec<Hunk> = Vec::new();
-    for step in capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline)) {
-        if matches!(step, DiffOp::Equal { .. }) {
-            continue;
-        }
-        let (old, new) = (step.old_range(), step.new_range());
-        match hunks.last_mut() {
-            // Nothing lies between them.
-            Some(last) if last.old.end == old.start && last.new.end == new.start => {
-                (last.old.end, last.new.end) = (old.end, new.end);
-            }
-            _ => hunks.push(Hunk { old, new }),
-        }
-    }
-    hunks
+    let steps = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline)).into_iter();
+    // What goes and what comes in its place is one step.
+    let differs = steps.filter(|step| !matches!(step, DiffOp::Equal { .. }));
+    differs.map(|step| Hunk { old: step.old_range(), new: step.new_range() }).collect()
 }
 
 #[cfg(test)]
@@ -63,6 +52,7 @@ mod tests {
         let change = change("f", Some(before.as_str().into()), &after);
         assert_eq!(change.with(&[]), after);
         assert_eq!(change.with(&vec![false; change.hunks.len()]), before);
+        assert!(change.hunks.windows(2).all(|pair| pair[0].old.end < pair[1].old.start), "lines stay between them");
     }
 
     proptest! {

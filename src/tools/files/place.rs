@@ -41,13 +41,9 @@ impl Place {
             folder = match enter(&folder, step) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    match folder.create_dir(step) {
-                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                            return Err(stop(&so_far, &error));
-                        }
-                        _ => {}
-                    }
-                    enter(&folder, step).map_err(|error| stop(&so_far, &error))?
+                    // Where somebody else has just made it, it is entered all the same.
+                    let created = folder.create_dir(step);
+                    enter(&folder, step).map_err(|error| stop(&so_far, &created.err().unwrap_or(error)))?
                 }
                 Err(error) => return Err(no_way(&folder, step, &so_far, &error)),
                 Ok(inner) => inner,

@@ -310,7 +310,7 @@ impl ProcessCount {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Crowd {
+impl ProcessCount {
     fn new(_: u32) -> Self {
         Self {}
     }
@@ -366,6 +366,37 @@ mod tests {
         guard.end(None, Some(9));
         assert_eq!((guard.report.exit, guard.report.signal), (Some(3), None));
         drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
+    /// The system has not so many more tasks than before: nobody is counted, and what was known of it stays.
+    #[test]
+    fn what_descends_is_counted_when_the_system_has_more_tasks_or_after_a_while() {
+        let mut child = other();
+        let mut guard = guard(&child, true);
+        let tasks = super::super::processes::tasks().unwrap();
+        let mut count = ProcessCount { most: 10, before: usize::MAX / 2, looked: Instant::now() };
+        assert!(!count.is_too_large(&guard));
+        assert_eq!(count.before, usize::MAX / 2, "nobody was counted");
+        // Somebody else's: what is more is what there is now, with room for half as many as are allowed.
+        let most = tasks.div_ceil(2);
+        if most > 60 {
+            let mut count = ProcessCount { most, before: 0, looked: Instant::now() };
+            assert!(!count.is_too_large(&guard));
+            assert!(count.before > 0 && count.before < 2 * tasks, "{} of {tasks}", count.before);
+        }
+        // It has a descendant at least: more than none.
+        guard.first = false;
+        let mut count = ProcessCount { most: 0, before: 0, looked: Instant::now() };
+        assert!(count.is_too_large(&guard));
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(2));
+        if let Some(looked) = long_ago {
+            let mut count = ProcessCount { most: 0, before: usize::MAX / 2, looked };
+            assert!(count.is_too_large(&guard), "now and then all are counted");
+            assert!(count.looked > looked);
+        }
+        // It was told to stand still.
+        child.kill().unwrap();
         child.wait().unwrap();
     }
 }

@@ -146,3 +146,46 @@ fn enforce(places: &Places, network: bool) -> Result<(RulesetStatus, LandlockSta
 fn of_kind(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_beside_hidden_places_is_found_without_them() {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().canonicalize().unwrap();
+        for folder in ["a/b/c", "a/d", "e", "f"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("a/file"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("e"), root.join("a/link")).unwrap();
+        let found = |place: &str, hidden: &[&str]| {
+            let hidden: Vec<PathBuf> = hidden.iter().map(|path| root.join(path)).collect();
+            let mut found = Vec::new();
+            beside(&root.join(place), &hidden, &mut found);
+            let mut names: Vec<String> =
+                found.iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(found("a", &[]), ["a"]);
+        assert_eq!(found("a", &["a"]), [""; 0]);
+        assert_eq!(found("a/b", &["a"]), [""; 0]);
+        assert_eq!(found("a", &["e"]), ["a"]);
+        assert_eq!(found("a", &["a/b/c"]), ["a/d", "a/file"]);
+        assert_eq!(found("", &["a/b", "e"]), ["a/d", "a/file", "f"]);
+        assert_eq!(found("gone", &["gone/x"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_gets_no_rights_of_folders() {
+        let outer = tempfile::tempdir().unwrap();
+        let file = outer.path().join("file");
+        fs::write(&file, "").unwrap();
+        let reading = AccessFs::from_read(NEWEST);
+        assert_eq!(of_kind(outer.path(), reading), reading);
+        assert_eq!(of_kind(&file, reading), reading & AccessFs::from_file(NEWEST));
+        assert!(!of_kind(&file, reading).contains(AccessFs::ReadDir));
+    }
+}

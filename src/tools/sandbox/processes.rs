@@ -63,3 +63,44 @@ pub(crate) fn tasks() -> Option<usize> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_child_and_its_child_descend_and_one_that_has_ended_does_not() {
+        let own = rustix::process::getpid();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 3<&0; cat <&3 & echo $!; wait"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = shell.spawn().unwrap();
+        let mut line = String::new();
+        let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+        let (pid, grandchild) = (i32::try_from(child.id()).unwrap(), line.trim().parse::<i32>().unwrap());
+        let found = |of: i32| -> Vec<i32> {
+            let all = descendants(Pid::from_raw(of).unwrap());
+            all.into_iter().map(|(pid, _)| pid.as_raw_nonzero().get()).collect()
+        };
+        let of_own = found(own.as_raw_nonzero().get());
+        assert!(of_own.contains(&pid) && of_own.contains(&grandchild));
+        assert!(!of_own.contains(&own.as_raw_nonzero().get()), "not itself");
+        assert_eq!(found(pid), [grandchild]);
+        let process = read(pid).unwrap();
+        assert_eq!((process.pid, process.parent, process.ended), (pid, own.as_raw_nonzero().get(), false));
+        assert!(process.threads == 1 && process.group != 0);
+        let user = rustix::process::getuid().as_raw();
+        assert!(threads_of(user) >= 3 && threads_of(u32::MAX - 1) == 0);
+        assert!(tasks().unwrap() >= 3);
+        child.kill().unwrap();
+        // Until it is taken in its number is still there.
+        while !read(pid).is_none_or(|process| process.ended) {
+            std::thread::yield_now();
+        }
+        assert!(!found(own.as_raw_nonzero().get()).contains(&pid));
+        child.wait().unwrap();
+        assert!(read(pid).is_none());
+        let _ = rustix::process::kill_process(Pid::from_raw(grandchild).unwrap(), rustix::process::Signal::KILL);
+    }
+}

@@ -242,4 +242,48 @@ mod tests {
         let found: Vec<PathBuf> = written(&orders).into_iter().filter(|place| place.starts_with(&whole)).collect();
         assert_eq!(found, ["work", "more", "data", "data/own"].map(|place| path(name(place))));
     }
+
+    #[test]
+    fn every_option_of_a_mount_is_kept() {
+        let all = [
+            ("nosuid", MountFlags::NOSUID),
+            ("nodev", MountFlags::NODEV),
+            ("noexec", MountFlags::NOEXEC),
+            ("nosymfollow", MountFlags::NOSYMFOLLOW),
+            ("noatime", MountFlags::NOATIME),
+            ("nodiratime", MountFlags::NODIRATIME),
+            ("relatime", MountFlags::RELATIME),
+            ("rw", MountFlags::empty()),
+            ("other", MountFlags::empty()),
+        ];
+        let flags = |options: &str| {
+            let line = format!("36 35 98:0 / /mnt {options} shared:1 master:2 - ext3 /dev/root rw,nosuid");
+            read(line.as_bytes()).unwrap().1
+        };
+        for (name, flag) in all {
+            assert_eq!(flags(name), flag, "{name}");
+        }
+        let names = all.map(|(name, _)| name).join(",");
+        assert_eq!(flags(&names), all.iter().fold(MountFlags::empty(), |sum, (_, flag)| sum | *flag));
+        for short in ["36 35 98:0 /", "36 35 98:0 / /mnt", "36 35 98:0 / /mnt rw", "36 35 98:0 / /mnt rw -"] {
+            assert!(read(short.as_bytes()).is_none(), "{short}");
+        }
+    }
+
+    #[test]
+    fn names_of_mounts_are_unescaped() {
+        for (text, name) in [
+            (&br"a\040b"[..], &b"a b"[..]),
+            (br"\134040", b"\\040"),
+            (br"a\04", br"a\04"),
+            (br"a\999b", br"a\999b"),
+            (br"\777", br"\777"),
+            (br"\011\012", b"\t\n"),
+            (b"\xC3\xA9", b"\xC3\xA9"),
+            (b"\\\xFF\xFF\xFF", b"\\\xFF\xFF\xFF"),
+            (b"", b""),
+        ] {
+            assert_eq!(unescaped(text), name, "{}", text.escape_ascii());
+        }
+    }
 }

@@ -228,3 +228,53 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_each_folder_that_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        for folder in ["a/x/etc", "a/y/etc", "a/y/lib"] {
+            fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
+        let found = |pattern: &str| {
+            let mut all = matching(home.path(), pattern);
+            all.sort();
+            let names = all.iter().map(|path| path.strip_prefix(home.path()).unwrap().display().to_string());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(found("a/*/etc"), ["a/x/etc", "a/y/etc"]);
+        assert_eq!(found("a/y/*"), ["a/y/etc", "a/y/lib"]);
+        assert_eq!(found("b/*"), [""; 0]);
+        assert_eq!(found("b/c"), ["b/c"]);
+    }
+
+    #[test]
+    fn of_a_home_folder_toolchains_are_read_and_secrets_are_not() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        for folder in [".ssh", ".nvm/versions/node/v1/etc", ".nvm/versions/node/v1/lib", "miniconda3/envs/one"] {
+            fs::create_dir_all(path(folder)).unwrap();
+        }
+        for file in [".netrc", "miniconda3/pip.conf", "miniconda3/envs/one/.condarc"] {
+            fs::write(path(file), "").unwrap();
+        }
+        let open = readable(Some(home.path()));
+        for part in [".cargo/bin", ".cargo/registry", ".nvm/versions", "miniconda3/", ".gitconfig/", "go/pkg"] {
+            assert!(open.contains(&path(part)), "{part}");
+        }
+        assert!(!open.contains(&path(".cargo/credentials.toml")) && !open.contains(&path(".cargo")));
+        let hidden = secrets(Some(home.path()));
+        let whole = |name: &str| path(name).canonicalize().unwrap();
+        for part in
+            [".ssh", ".netrc", ".nvm/versions/node/v1/etc", "miniconda3/pip.conf", "miniconda3/envs/one/.condarc"]
+        {
+            assert!(hidden.contains(&whole(part)), "{part}");
+        }
+        assert!(!hidden.contains(&whole(".nvm/versions/node/v1/lib")) && !hidden.contains(&path(".gnupg")));
+        let beneath = |all: Vec<PathBuf>| all.iter().any(|path| path.starts_with(home.path()));
+        assert!(!beneath(readable(None)) && !beneath(secrets(None)));
+    }
+}

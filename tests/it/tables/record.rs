@@ -23,8 +23,8 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn new(bench: &Bench) -> Self {
-        let ids = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|#[0-9a-f]{8}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{8}\b";
-        let times = r"\b[a-z_]*(?:elapsed|took|peak|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
+        let ids = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{64}\b|#[0-9a-f]{8}\b|\b[0-9a-f]{32}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{10}\b|\b[0-9a-f]{8}\b";
+        let times = r"\b[a-z_]*(?:elapsed|took|peak|built|duration|_ms|_us)[a-z_]*\b\W{0,2}: ?(?:Some\(\s*)?\d+|\bms\b\W{0,2}: ?\d+|\b\d{4}-\d\d-\d\d \d\d:\d\d\b|\b1[78]\d{11}\b|\b1[78]\d{8}\b|\b\d\d:\d\d(?::\d\d)?Z?\b";
         Self {
             out: String::new(),
             folder: bench.workspace.parent().unwrap().display().to_string(),
@@ -42,14 +42,14 @@ impl Record {
         self.ids
             .replace_all(&text, |found: &Captures<'_>| {
                 let name = found[0].trim_start_matches('#');
-                let long = name.len() == 36;
+                let long = matches!(name.len(), 32 | 36);
                 let key = if long { name } else { &name[..name.len().min(8)] };
                 let next = names.len() + 1;
                 let known = names
                     .entry(key.to_owned())
                     .or_insert_with(|| format!("{}{next}", if long { "id" } else { "h" }))
                     .clone();
-                if long {
+                if name.len() == 36 {
                     // People are shown the end of an id, or its beginning.
                     names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
                     names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
@@ -57,6 +57,18 @@ impl Record {
                 known
             })
             .into_owned()
+    }
+
+    /// The first part of a long text. What is not shown gets no name.
+    fn beginning(&mut self, text: &str) -> String {
+        let mut shown = String::new();
+        for part in text.split_inclusive(',') {
+            if shown.chars().count() > 400 {
+                break;
+            }
+            shown.push_str(&self.settled(part));
+        }
+        shown.chars().take(400).collect()
     }
 
     /// A heading.
@@ -106,7 +118,7 @@ impl Record {
                     .map(|(at, column)| format!("{column}={}", cell(row.get_ref(at).unwrap())));
                 all.push(cells.filter(|cell| !cell.ends_with('=')).collect::<Vec<_>>().join(" "));
             }
-            let told: Vec<String> = all.iter().map(|row| self.settled(row).chars().take(400).collect()).collect();
+            let told: Vec<String> = all.iter().map(|row| self.beginning(row)).collect();
             let told = told.join("\n");
             let _ = writeln!(self.out, "-- table {name}: {} rows\n{told}", all.len());
         }
@@ -143,8 +155,9 @@ fn told(pretty: &str) -> String {
 }
 
 fn is_empty(line: &str) -> bool {
-    let value = line.trim().trim_end_matches(',').split_once(": ").map(|(_, value)| value);
-    matches!(value, Some("None" | "[]" | "{}" | "\"\"" | "false" | "0"))
+    let field = line.trim().trim_end_matches(',').split_once(": ");
+    // A time may be nothing on one machine and something on another.
+    matches!(field, Some((name, "None" | "[]" | "{}" | "\"\"" | "false" | "0")) if !name.ends_with("_ms"))
 }
 
 fn depth(line: &str) -> usize {
