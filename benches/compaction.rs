@@ -112,7 +112,12 @@ fn talk() -> Vec<(String, String)> {
 }
 
 fn add(client: &mut Client, branch: BranchId, role: Role, text: &str) -> NodeId {
-    match client.must(Request::Branch(BranchRequest::AddMessage { branch, role, text: text.to_owned() })) {
+    match client.must(Request::Branch(BranchRequest::AddMessage {
+        branch,
+        role,
+        text: text.to_owned(),
+        priority: None,
+    })) {
         Answer::Added(head) => head.id,
         other => panic!("{other:?}"),
     }

@@ -5,9 +5,10 @@ use crate::support::bench::{Bench, Client, Model, message, path, text};
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::conversation::activation::Activation;
 use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::plan::{Reason, RowKind, Warning};
 use pleach::domain::planning::policy::{PolicySpec, Section};
-use pleach::domain::planning::tuning::{Adaptive, Choose, Levels};
+use pleach::domain::planning::tuning::{Adaptive, Choose, Levels, Milli};
 use pleach::engine::api::{Act, BranchRequest, ItemName, Request, SessionRequest};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
@@ -171,4 +172,30 @@ fn levels_score_what_comes_again_above_what_does_not() {
     assert_eq!(first.reason, Reason::WorkingLevel);
     let part = |name: &str| first.scores.parts.iter().find(|(known, _)| known == name).unwrap().1;
     assert!(part("references") > 0 && part("task") > 0, "{:?}", first.scores.parts);
+}
+
+/// Of turns with equal scores, the one with the lower priority of its own leaves first.
+#[test]
+fn a_message_added_with_a_priority_stays_longer() {
+    let bench = Bench::new(&Model::new([]));
+    let none = Milli(0);
+    let weights = Levels { recency: none, references: none, task: none, recent_share: none, ..Levels::default() };
+    let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..weights };
+    let spec = PolicySpec {
+        name: "levels".into(),
+        choose: Choose::Levels,
+        anchored: false,
+        levels,
+        activation: Activation { on: false, ..Activation::default() },
+        ..PolicySpec::default()
+    };
+    let mut client = client(&bench, spec);
+    let branch = client.session();
+    for priority in [Some(90), None, None] {
+        let text = "so ".repeat(180);
+        client.must(Request::Branch(BranchRequest::AddMessage { branch, role: Role::User, text, priority }));
+    }
+    let plan = client.whole_plan(branch, &message("Well?"));
+    let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn);
+    assert_eq!(turns.map(|row| row.source.turn).collect::<Vec<_>>(), [Some(2)], "not the oldest");
 }

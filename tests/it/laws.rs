@@ -581,8 +581,7 @@ fn most(talk: &Talk, solved: &Solved) -> u32 {
     fewer.iter().map(|fewer| solve(fewer).unwrap().plan.est_total).fold(budget, u32::min)
 }
 
-/// What sources do not spend returns to the window: the turn next to it is out only because it does not fit. So is what a
-/// policy chose by room, where no mark lies on the turns.
+/// What sources do not spend returns to the window: the turn next to it is out only because it does not fit.
 fn no_idle_room(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let policy = &input.policy;
@@ -625,6 +624,15 @@ fn no_idle_room(talk: &Talk, solved: &Solved) {
         }
         break;
     }
+    chosen_room(talk, solved, used);
+}
+
+/// What a policy chose by room and left out does not fit, where no mark lies on the turns.
+fn chosen_room(talk: &Talk, solved: &Solved, used: u32) {
+    let Solved { input, plan, .. } = solved;
+    let policy = &input.policy;
+    let clean = unmarked(talk, talk.turns.len());
+    let row = |turn: &TurnInput| plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath);
     // What a policy chose beside a summary may have had to leave again for it.
     let chosen = clean.len() == talk.turns.len() && plan.included().all(|row| row.kind != RowKind::Summary);
     for turn in input.turns.iter().filter(|_| chosen) {

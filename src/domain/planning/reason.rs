@@ -297,10 +297,10 @@ impl Reason {
             Self::LevelFull { budget } => {
                 format!("The working level's {budget} tokens hold the newest turns and those that score higher.")
             }
-            Self::SessionFull { budget } => {
-                format!("The session level has no room for it: {budget} tokens at most.")
+            Self::SessionFull { budget } => format!("No room in the session level: {budget} tokens at most."),
+            Self::LevelsOver { percent } => {
+                format!("Levels over {percent} % full: the newest turns stay, and of the rest this scored lowest.")
             }
-            Self::LevelsOver { percent } => levels_over(*percent),
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint(*rank, because),
             Self::CodeSearched { among } => {
@@ -455,13 +455,6 @@ fn of_code(because: SkipWhy) -> &'static str {
         SkipWhy::Indexing => "the code is still being indexed",
         SkipWhy::NothingToFind | SkipWhy::Common | SkipWhy::Faint => "no symbol matches enough of the message",
     }
-}
-
-fn levels_over(percent: u32) -> String {
-    format!(
-        "The levels were more than {percent} % full: the newest turns stay, and of the rest this scored lowest and \
-        was old enough to leave."
-    )
 }
 
 fn leased(left: u32, engine: bool) -> String {

@@ -182,7 +182,12 @@ fn sessions_as_a_library() {
     for role in [Role::User, Role::Assistant, Role::System] {
         talk.ask(
             "add",
-            Request::Branch(B::AddMessage { branch: talk.branch, role, text: format!("by hand: {}", role.name()) }),
+            Request::Branch(B::AddMessage {
+                branch: talk.branch,
+                role,
+                text: format!("by hand: {}", role.name()),
+                priority: None,
+            }),
         );
     }
     for session in [None, name("harbor works"), name("nothing")] {
@@ -223,6 +228,7 @@ fn sessions_as_a_library() {
             branch: made.current,
             role,
             text: format!("by hand: {}", role.name()),
+            priority: None,
         }));
     }
     let head = talk.client.open().nodes[1].id;

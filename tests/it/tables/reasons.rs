@@ -212,6 +212,7 @@ fn plan(row: Option<Row>) -> ContextPlan {
         est_total: 0,
         framing: 0,
         tools: 0,
+        level_budgets: None,
         tool_costs: Vec::new(),
         rows: row.into_iter().collect(),
         anchor: None,

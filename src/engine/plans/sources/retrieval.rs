@@ -31,6 +31,9 @@ const NEAR: usize = 8;
 /// Tokens that the frame around the cards takes at most.
 const FRAME: u32 = 48;
 
+/// How like a query passages are, by their numbers.
+type Cosines = Vec<(u32, f32)>;
+
 /// What is to be looked for, where, and in what room.
 pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
@@ -115,7 +118,7 @@ fn gated(
     ask: &SearchOptions<'_>,
     (query, allowed): (&str, &[bool]),
     vectors: Option<Priority>,
-) -> Result<(Gate, Option<Vec<(u32, f32)>>), Failure> {
+) -> Result<(Gate, Option<Cosines>), Failure> {
     let near = || cosines(library, query, allowed, vectors?);
     let by_words = opens(ask, query)?;
     match by_words {
@@ -165,7 +168,7 @@ pub(crate) fn likeness(
 }
 
 /// How like the query the passages are, where all vectors that this takes are there.
-fn cosines(library: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Vec<(u32, f32)>> {
+fn cosines(library: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Cosines> {
     let question = library.vectors?.question(query, priority)?;
     library.cosines(&question, allowed)
 }
