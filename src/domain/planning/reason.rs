@@ -299,7 +299,7 @@ impl Reason {
             }
             Self::SessionFull { budget } => format!("No room in the session level: {budget} tokens at most."),
             Self::LevelsOver { percent } => {
-                format!("Levels over {percent} % full: the newest turns stay, and of the rest this scored lowest.")
+                format!("Levels over {percent} % full; after the newest turns, this scored lowest.")
             }
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint(*rank, because),
