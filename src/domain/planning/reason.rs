@@ -299,7 +299,7 @@ impl Reason {
             }
             Self::SessionFull { budget } => format!("No room in the session level: {budget} tokens at most."),
             Self::LevelsOver { percent } => {
-                format!("Levels over {percent} % full; after the newest turns, this scored lowest.")
+                format!("Levels over {percent} % full; of older items, this scored lowest.")
             }
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint(*rank, because),
