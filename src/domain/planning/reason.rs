@@ -298,9 +298,7 @@ impl Reason {
                 format!("The working level's {budget} tokens hold the newest turns and those that score higher.")
             }
             Self::SessionFull { budget } => format!("No room in the session level: {budget} tokens at most."),
-            Self::LevelsOver { percent } => {
-                format!("Levels over {percent} % full; of older items, this scored lowest.")
-            }
+            Self::LevelsOver { percent } => format!("Levels over {percent} % full; this scored lowest of older items."),
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint(*rank, because),
             Self::CodeSearched { among } => {
