@@ -157,7 +157,7 @@ mod tests {
         let (lanes, adaptive, levels) = (&found["lanes"], &found["adaptive"], &found["levels"]);
         assert_eq!((lanes.choose, lanes.lanes, lanes.user_cap), (Choose::Lane, Lanes::default(), 8_000));
         assert_eq!((adaptive.choose, adaptive.relevance), (Choose::Relevance, Relevance::default()));
-        assert_eq!((&adaptive.adaptive, adaptive.user_cap), (&Adaptive::default(), 32_000));
+        assert_eq!((&adaptive.adaptive, adaptive.user_cap), (&Adaptive::default(), 8_000));
         assert_eq!((levels.choose, levels.levels, levels.user_cap), (Choose::Levels, Levels::default(), 16_000));
         assert_eq!(found["layered"].activation, Activation::default());
         assert!(!found["window"].activation.on && found["levels"].activation.on);
