@@ -9,6 +9,7 @@
 mod apply;
 mod schema;
 mod sql;
+mod transaction;
 pub mod types;
 
 pub mod file;

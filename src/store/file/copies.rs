@@ -6,7 +6,7 @@ use super::pool::reader;
 use crate::domain::base::damage::BackupFate;
 use crate::domain::base::damage::{BackupAct, BackupCard, Holding};
 use crate::domain::base::ids::{NodeId, SessionId};
-use crate::store::apply::Apply;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use crate::store::{Store, schema};
 use rusqlite::{Connection, TransactionBehavior};
@@ -98,8 +98,8 @@ impl Store {
             transaction.execute_batch(
                 "DELETE FROM stream_chunk; UPDATE plan_run SET open = 0, owner = NULL, draft = NULL WHERE open = 1;",
             )?;
-            let mut apply = Apply::new(&transaction, &owners);
-            gone.iter().try_for_each(|write| apply.apply(write))?;
+            let mut tx = WriteTransaction::new(&transaction, &owners);
+            gone.iter().try_for_each(|write| tx.apply(write))?;
             Ok(transaction.commit()?)
         })
     }

@@ -5,8 +5,8 @@ use super::open::beside;
 use super::owners::OwnersView;
 use super::pool::lock;
 use super::private;
-use crate::store::apply;
 use crate::store::sql::{is_locked, may_pass_later};
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::VecDeque;
@@ -298,8 +298,8 @@ impl Back {
             tries += 1;
         }
         let done = work(&self.conn).and_then(|writes| {
-            let mut apply = apply::Apply::new(&self.conn, &self.owners);
-            writes.iter().try_for_each(|write| apply.apply(write))?;
+            let mut tx = WriteTransaction::new(&self.conn, &self.owners);
+            writes.iter().try_for_each(|write| tx.apply(write))?;
             Ok(self.conn.execute_batch("COMMIT")?)
         });
         if done.is_err() && !self.conn.is_autocommit() {
@@ -311,11 +311,11 @@ impl Back {
     /// One transaction; says whether it deleted text.
     fn transact(&mut self, groups: &[&Vec<Write>]) -> Result<bool, StoreError> {
         let transaction = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut apply = apply::Apply::new(&transaction, &self.owners);
+        let mut tx = WriteTransaction::new(&transaction, &self.owners);
         for write in groups.iter().copied().flatten() {
-            apply.apply(write)?;
+            tx.apply(write)?;
         }
-        let purged = apply.purged();
+        let purged = tx.purged();
         transaction.commit()?;
         Ok(purged)
     }

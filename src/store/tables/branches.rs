@@ -5,8 +5,8 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Atom, Mark};
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::{Json, int, uint};
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::{OptionalExtension, Row};
 use std::collections::HashMap;
@@ -62,26 +62,26 @@ impl Store {
 }
 
 /// Carries out the writes that concern one branch.
-pub(crate) fn apply(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
+pub(crate) fn apply(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
     match write {
-        Write::PutBranch(branch) => put(apply, branch),
-        Write::MoveHead { branch, expect, head } => apply.must(
+        Write::PutBranch(branch) => put(tx, branch),
+        Write::MoveHead { branch, expect, head } => tx.must(
             "UPDATE branch SET head = ?3, seq = seq + 1 WHERE id = ?1 AND head IS ?2",
-            &[branch, &apply.real_of(*expect), &apply.real_of(*head)],
+            &[branch, &tx.real_of(*expect), &tx.real_of(*head)],
         ),
-        Write::Name { branch, name } => apply.must("UPDATE branch SET name = ?2 WHERE id = ?1", &[branch, name]),
-        Write::Archive { branch, archived } => archive(apply, *branch, *archived),
+        Write::Name { branch, name } => tx.must("UPDATE branch SET name = ?2 WHERE id = ?1", &[branch, name]),
+        Write::Archive { branch, archived } => archive(tx, *branch, *archived),
         Write::SetOverrides { branch, overrides } => {
-            apply.must("UPDATE branch SET overrides = ?2 WHERE id = ?1", &[branch, &Json(overrides)])
+            tx.must("UPDATE branch SET overrides = ?2 WHERE id = ?1", &[branch, &Json(overrides)])
         }
         Write::SetAnchor { branch, anchor } => {
-            apply.must("UPDATE branch SET anchor = ?2 WHERE id = ?1", &[branch, &anchor.as_ref().map(Json)])
+            tx.must("UPDATE branch SET anchor = ?2 WHERE id = ?1", &[branch, &anchor.as_ref().map(Json)])
         }
-        Write::SetReply { branch, reply } => apply.must("UPDATE branch SET reply = ?2 WHERE id = ?1", &[branch, reply]),
+        Write::SetReply { branch, reply } => tx.must("UPDATE branch SET reply = ?2 WHERE id = ?1", &[branch, reply]),
         Write::PutMark { branch, target, expect, mark } => {
-            put_mark(apply, apply.branch(*branch)?, target, *expect, mark.as_ref())
+            put_mark(tx, tx.branch(*branch)?, target, *expect, mark.as_ref())
         }
-        Write::UseBranch(branch) => apply.must(
+        Write::UseBranch(branch) => tx.must(
             "UPDATE branch SET used = 1 + (SELECT max(b.used) FROM branch AS b WHERE b.session = branch.session)
              WHERE id = ?1",
             &[branch],
@@ -90,9 +90,9 @@ pub(crate) fn apply(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> 
     }
 }
 
-fn put(apply: &Apply<'_>, branch: &Branch) -> Result<(), StoreError> {
-    let session = apply.session(branch.session)?;
-    apply.run(
+fn put(tx: &WriteTransaction<'_>, branch: &Branch) -> Result<(), StoreError> {
+    let session = tx.session(branch.session)?;
+    tx.run(
         "INSERT INTO branch (session, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply,
            capsules)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -100,9 +100,9 @@ fn put(apply: &Apply<'_>, branch: &Branch) -> Result<(), StoreError> {
             &session,
             &branch.id,
             &branch.name,
-            &apply.real_of(branch.head),
+            &tx.real_of(branch.head),
             &branch.parent,
-            &apply.real_of(branch.fork),
+            &tx.real_of(branch.fork),
             &branch.archived,
             &branch.created_at,
             &int(branch.seq),
@@ -112,38 +112,37 @@ fn put(apply: &Apply<'_>, branch: &Branch) -> Result<(), StoreError> {
             &Json(&branch.capsules),
         ],
     )?;
-    let row = apply.conn.last_insert_rowid();
+    let row = tx.conn.last_insert_rowid();
     for mark in &branch.marks {
-        put_mark(apply, row, &mark.target, None, Some(mark))?;
+        put_mark(tx, row, &mark.target, None, Some(mark))?;
     }
-    apply.must(
+    tx.must(
         "UPDATE session SET updated_at = max(updated_at, ?2), branches = branches + ?3 WHERE n = ?1",
         &[&session, &branch.created_at, &i64::from(!branch.archived)],
     )
 }
 
-fn archive(apply: &Apply<'_>, branch: BranchId, archived: bool) -> Result<(), StoreError> {
-    apply.branch(branch)?;
-    let changed =
-        apply.run("UPDATE branch SET archived = ?2 WHERE id = ?1 AND archived <> ?2", &[&branch, &archived])?;
+fn archive(tx: &WriteTransaction<'_>, branch: BranchId, archived: bool) -> Result<(), StoreError> {
+    tx.branch(branch)?;
+    let changed = tx.run("UPDATE branch SET archived = ?2 WHERE id = ?1 AND archived <> ?2", &[&branch, &archived])?;
     if changed == 0 {
         return Ok(());
     }
-    apply.must(
+    tx.must(
         "UPDATE session SET branches = branches + ?2 WHERE n = (SELECT session FROM branch WHERE id = ?1)",
         &[&branch, &if archived { -1_i64 } else { 1 }],
     )
 }
 
 fn put_mark(
-    apply: &Apply<'_>,
+    tx: &WriteTransaction<'_>,
     branch: i64,
     target: &Atom,
     expect: Option<u64>,
     mark: Option<&Mark>,
 ) -> Result<(), StoreError> {
     let key = target.key();
-    let found: Option<i64> = apply
+    let found: Option<i64> = tx
         .conn
         .prepare_cached("SELECT revision FROM mark WHERE branch = ?1 AND target = ?2")?
         .query_row((branch, key), |row| row.get(0))
@@ -152,8 +151,8 @@ fn put_mark(
         return Err(StoreError::Moved);
     }
     match mark {
-        None => apply.run("DELETE FROM mark WHERE branch = ?1 AND target = ?2", &[&branch, &key])?,
-        Some(mark) => apply.run(
+        None => tx.run("DELETE FROM mark WHERE branch = ?1 AND target = ?2", &[&branch, &key])?,
+        Some(mark) => tx.run(
             "INSERT INTO mark (branch, target, revision, body) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (branch, target) DO UPDATE SET revision = excluded.revision, body = excluded.body",
             &[&branch, &key, &int(mark.revision), &Json(mark)],

@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::{Content, Part};
-use crate::store::apply::Apply;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -33,26 +33,29 @@ fn field_of(kind: &str) -> &'static str {
 }
 
 /// The columns `parts` and `extra` of a content; its large texts are stored (or counted once more).
-pub(crate) fn pack(apply: &Apply<'_>, content: &Content) -> Result<(Option<String>, Option<String>), StoreError> {
+pub(crate) fn pack(
+    tx: &WriteTransaction<'_>,
+    content: &Content,
+) -> Result<(Option<String>, Option<String>), StoreError> {
     let extra = content.extra.as_ref().map(serde_json::to_string).transpose()?;
     if content.parts.is_empty() {
         return Ok((None, extra));
     }
     let mut parts = Vec::with_capacity(content.parts.len());
     for part in &content.parts {
-        parts.push(pack_part(apply, part)?);
+        parts.push(pack_part(tx, part)?);
     }
     Ok((Some(serde_json::to_string(&parts)?), extra))
 }
 
-fn pack_part(apply: &Apply<'_>, part: &Part) -> Result<Value, StoreError> {
+fn pack_part(tx: &WriteTransaction<'_>, part: &Part) -> Result<Value, StoreError> {
     let mut value = serde_json::to_value(part)?;
     let Some((map, name)) = value.as_object_mut().zip(field(part)) else { return Ok(value) };
     match map.get(name).and_then(Value::as_str).filter(|text| text.len() > LARGE) {
         None => {}
         Some(text) => {
             let hash = Hash::of(text.as_bytes());
-            apply.run(
+            tx.run(
                 "INSERT INTO body (hash, text, refs) VALUES (?1, ?2, 1) ON CONFLICT (hash) DO UPDATE SET refs = refs + 1",
                 &[&hash, &text],
             )?;
@@ -89,8 +92,8 @@ fn big(map: &serde_json::Map<String, Value>) -> Option<Hash> {
 }
 
 /// Gives up one use of a large text; the last one deletes it.
-pub(crate) fn release(apply: &Apply<'_>, hash: Hash) -> Result<(), StoreError> {
-    apply.run("UPDATE body SET refs = refs - 1 WHERE hash = ?1", &[&hash])?;
-    apply.run("DELETE FROM body WHERE hash = ?1 AND refs <= 0", &[&hash])?;
+pub(crate) fn release(tx: &WriteTransaction<'_>, hash: Hash) -> Result<(), StoreError> {
+    tx.run("UPDATE body SET refs = refs - 1 WHERE hash = ?1", &[&hash])?;
+    tx.run("DELETE FROM body WHERE hash = ?1 AND refs <= 0", &[&hash])?;
     Ok(())
 }

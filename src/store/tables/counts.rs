@@ -4,7 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::Encoding;
 use crate::store::Store;
-use crate::store::apply::Apply;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension;
 use std::collections::HashMap;
@@ -36,9 +36,9 @@ impl Store {
 }
 
 /// Counts, new or the same as before.
-pub(crate) fn put(apply: &Apply<'_>, counts: &[(Hash, Encoding, u32)]) -> Result<(), StoreError> {
+pub(crate) fn put(tx: &WriteTransaction<'_>, counts: &[(Hash, Encoding, u32)]) -> Result<(), StoreError> {
     for (key, encoding, tokens) in counts {
-        apply.run(
+        tx.run(
             "INSERT INTO token_count (key, encoding, tokens) VALUES (?1, ?2, ?3)
              ON CONFLICT (key, encoding) DO UPDATE SET tokens = excluded.tokens",
             &[key, &encoding.name(), tokens],
@@ -48,13 +48,13 @@ pub(crate) fn put(apply: &Apply<'_>, counts: &[(Hash, Encoding, u32)]) -> Result
 }
 
 /// A small value, or none.
-pub(crate) fn set(apply: &Apply<'_>, key: &str, value: Option<&str>) -> Result<(), StoreError> {
+pub(crate) fn set(tx: &WriteTransaction<'_>, key: &str, value: Option<&str>) -> Result<(), StoreError> {
     match value {
-        Some(value) => apply.run(
+        Some(value) => tx.run(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             &[&key, &value],
         )?,
-        None => apply.run("DELETE FROM setting WHERE key = ?1", &[&key])?,
+        None => tx.run("DELETE FROM setting WHERE key = ?1", &[&key])?,
     };
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::store::Store;
-use crate::store::apply::Apply;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
@@ -26,9 +26,9 @@ impl Store {
 }
 
 /// Vectors, new or in place of what was there.
-pub(crate) fn put(apply: &Apply<'_>, model: &str, codes: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
+pub(crate) fn put(tx: &WriteTransaction<'_>, model: &str, codes: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
     for (key, code) in codes {
-        apply.run(
+        tx.run(
             "INSERT INTO embedding (model, key, code) VALUES (?1, ?2, ?3)
              ON CONFLICT (model, key) DO UPDATE SET code = excluded.code",
             &[&model, key, code],
@@ -38,9 +38,9 @@ pub(crate) fn put(apply: &Apply<'_>, model: &str, codes: &[(Hash, Vec<u8>)]) -> 
 }
 
 /// Every model's vectors of these texts go.
-pub(crate) fn drop(apply: &Apply<'_>, keys: &[Hash]) -> Result<(), StoreError> {
+pub(crate) fn drop(tx: &WriteTransaction<'_>, keys: &[Hash]) -> Result<(), StoreError> {
     for key in keys {
-        apply.run("DELETE FROM embedding WHERE key = ?1", &[key])?;
+        tx.run("DELETE FROM embedding WHERE key = ?1", &[key])?;
     }
     Ok(())
 }

@@ -5,8 +5,8 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::operation::Operation;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::{Json, int, uint};
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 impl Store {
@@ -38,10 +38,14 @@ impl Store {
 }
 
 /// A state version, new or changed.
-pub(crate) fn put_state(apply: &Apply<'_>, session: SessionId, version: &StateVersion) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    let version = StateVersion { node: apply.real(version.node), ..version.clone() };
-    apply.run(
+pub(crate) fn put_state(
+    tx: &WriteTransaction<'_>,
+    session: SessionId,
+    version: &StateVersion,
+) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
+    let version = StateVersion { node: tx.real(version.node), ..version.clone() };
+    tx.run(
         "INSERT INTO state_version (session, version, node, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (session, version) DO UPDATE SET node = excluded.node, body = excluded.body",
         &[&row, &version.version, &version.node, &Json(&version)],
@@ -50,10 +54,10 @@ pub(crate) fn put_state(apply: &Apply<'_>, session: SessionId, version: &StateVe
 }
 
 /// An operation. What was undone before it can no longer be done again.
-pub(crate) fn put_op(apply: &Apply<'_>, operation: &Operation) -> Result<(), StoreError> {
-    let row = apply.session(operation.session)?;
-    apply.run("DELETE FROM operation WHERE session = ?1 AND undone = 1", &[&row])?;
-    apply.run(
+pub(crate) fn put_op(tx: &WriteTransaction<'_>, operation: &Operation) -> Result<(), StoreError> {
+    let row = tx.session(operation.session)?;
+    tx.run("DELETE FROM operation WHERE session = ?1 AND undone = 1", &[&row])?;
+    tx.run(
         "INSERT INTO operation (session, undone, body) VALUES (?1, ?2, ?3)",
         &[&row, &operation.undone, &Json(operation)],
     )?;
@@ -61,6 +65,6 @@ pub(crate) fn put_op(apply: &Apply<'_>, operation: &Operation) -> Result<(), Sto
 }
 
 /// Undone, or done again.
-pub(crate) fn set_undone(apply: &Apply<'_>, seq: u64, undone: bool) -> Result<(), StoreError> {
-    apply.must("UPDATE operation SET undone = ?2 WHERE seq = ?1", &[&int(seq), &undone])
+pub(crate) fn set_undone(tx: &WriteTransaction<'_>, seq: u64, undone: bool) -> Result<(), StoreError> {
+    tx.must("UPDATE operation SET undone = ?2 WHERE seq = ?1", &[&int(seq), &undone])
 }

@@ -5,8 +5,8 @@ use crate::domain::base::ids::{MemoryId, SessionId};
 use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension as _;
 use std::collections::HashSet;
@@ -42,33 +42,33 @@ impl Store {
 }
 
 /// A memory, new (`expect` is none) or in place of the version that must be there.
-pub(crate) fn put(apply: &Apply<'_>, memory: &Memory, expect: Option<u32>) -> Result<(), StoreError> {
+pub(crate) fn put(tx: &WriteTransaction<'_>, memory: &Memory, expect: Option<u32>) -> Result<(), StoreError> {
     let session = match memory.scope {
-        Scope::Session(id) => Some(apply.session(id)?),
+        Scope::Session(id) => Some(tx.session(id)?),
         Scope::All => None,
     };
     let (id, version, body) = (&memory.id, &memory.version, Json(memory));
     match expect {
-        None => apply.must(
+        None => tx.must(
             "INSERT INTO memory (id, session, version, body) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING",
             &[id, &session, version, &body],
         )?,
-        Some(old) => apply.must(
+        Some(old) => tx.must(
             "UPDATE memory SET session = ?2, version = ?3, body = ?4 WHERE id = ?1 AND version = ?5",
             &[id, &session, version, &body, &old],
         )?,
     }
-    tick(apply)
+    tick(tx)
 }
 
 /// A memory goes, when the version is the one that was seen.
-pub(crate) fn delete(apply: &Apply<'_>, id: MemoryId, expect: u32) -> Result<(), StoreError> {
-    apply.must("DELETE FROM memory WHERE id = ?1 AND version = ?2", &[&id, &expect])?;
-    tick(apply)
+pub(crate) fn delete(tx: &WriteTransaction<'_>, id: MemoryId, expect: u32) -> Result<(), StoreError> {
+    tx.must("DELETE FROM memory WHERE id = ?1 AND version = ?2", &[&id, &expect])?;
+    tick(tx)
 }
 
-fn tick(apply: &Apply<'_>) -> Result<(), StoreError> {
-    apply.run(
+fn tick(tx: &WriteTransaction<'_>) -> Result<(), StoreError> {
+    tx.run(
         "INSERT INTO setting (key, value) VALUES (?1, '1')
          ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
         &[&CLOCK],
@@ -79,60 +79,60 @@ fn tick(apply: &Apply<'_>) -> Result<(), StoreError> {
 /// Messages of a session were removed, named by their keys: what was made from them and never confirmed goes, and nothing
 /// of it can come back by undoing. Gives the texts that went.
 pub(crate) fn forget_messages(
-    apply: &Apply<'_>,
+    tx: &WriteTransaction<'_>,
     session: SessionId,
     keys: &HashSet<String>,
 ) -> Result<Vec<String>, StoreError> {
     let from_them = |memory: &Memory| {
         memory.source.session == Some(session) && memory.source.node.is_some_and(|key| keys.contains(&key.to_string()))
     };
-    forget_changes(apply, &from_them)?;
+    forget_changes(tx, &from_them)?;
     let mut gone = Vec::new();
-    for (n, memory) in made_in(apply, session)? {
+    for (n, memory) in made_in(tx, session)? {
         if memory.status != MemoryStatus::Confirmed && from_them(&memory) {
-            apply.run("DELETE FROM memory WHERE n = ?1", &[&n])?;
+            tx.run("DELETE FROM memory WHERE n = ?1", &[&n])?;
             gone.push(memory.text);
         }
     }
     if !gone.is_empty() {
-        tick(apply)?;
+        tick(tx)?;
     }
     Ok(gone)
 }
 
 /// A session is being deleted: its own memories go, and those made in it that nobody confirmed. What holds in all sessions
 /// stays, without naming the session.
-pub(crate) fn forget_session(apply: &Apply<'_>, id: SessionId, row: i64) -> Result<(), StoreError> {
+pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId, row: i64) -> Result<(), StoreError> {
     let goes = |memory: &Memory| {
         memory.scope == Scope::Session(id)
             || (memory.source.session == Some(id) && memory.status != MemoryStatus::Confirmed)
     };
-    forget_changes(apply, &goes)?;
-    for (n, memory) in made_in(apply, id)? {
+    forget_changes(tx, &goes)?;
+    for (n, memory) in made_in(tx, id)? {
         if goes(&memory) {
-            apply.run("DELETE FROM memory WHERE n = ?1", &[&n])?;
+            tx.run("DELETE FROM memory WHERE n = ?1", &[&n])?;
         } else {
-            apply.run(
+            tx.run(
                 "UPDATE memory SET body = json_remove(body, '$.source.session', '$.source.node') WHERE n = ?1",
                 &[&n],
             )?;
         }
     }
-    apply.run("DELETE FROM memory WHERE session = ?1", &[&row])?;
-    super::steps::forget_session(apply, row)?;
-    tick(apply)
+    tx.run("DELETE FROM memory WHERE session = ?1", &[&row])?;
+    super::steps::forget_session(tx, row)?;
+    tick(tx)
 }
 
-fn made_in(apply: &Apply<'_>, session: SessionId) -> Result<Vec<(i64, Memory)>, StoreError> {
+fn made_in(tx: &WriteTransaction<'_>, session: SessionId) -> Result<Vec<(i64, Memory)>, StoreError> {
     let mut query =
-        apply.conn.prepare_cached("SELECT n, body FROM memory WHERE body ->> '$.source.session' = ?1 ORDER BY n")?;
+        tx.conn.prepare_cached("SELECT n, body FROM memory WHERE body ->> '$.source.session' = ?1 ORDER BY n")?;
     let rows = query.query_map([session.to_string()], |row| Ok((row.get(0)?, row.get::<_, Json<Memory>>(1)?.0)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Takes changes of such memories out of all operations, and operations in which nothing is left.
-fn forget_changes(apply: &Apply<'_>, goes: &dyn Fn(&Memory) -> bool) -> Result<(), StoreError> {
-    let mut query = apply.conn.prepare_cached(
+fn forget_changes(tx: &WriteTransaction<'_>, goes: &dyn Fn(&Memory) -> bool) -> Result<(), StoreError> {
+    let mut query = tx.conn.prepare_cached(
         "SELECT seq, body FROM operation
          WHERE EXISTS (SELECT 1 FROM json_each(operation.body, '$.changes') AS c WHERE c.value ->> '$.change' = 'memory')",
     )?;
@@ -144,9 +144,9 @@ fn forget_changes(apply: &Apply<'_>, goes: &dyn Fn(&Memory) -> bool) -> Result<(
             _ => true,
         });
         if operation.changes.is_empty() {
-            apply.run("DELETE FROM operation WHERE seq = ?1", &[&seq])?;
+            tx.run("DELETE FROM operation WHERE seq = ?1", &[&seq])?;
         } else if operation.changes.len() < before {
-            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
         }
     }
     Ok(())

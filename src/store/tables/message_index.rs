@@ -4,7 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::store::Store;
-use crate::store::apply::Apply;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::OptionalExtension as _;
 
@@ -66,10 +66,10 @@ impl Store {
 }
 
 /// A segment, where it continues what is there.
-pub(crate) fn put(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
+pub(crate) fn put(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
     let Write::PutShelf { session, segment, before, digest, header, lists } = write else { return Ok(()) };
-    let row = apply.session(*session)?;
-    let mut there = apply.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2")?;
+    let row = tx.session(*session)?;
+    let mut there = tx.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2")?;
     let mut digest_of = |segment: i64| -> Result<Option<Hash>, StoreError> {
         Ok(there.query_row((row, segment), |row| row.get(0)).optional()?)
     };
@@ -78,12 +78,12 @@ pub(crate) fn put(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
     if first != before.is_none() || digest_of(number)?.is_some() || digest_of(number - 1)? != *before {
         return Ok(());
     }
-    apply.run(
+    tx.run(
         "INSERT INTO shelf (session, segment, digest, header) VALUES (?1, ?2, ?3, ?4)",
         &[&row, &number, digest, header],
     )?;
     let mut insert =
-        apply.conn.prepare_cached("INSERT INTO posting (session, term, segment, list) VALUES (?1, ?2, ?3, ?4)")?;
+        tx.conn.prepare_cached("INSERT INTO posting (session, term, segment, list) VALUES (?1, ?2, ?3, ?4)")?;
     for (term, list) in lists {
         insert.execute((row, term.cast_signed(), number, list))?;
     }
@@ -92,36 +92,33 @@ pub(crate) fn put(apply: &Apply<'_>, write: &Write) -> Result<(), StoreError> {
 
 /// What still grows, where it continues what is there and all of its messages are.
 pub(crate) fn put_tail(
-    apply: &Apply<'_>,
+    tx: &WriteTransaction<'_>,
     session: SessionId,
     before: Option<Hash>,
     keys: &[Hash],
     body: &[u8],
 ) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
+    let row = tx.session(session)?;
     let mut last =
-        apply.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 ORDER BY segment DESC LIMIT 1")?;
+        tx.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 ORDER BY segment DESC LIMIT 1")?;
     if last.query_row([row], |row| row.get::<_, Hash>(0)).optional()? != before {
         return Ok(());
     }
     let mut there =
-        apply.conn.prepare_cached("SELECT 1 FROM node WHERE session = ?1 AND key = ?2 AND content IS NOT NULL")?;
+        tx.conn.prepare_cached("SELECT 1 FROM node WHERE session = ?1 AND key = ?2 AND content IS NOT NULL")?;
     for key in keys {
         if !there.exists((row, key))? {
             return Ok(());
         }
     }
-    apply.run(
-        "INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)",
-        &[&row, &before, &body],
-    )?;
+    tx.run("INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)", &[&row, &before, &body])?;
     Ok(())
 }
 
 /// All segments of a session go.
-pub(crate) fn drop_all(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
-    apply.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
-    apply.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;
-    apply.run("DELETE FROM shelf_tail WHERE session = ?1", &[&session])?;
+pub(crate) fn drop_all(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
+    tx.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
+    tx.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;
+    tx.run("DELETE FROM shelf_tail WHERE session = ?1", &[&session])?;
     Ok(())
 }

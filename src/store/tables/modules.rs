@@ -3,8 +3,8 @@
 
 use crate::domain::summary::module::ModuleCard;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 /// Versions of one summary that are kept.
@@ -23,13 +23,13 @@ impl Store {
 }
 
 /// A new version; what was undone before it is gone.
-pub(crate) fn put(apply: &Apply<'_>, root: &str, card: &ModuleCard) -> Result<(), StoreError> {
-    apply.run("DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1", &[&root, &card.path])?;
-    apply.run(
+pub(crate) fn put(tx: &WriteTransaction<'_>, root: &str, card: &ModuleCard) -> Result<(), StoreError> {
+    tx.run("DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1", &[&root, &card.path])?;
+    tx.run(
         "INSERT INTO module_card (root, path, body, undone) VALUES (?1, ?2, ?3, 0)",
         &[&root, &card.path, &Json(card)],
     )?;
-    apply.run(
+    tx.run(
         "DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND n NOT IN
            (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 ORDER BY n DESC LIMIT ?3)",
         &[&root, &card.path, &KEPT],
@@ -38,7 +38,7 @@ pub(crate) fn put(apply: &Apply<'_>, root: &str, card: &ModuleCard) -> Result<()
 }
 
 /// Undoes the newest version that was not, or does the oldest undone one again. `Moved` where there is none.
-pub(crate) fn step(apply: &Apply<'_>, root: &str, path: &str, forward: bool) -> Result<(), StoreError> {
+pub(crate) fn step(tx: &WriteTransaction<'_>, root: &str, path: &str, forward: bool) -> Result<(), StoreError> {
     let sql = if forward {
         "UPDATE module_card SET undone = 0 WHERE n =
            (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1 ORDER BY n LIMIT 1)"
@@ -46,7 +46,7 @@ pub(crate) fn step(apply: &Apply<'_>, root: &str, path: &str, forward: bool) -> 
         "UPDATE module_card SET undone = 1 WHERE n =
            (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 0 ORDER BY n DESC LIMIT 1)"
     };
-    if apply.run(sql, &[&root, &path])? == 0 {
+    if tx.run(sql, &[&root, &path])? == 0 {
         return Err(StoreError::Moved);
     }
     Ok(())

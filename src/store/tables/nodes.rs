@@ -6,8 +6,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::conversation::message::{End, Node, NodeHead, Role};
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::{int, uint};
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::types::FromSqlError;
 use rusqlite::{OptionalExtension, Row};
@@ -97,33 +97,33 @@ impl Store {
 }
 
 /// New nodes; those whose key the session has are passed over, and what follows them hangs on the ones that are there.
-pub(crate) fn put(apply: &mut Apply<'_>, session: SessionId, nodes: &[Node]) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
+pub(crate) fn put(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[Node]) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
     let (mut messages, mut newest) = (0, i64::MIN);
     for node in nodes {
-        if put_one(apply, row, node)? {
+        if put_one(tx, row, node)? {
             messages += i64::from(node.head.content.is_some());
             newest = newest.max(node.head.at);
         }
     }
-    sessions::touch(apply, row, newest, messages)
+    sessions::touch(tx, row, newest, messages)
 }
 
 /// Whether the node is new.
-fn put_one(apply: &mut Apply<'_>, session: i64, node: &Node) -> Result<bool, StoreError> {
+fn put_one(tx: &mut WriteTransaction<'_>, session: i64, node: &Node) -> Result<bool, StoreError> {
     let head = &node.head;
-    let known: Option<NodeId> = apply
+    let known: Option<NodeId> = tx
         .conn
         .prepare_cached("SELECT id FROM node WHERE session = ?1 AND key = ?2")?
         .query_row((session, head.key), |row| row.get(0))
         .optional()?;
     if let Some(known) = known {
-        apply.twin(head.id, known);
+        tx.twin(head.id, known);
         return Ok(false);
     }
-    let (parts, extra) = content::pack(apply, &node.content)?;
-    let parent = apply.real_of(head.parent);
-    apply.run(
+    let (parts, extra) = content::pack(tx, &node.content)?;
+    let parent = tx.real_of(head.parent);
+    tx.run(
         "INSERT INTO node (session, id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content,
            preview, model, name, lane, external_id, parts, extra)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
@@ -151,9 +151,9 @@ fn put_one(apply: &mut Apply<'_>, session: i64, node: &Node) -> Result<bool, Sto
         ],
     )?;
     if head.content.is_some() {
-        apply.run(
+        tx.run(
             "INSERT INTO search (rowid, session, words) SELECT n, session, words FROM node_text WHERE n = ?1",
-            &[&apply.conn.last_insert_rowid()],
+            &[&tx.conn.last_insert_rowid()],
         )?;
     }
     Ok(true)

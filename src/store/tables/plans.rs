@@ -5,8 +5,8 @@ use super::packed_plans::{self, Home};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::{hex_range, uint};
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::time::{Duration, Instant};
@@ -60,13 +60,13 @@ fn known(conn: &Connection, id: Hash) -> Result<bool, StoreError> {
 }
 
 /// A plan; one that is known is the same.
-pub(crate) fn put(apply: &Apply<'_>, id: Hash, branch: BranchId, body: &str) -> Result<(), StoreError> {
-    if known(apply.conn, id)? {
+pub(crate) fn put(tx: &WriteTransaction<'_>, id: Hash, branch: BranchId, body: &str) -> Result<(), StoreError> {
+    if known(tx.conn, id)? {
         return Ok(());
     }
-    let mut query = apply.conn.prepare_cached("SELECT session, n FROM branch WHERE id = ?1")?;
+    let mut query = tx.conn.prepare_cached("SELECT session, n FROM branch WHERE id = ?1")?;
     let home = query.query_row([branch], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    packed_plans::insert(apply.conn, id, home.unwrap_or_default(), body)
+    packed_plans::insert(tx.conn, id, home.unwrap_or_default(), body)
 }
 
 /// Where an old plan was made: as its first call says; where it has none any more, as its rows say.
@@ -116,9 +116,9 @@ pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) 
 }
 
 /// A session's plans, but for those from which another session made a call: they become that one's.
-pub(crate) fn forget_session(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
-    let conn = apply.conn;
-    apply.run(
+pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
+    let conn = tx.conn;
+    tx.run(
         "DELETE FROM plan_text WHERE id IN (SELECT plan FROM plan_run WHERE session = ?1)
          AND NOT EXISTS (SELECT 1 FROM plan_run AS other WHERE other.plan = plan_text.id AND other.session <> ?1)",
         &[&session],
@@ -131,7 +131,7 @@ pub(crate) fn forget_session(apply: &Apply<'_>, session: i64) -> Result<(), Stor
     let shared: Vec<(Hash, Home)> = shared.collect::<Result<_, _>>()?;
     let kept: Vec<Option<String>> =
         shared.iter().map(|(id, _)| packed_plans::read(conn, *id)).collect::<Result<_, StoreError>>()?;
-    apply.run("DELETE FROM plan WHERE session = ?1", &[&session])?;
+    tx.run("DELETE FROM plan WHERE session = ?1", &[&session])?;
     for ((id, home), text) in shared.iter().zip(kept) {
         packed_plans::insert(conn, *id, *home, &text.unwrap_or_default())?;
     }

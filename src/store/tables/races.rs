@@ -4,8 +4,8 @@
 use crate::domain::base::ids::SessionId;
 use crate::domain::call::race::BranchRun;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 impl Store {
@@ -22,9 +22,9 @@ impl Store {
 }
 
 /// A record, new or changed.
-pub(crate) fn put(apply: &Apply<'_>, session: SessionId, record: &BranchRun) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    apply.run(
+pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, record: &BranchRun) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
+    tx.run(
         "INSERT INTO branch_run (session, branch, body) VALUES (?1, ?2, ?3)
          ON CONFLICT (branch) DO UPDATE SET body = excluded.body",
         &[&row, &record.branch, &Json(record)],

@@ -9,8 +9,8 @@ use crate::domain::conversation::message::{Content, Part};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tag::Tag;
 use crate::domain::tool::trace::{More, ToolTrace};
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension;
 use serde_json::Value;
@@ -84,57 +84,57 @@ fn one_line(text: &str) -> String {
 }
 
 /// Nodes become tombstones.
-pub(crate) fn nodes(apply: &mut Apply<'_>, session: SessionId, nodes: &[NodeId]) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
+pub(crate) fn nodes(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[NodeId]) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
     let open = "SELECT 1 FROM plan_run WHERE session = ?1 AND open = 1 LIMIT 1";
-    if apply.conn.prepare_cached(open)?.exists([row])? {
+    if tx.conn.prepare_cached(open)?.exists([row])? {
         return Err(StoreError::Busy);
     }
     let mut gone = RemovedNodes::default();
     let mut messages = 0;
     for id in nodes {
-        messages += i64::from(node(apply, row, apply.real(*id), &mut gone)?);
+        messages += i64::from(node(tx, row, tx.real(*id), &mut gone)?);
     }
-    sessions::touch(apply, row, i64::MIN, -messages)?;
-    states(apply, row, &mut gone)?;
-    titles(apply, row, &mut gone)?;
-    summaries::forget(apply, row, &gone.keys)?;
-    for text in super::memory::forget_messages(apply, session, &gone.names)? {
+    sessions::touch(tx, row, i64::MIN, -messages)?;
+    states(tx, row, &mut gone)?;
+    titles(tx, row, &mut gone)?;
+    summaries::forget(tx, row, &gone.keys)?;
+    for text in super::memory::forget_messages(tx, session, &gone.names)? {
         gone.hear(&text);
     }
-    brought(apply, row, &mut gone)?;
-    let changed = traces(apply, row, &gone)?;
-    files(apply, row, &changed)?;
-    plans(apply, row, &gone)?;
-    super::runs::forget_raw(apply, row, &gone.ids)?;
-    super::retrieval::forget_queries(apply, row)?;
-    super::message_index::drop_all(apply, row)?;
-    names(apply, row, &gone)?;
-    super::tags::forget(apply, row, &|tag| tagged(tag, &gone))?;
-    operations(apply, row, &gone)?;
-    apply.purge();
+    brought(tx, row, &mut gone)?;
+    let changed = traces(tx, row, &gone)?;
+    files(tx, row, &changed)?;
+    plans(tx, row, &gone)?;
+    super::runs::forget_raw(tx, row, &gone.ids)?;
+    super::retrieval::forget_queries(tx, row)?;
+    super::message_index::drop_all(tx, row)?;
+    names(tx, row, &gone)?;
+    super::tags::forget(tx, row, &|tag| tagged(tag, &gone))?;
+    operations(tx, row, &gone)?;
+    tx.purge();
     Ok(())
 }
 
 /// Empties one node; says whether it was a message until now.
-fn node(apply: &Apply<'_>, session: i64, id: NodeId, gone: &mut RemovedNodes) -> Result<bool, StoreError> {
+fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, gone: &mut RemovedNodes) -> Result<bool, StoreError> {
     type Found = (i64, Hash, Option<Hash>, Option<String>, Option<String>);
-    let found: Option<Found> = apply
+    let found: Option<Found> = tx
         .conn
         .prepare_cached("SELECT n, key, content, parts, extra FROM node WHERE id = ?1 AND session = ?2")?
         .query_row((id, session), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
         .optional()?;
     let Some((n, key, hash, parts, extra)) = found else { return Ok(false) };
-    let said = content::unpack(apply.conn, parts.as_deref(), extra.as_deref())?;
+    let said = content::unpack(tx.conn, parts.as_deref(), extra.as_deref())?;
     gone.add(id, key, &said);
     if hash.is_some() {
-        forget_words(apply, "SELECT n FROM node WHERE n = ?1", n)?;
+        forget_words(tx, "SELECT n FROM node WHERE n = ?1", n)?;
     }
-    forget_counts(apply, hash, &said)?;
+    forget_counts(tx, hash, &said)?;
     for large in parts.as_deref().map(content::large).transpose()?.unwrap_or_default() {
-        content::release(apply, large)?;
+        content::release(tx, large)?;
     }
-    apply.run(
+    tx.run(
         "UPDATE node SET \"end\" = 'removed', bytes = 0, calls = 0, content = NULL, preview = '', model = NULL,
            name = NULL, external_id = NULL, parts = NULL, extra = NULL
          WHERE n = ?1",
@@ -144,17 +144,17 @@ fn node(apply: &Apply<'_>, session: i64, id: NodeId, gone: &mut RemovedNodes) ->
 }
 
 /// Takes rows out of the search index, whose words must still be there to be found.
-fn forget_words(apply: &Apply<'_>, which: &str, value: i64) -> Result<(), StoreError> {
+fn forget_words(tx: &WriteTransaction<'_>, which: &str, value: i64) -> Result<(), StoreError> {
     let sql = format!(
         "INSERT INTO search (search, rowid, session, words)
          SELECT 'delete', n, session, words FROM node_text WHERE n IN ({which})"
     );
-    apply.run(&sql, &[&value])?;
+    tx.run(&sql, &[&value])?;
     Ok(())
 }
 
 /// Counts are kept by the hash of what was counted: the content, all its words, or one part.
-fn forget_counts(apply: &Apply<'_>, hash: Option<Hash>, said: &Content) -> Result<(), StoreError> {
+fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, said: &Content) -> Result<(), StoreError> {
     let mut keys: Vec<Hash> = hash.into_iter().collect();
     keys.push(Hash::of(said.words().as_bytes()));
     for part in &said.parts {
@@ -166,44 +166,43 @@ fn forget_counts(apply: &Apply<'_>, hash: Option<Hash>, said: &Content) -> Resul
         }
     }
     for key in keys {
-        apply.run("DELETE FROM token_count WHERE key = ?1", &[&key])?;
+        tx.run("DELETE FROM token_count WHERE key = ?1", &[&key])?;
     }
     Ok(())
 }
 
 /// State versions that were made from the nodes go, and what they said counts as removed too.
-fn states(apply: &Apply<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
+fn states(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
     let ids = gone.ids.clone();
     for id in ids {
-        let mut query = apply
-            .conn
-            .prepare_cached("SELECT body ->> '$.text' FROM state_version WHERE session = ?1 AND node = ?2")?;
+        let mut query =
+            tx.conn.prepare_cached("SELECT body ->> '$.text' FROM state_version WHERE session = ?1 AND node = ?2")?;
         for text in query.query_map((session, id), |row| row.get::<_, String>(0))? {
             gone.hear(&text?);
         }
-        apply.run("DELETE FROM state_version WHERE session = ?1 AND node = ?2", &[&session, &id])?;
+        tx.run("DELETE FROM state_version WHERE session = ?1 AND node = ?2", &[&session, &id])?;
     }
     Ok(())
 }
 
 /// Titles that a model made from the nodes count as removed too.
-fn titles(apply: &Apply<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
+fn titles(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
     let ids = gone.ids.clone();
     for id in ids {
-        let mut query = apply.conn.prepare_cached("SELECT title FROM made_title WHERE session = ?1 AND node = ?2")?;
+        let mut query = tx.conn.prepare_cached("SELECT title FROM made_title WHERE session = ?1 AND node = ?2")?;
         let made: Vec<String> = query.query_map((session, id), |row| row.get(0))?.collect::<Result<_, _>>()?;
         for title in made {
             gone.hear(&title);
-            apply.run("DELETE FROM made_title WHERE session = ?1 AND title = ?2", &[&session, &title])?;
+            tx.run("DELETE FROM made_title WHERE session = ?1 AND title = ?2", &[&session, &title])?;
         }
     }
     Ok(())
 }
 
 /// Traces stay, without what was asked and answered. Gives the files that those calls changed.
-fn traces(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
+fn traces(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
     let mut changed = HashSet::new();
-    let mut query = apply.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
+    let mut query = tx.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
     for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
         let repeats = |call: &String| gone.calls.contains(call);
@@ -213,19 +212,19 @@ fn traces(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<HashSe
             trace.preview.clear();
             changed.extend(std::mem::take(&mut trace.changed));
             trace.more = More { again: trace.more.again, ..More::default() };
-            apply.run("DELETE FROM tool_output WHERE run = ?1 AND call_id = ?2", &[&trace.run, &trace.call_id])?;
-            apply.run("UPDATE tool_trace SET body = ?2 WHERE n = ?1", &[&n, &Json(&trace)])?;
+            tx.run("DELETE FROM tool_output WHERE run = ?1 AND call_id = ?2", &[&trace.run, &trace.call_id])?;
+            tx.run("UPDATE tool_trace SET body = ?2 WHERE n = ?1", &[&n, &Json(&trace)])?;
         }
     }
     Ok(changed)
 }
 
 /// What those files held goes, and with it the way back: the arguments of a call stand in the file that it wrote.
-fn files(apply: &Apply<'_>, session: i64, paths: &HashSet<String>) -> Result<(), StoreError> {
+fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Result<(), StoreError> {
     if paths.is_empty() {
         return Ok(());
     }
-    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+    let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     let (mut lost, mut kept) = (HashSet::new(), HashSet::new());
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
@@ -237,23 +236,23 @@ fn files(apply: &Apply<'_>, session: i64, paths: &HashSet<String>) -> Result<(),
             !goes
         });
         if operation.changes.len() < all {
-            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
         }
     }
     for hash in lost.difference(&kept) {
-        apply.run("DELETE FROM file_text WHERE session = ?1 AND hash = ?2", &[&session, hash])?;
+        tx.run("DELETE FROM file_text WHERE session = ?1 AND hash = ?2", &[&session, hash])?;
     }
     Ok(())
 }
 
 /// Titles in plans that quote the nodes are emptied. All plans are looked through: another session's may quote them.
-fn plans(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
-    let ours: HashSet<Hash> = apply
+fn plans(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
+    let ours: HashSet<Hash> = tx
         .conn
         .prepare_cached("SELECT DISTINCT plan FROM plan_run WHERE session = ?1")?
         .query_map([session], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    super::plans::rewrite(apply.conn, &mut |id, body| {
+    super::plans::rewrite(tx.conn, &mut |id, body| {
         if !ours.contains(&id) && !gone.names.iter().any(|name| body.contains(name)) {
             return Ok(None);
         }
@@ -298,16 +297,16 @@ fn blank_title(of: &mut Value, named: bool, gone: &RemovedNodes) -> bool {
 }
 
 /// A session or branch that was named after a removed message loses that name.
-fn names(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
+fn names(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
     for (read, write) in [
         ("SELECT n, title FROM session WHERE n = ?1", "UPDATE session SET title = 'untitled' WHERE n = ?1"),
         ("SELECT n, name FROM branch WHERE session = ?1", "UPDATE branch SET name = 'unnamed ' || n WHERE n = ?1"),
     ] {
-        let mut query = apply.conn.prepare_cached(read)?;
+        let mut query = tx.conn.prepare_cached(read)?;
         let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
         for (n, name) in rows.collect::<Result<Vec<(i64, String)>, _>>()? {
             if gone.quoted_in(&name) {
-                apply.run(write, &[&n])?;
+                tx.run(write, &[&n])?;
             }
         }
     }
@@ -316,11 +315,11 @@ fn names(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<(), Sto
 
 /// What was brought onto another branch carries a copy of the text. The acts that brought it are forgotten, so that neither
 /// undo nor redo finds it, and the copies count as removed texts.
-fn brought(apply: &Apply<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
+fn brought(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
     let made = |mark: &Mark, keys: &[Hash]| {
         mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
     };
-    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+    let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
@@ -332,7 +331,7 @@ fn brought(apply: &Apply<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(
             copies().next().is_none()
         });
         if operation.changes.len() < all {
-            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
         }
     }
     Ok(())
@@ -344,8 +343,8 @@ fn tagged(tag: &Tag, gone: &RemovedNodes) -> bool {
 }
 
 /// Undo must not bring a quotation back, nor a name onto what is gone.
-fn operations(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
-    let mut query = apply.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
+fn operations(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
+    let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
@@ -370,25 +369,25 @@ fn operations(apply: &Apply<'_>, session: i64, gone: &RemovedNodes) -> Result<()
             }
         }
         if changed {
-            apply.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
         }
     }
     Ok(())
 }
 
 /// A session with all that belongs to it. Refused while a living program has a call open in it.
-pub(crate) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreError> {
-    let row = apply.session(id)?;
-    let mut owners = apply.conn.prepare_cached("SELECT owner FROM plan_run WHERE session = ?1 AND open = 1")?;
+pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
+    let row = tx.session(id)?;
+    let mut owners = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE session = ?1 AND open = 1")?;
     for owner in owners.query_map([row], |row| row.get::<_, Option<String>>(0))? {
-        if owner?.is_some_and(|owner| apply.alive(&owner)) {
+        if owner?.is_some_and(|owner| tx.alive(&owner)) {
             return Err(StoreError::Busy);
         }
     }
-    let rebuild = forget_all_words(apply, row)?;
-    forget_contents(apply, row)?;
-    super::plans::forget_session(apply, row)?;
-    super::memory::forget_session(apply, id, row)?;
+    let rebuild = forget_all_words(tx, row)?;
+    forget_contents(tx, row)?;
+    super::plans::forget_session(tx, row)?;
+    super::memory::forget_session(tx, id, row)?;
     for table in [
         "shelf",
         "shelf_tail",
@@ -408,46 +407,46 @@ pub(crate) fn session(apply: &mut Apply<'_>, id: SessionId) -> Result<(), StoreE
         "branch",
         "node",
     ] {
-        apply.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
+        tx.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&row])?;
     }
-    apply.run("DELETE FROM session WHERE n = ?1", &[&row])?;
-    apply.run("INSERT OR IGNORE INTO removed_session (id) VALUES (?1)", &[&id])?;
+    tx.run("DELETE FROM session WHERE n = ?1", &[&row])?;
+    tx.run("INSERT OR IGNORE INTO removed_session (id) VALUES (?1)", &[&id])?;
     if rebuild {
-        apply.run(
+        tx.run(
             "INSERT INTO search (rowid, session, words)
              SELECT t.n, t.session, t.words FROM node JOIN node_text AS t ON t.n = node.n
              WHERE node.content IS NOT NULL",
             &[],
         )?;
     }
-    apply.purge();
+    tx.purge();
     Ok(())
 }
 
 /// Takes a session out of the search index; says whether the index is empty now and must be filled again.
-fn forget_all_words(apply: &Apply<'_>, session: i64) -> Result<bool, StoreError> {
-    let (going, all): (i64, i64) = apply.conn.query_row(
+fn forget_all_words(tx: &WriteTransaction<'_>, session: i64) -> Result<bool, StoreError> {
+    let (going, all): (i64, i64) = tx.conn.query_row(
         "SELECT (SELECT messages FROM session WHERE n = ?1), (SELECT sum(messages) FROM session)",
         [session],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     if going * REBUILD <= all - going {
-        forget_words(apply, "SELECT n FROM node WHERE session = ?1 AND content IS NOT NULL", session)?;
+        forget_words(tx, "SELECT n FROM node WHERE session = ?1 AND content IS NOT NULL", session)?;
         return Ok(false);
     }
-    apply.run("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
+    tx.run("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
     Ok(true)
 }
 
-fn forget_contents(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
+fn forget_contents(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     let mut query =
-        apply.conn.prepare_cached("SELECT content, parts FROM node WHERE session = ?1 AND parts IS NOT NULL")?;
+        tx.conn.prepare_cached("SELECT content, parts FROM node WHERE session = ?1 AND parts IS NOT NULL")?;
     let mut rows = query.query([session])?;
     while let Some(row) = rows.next()? {
         let (hash, parts): (Option<Hash>, String) = (row.get(0)?, row.get(1)?);
-        forget_counts(apply, hash, &content::unpack(apply.conn, Some(&parts), None)?)?;
+        forget_counts(tx, hash, &content::unpack(tx.conn, Some(&parts), None)?)?;
         for large in content::large(&parts)? {
-            content::release(apply, large)?;
+            content::release(tx, large)?;
         }
     }
     Ok(())

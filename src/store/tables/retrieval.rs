@@ -5,8 +5,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension as _;
 
@@ -21,9 +21,9 @@ impl Store {
 }
 
 /// A set; one that is known is the same.
-pub(crate) fn put(apply: &Apply<'_>, session: SessionId, set: &RetrievalSet) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    apply.run(
+pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, set: &RetrievalSet) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
+    tx.run(
         "INSERT INTO retrieval_set (id, session, body) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
         &[&set.id, &row, &Json(set)],
     )?;
@@ -31,7 +31,7 @@ pub(crate) fn put(apply: &Apply<'_>, session: SessionId, set: &RetrievalSet) -> 
 }
 
 /// What was asked in a session is forgotten: a message of it was removed, and queries are messages.
-pub(crate) fn forget_queries(apply: &Apply<'_>, session: i64) -> Result<(), StoreError> {
-    apply.run("UPDATE retrieval_set SET body = json_set(body, '$.query', '') WHERE session = ?1", &[&session])?;
+pub(crate) fn forget_queries(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
+    tx.run("UPDATE retrieval_set SET body = json_set(body, '$.query', '') WHERE session = ?1", &[&session])?;
     Ok(())
 }

@@ -7,8 +7,8 @@ use crate::domain::call::item_use::CallUses;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, NodeHead};
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::{Json, hex_range, int};
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::{OpenRun, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use std::collections::HashMap;
@@ -92,31 +92,31 @@ impl Store {
 }
 
 /// Opens a run, unless a living process has one open on the branch, or the branch stands elsewhere by now.
-pub(crate) fn open(apply: &Apply<'_>, run: &OpenRun) -> Result<(), StoreError> {
-    let branch = apply.branch(run.card.branch)?;
-    let mut query = apply.conn.prepare_cached("SELECT owner FROM plan_run WHERE branch = ?1 AND open = 1")?;
+pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), StoreError> {
+    let branch = tx.branch(run.card.branch)?;
+    let mut query = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE branch = ?1 AND open = 1")?;
     for owner in query.query_map([branch], |row| row.get::<_, Option<String>>(0))? {
-        if owner?.is_some_and(|owner| apply.alive(&owner)) {
+        if owner?.is_some_and(|owner| tx.alive(&owner)) {
             return Err(StoreError::Busy);
         }
     }
     let head: Option<NodeId> =
-        apply.conn.prepare_cached("SELECT head FROM branch WHERE n = ?1")?.query_row([branch], |row| row.get(0))?;
-    if head != apply.real_of(run.head) {
+        tx.conn.prepare_cached("SELECT head FROM branch WHERE n = ?1")?.query_row([branch], |row| row.get(0))?;
+    if head != tx.real_of(run.head) {
         return Err(StoreError::Moved);
     }
-    let card = real(apply, &run.card);
-    apply.run(
+    let card = real(tx, &run.card);
+    tx.run(
         "INSERT INTO plan_run (id, session, branch, plan, open, owner, after, head, draft, card)
          VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9)",
         &[
             &card.id,
-            &apply.session(card.session)?,
+            &tx.session(card.session)?,
             &branch,
             &card.plan,
             &run.owner,
-            &apply.real_of(run.after),
-            &apply.real_of(run.head),
+            &tx.real_of(run.after),
+            &tx.real_of(run.head),
             &run.user.as_ref().map(Json),
             &Json(&card),
         ],
@@ -125,29 +125,29 @@ pub(crate) fn open(apply: &Apply<'_>, run: &OpenRun) -> Result<(), StoreError> {
 }
 
 /// The user message is a node now: the row no longer holds it, and what comes of the answer stands after it.
-pub(crate) fn user_is_node(apply: &Apply<'_>, run: RunId) -> Result<(), StoreError> {
-    let mut query = apply.conn.prepare_cached("SELECT draft FROM plan_run WHERE id = ?1")?;
+pub(crate) fn user_is_node(tx: &WriteTransaction<'_>, run: RunId) -> Result<(), StoreError> {
+    let mut query = tx.conn.prepare_cached("SELECT draft FROM plan_run WHERE id = ?1")?;
     let draft: Option<Option<Json<Draft>>> = query.query_row([run], |row| row.get(0)).optional()?;
     let Some(Json((head, _))) = draft.flatten() else {
-        return apply.must("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run]);
+        return tx.must("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run]);
     };
-    apply.must("UPDATE plan_run SET draft = NULL, after = ?2 WHERE id = ?1", &[&run, &apply.real(head.id)])
+    tx.must("UPDATE plan_run SET draft = NULL, after = ?2 WHERE id = ?1", &[&run, &tx.real(head.id)])
 }
 
 /// A card, changed; or one that never was open here.
-pub(crate) fn put(apply: &Apply<'_>, card: &RunCard) -> Result<(), StoreError> {
-    let card = real(apply, card);
-    apply.run(
+pub(crate) fn put(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), StoreError> {
+    let card = real(tx, card);
+    tx.run(
         "INSERT INTO plan_run (id, session, branch, plan, open, card) VALUES (?1, ?2, ?3, ?4, 0, ?5)
          ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, card = excluded.card",
-        &[&card.id, &apply.session(card.session)?, &apply.branch(card.branch)?, &card.plan, &Json(&card)],
+        &[&card.id, &tx.session(card.session)?, &tx.branch(card.branch)?, &card.plan, &Json(&card)],
     )?;
     Ok(())
 }
 
 /// What became of a run's items. The rest of its card stays as it is.
-pub(crate) fn put_uses(apply: &Apply<'_>, run: RunId, uses: &CallUses) -> Result<(), StoreError> {
-    apply.run(
+pub(crate) fn put_uses(tx: &WriteTransaction<'_>, run: RunId, uses: &CallUses) -> Result<(), StoreError> {
+    tx.run(
         "UPDATE plan_run SET uses = ?2, card = json_set(card, '$.uses', json(?3)) WHERE id = ?1",
         &[&run, &Json(uses), &Json(&uses.count())],
     )?;
@@ -156,46 +156,43 @@ pub(crate) fn put_uses(apply: &Apply<'_>, run: RunId, uses: &CallUses) -> Result
 
 /// Ends a run. One that was ended already (by another window that took its owner for dead) is not ended twice: what
 /// comes with a late end must not be written.
-pub(crate) fn close(apply: &Apply<'_>, card: &RunCard) -> Result<(), StoreError> {
-    let card = real(apply, card);
-    apply.must(
+pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), StoreError> {
+    let card = real(tx, card);
+    tx.must(
         "UPDATE plan_run SET open = 0, owner = NULL, draft = NULL, plan = ?2, card = ?3 WHERE id = ?1 AND open = 1",
         &[&card.id, &card.plan, &Json(&card)],
     )?;
-    apply.run("DELETE FROM stream_chunk WHERE run = ?1", &[&apply.plan_run(card.id)?])?;
+    tx.run("DELETE FROM stream_chunk WHERE run = ?1", &[&tx.plan_run(card.id)?])?;
     Ok(())
 }
 
 /// What diagnostics of a session's runs quote of removed messages goes; that there were any stays.
-pub(crate) fn forget_raw(apply: &Apply<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
+pub(crate) fn forget_raw(tx: &WriteTransaction<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
     let told = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
-    let mut query = apply.conn.prepare_cached(told)?;
+    let mut query = tx.conn.prepare_cached(told)?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<RunCard>>(1)?.0)))?;
     for (n, mut card) in rows.collect::<Result<Vec<(i64, RunCard)>, _>>()? {
         if [card.user, card.answer].into_iter().flatten().any(|node| nodes.contains(&node)) {
             card.diagnostics.iter_mut().for_each(|told| told.raw.clear());
-            apply.run("UPDATE plan_run SET card = ?2 WHERE n = ?1", &[&n, &Json(&card)])?;
+            tx.run("UPDATE plan_run SET card = ?2 WHERE n = ?1", &[&n, &Json(&card)])?;
         }
     }
     Ok(())
 }
 
 /// A piece of a stream. What comes after the end is passed over: the answer is in its node.
-pub(crate) fn put_chunk(apply: &Apply<'_>, run: RunId, seq: u64, body: &[u8]) -> Result<(), StoreError> {
-    let open: Option<i64> = apply
+pub(crate) fn put_chunk(tx: &WriteTransaction<'_>, run: RunId, seq: u64, body: &[u8]) -> Result<(), StoreError> {
+    let open: Option<i64> = tx
         .conn
         .prepare_cached("SELECT n FROM plan_run WHERE id = ?1 AND open = 1")?
         .query_row([run], |row| row.get(0))
         .optional()?;
     if let Some(run) = open {
-        apply.run(
-            "INSERT OR REPLACE INTO stream_chunk (run, seq, body) VALUES (?1, ?2, ?3)",
-            &[&run, &int(seq), &body],
-        )?;
+        tx.run("INSERT OR REPLACE INTO stream_chunk (run, seq, body) VALUES (?1, ?2, ?3)", &[&run, &int(seq), &body])?;
     }
     Ok(())
 }
 
-fn real(apply: &Apply<'_>, card: &RunCard) -> RunCard {
-    RunCard { user: apply.real_of(card.user), answer: apply.real_of(card.answer), ..card.clone() }
+fn real(tx: &WriteTransaction<'_>, card: &RunCard) -> RunCard {
+    RunCard { user: tx.real_of(card.user), answer: tx.real_of(card.answer), ..card.clone() }
 }

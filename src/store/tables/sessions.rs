@@ -4,8 +4,8 @@
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::SessionCard;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::uint;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::{OptionalExtension, Row};
 
@@ -61,45 +61,44 @@ impl Store {
 }
 
 /// A new session.
-pub(crate) fn put(apply: &Apply<'_>, id: SessionId, title: &str, at: i64) -> Result<(), StoreError> {
-    apply
-        .run("INSERT INTO session (id, title, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)", &[&id, &title, &at])?;
+pub(crate) fn put(tx: &WriteTransaction<'_>, id: SessionId, title: &str, at: i64) -> Result<(), StoreError> {
+    tx.run("INSERT INTO session (id, title, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)", &[&id, &title, &at])?;
     Ok(())
 }
 
 /// A new title.
-pub(crate) fn title(apply: &Apply<'_>, id: SessionId, title: &str) -> Result<(), StoreError> {
-    apply.must("UPDATE session SET title = ?2 WHERE id = ?1", &[&id, &title])
+pub(crate) fn title(tx: &WriteTransaction<'_>, id: SessionId, title: &str) -> Result<(), StoreError> {
+    tx.must("UPDATE session SET title = ?2 WHERE id = ?1", &[&id, &title])
 }
 
 /// A title that a model made, with what it was made from.
 pub(crate) fn made_title(
-    apply: &mut Apply<'_>,
+    tx: &mut WriteTransaction<'_>,
     id: SessionId,
     title: &str,
     sources: &[NodeId],
 ) -> Result<(), StoreError> {
-    let session = apply.session(id)?;
+    let session = tx.session(id)?;
     for node in sources {
-        apply.run(
+        tx.run(
             "INSERT OR IGNORE INTO made_title (session, node, title) VALUES (?1, ?2, ?3)",
-            &[&session, &apply.real(*node), &title],
+            &[&session, &tx.real(*node), &title],
         )?;
     }
     Ok(())
 }
 
 /// It was used last.
-pub(crate) fn used(apply: &Apply<'_>, id: SessionId) -> Result<(), StoreError> {
-    apply.must(
+pub(crate) fn used(tx: &WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
+    tx.must(
         "UPDATE session SET used = 1 + coalesce((SELECT max(used) FROM session WHERE used > 0), 0) WHERE id = ?1",
         &[&id],
     )
 }
 
 /// Something in it changed then, and it holds so many messages more.
-pub(crate) fn touch(apply: &Apply<'_>, session: i64, at: i64, messages: i64) -> Result<(), StoreError> {
-    apply.must(
+pub(crate) fn touch(tx: &WriteTransaction<'_>, session: i64, at: i64, messages: i64) -> Result<(), StoreError> {
+    tx.must(
         "UPDATE session SET updated_at = max(updated_at, ?2), messages = messages + ?3 WHERE n = ?1",
         &[&session, &at, &messages],
     )

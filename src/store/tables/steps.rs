@@ -6,8 +6,8 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::transition::Transition;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
@@ -60,22 +60,22 @@ impl Store {
 }
 
 /// A step.
-pub(crate) fn put(apply: &Apply<'_>, session: SessionId, step: &Transition) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
+pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, step: &Transition) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
     let item = step.item.key();
-    apply.run("INSERT INTO transition (session, item, body) VALUES (?1, ?2, ?3)", &[&row, &item, &Json(step)])?;
+    tx.run("INSERT INTO transition (session, item, body) VALUES (?1, ?2, ?3)", &[&row, &item, &Json(step)])?;
     Ok(())
 }
 
 /// What a turn touched.
 pub(crate) fn put_touches(
-    apply: &Apply<'_>,
+    tx: &WriteTransaction<'_>,
     session: SessionId,
     node: Hash,
     touches: &Touches,
 ) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    apply.run(
+    let row = tx.session(session)?;
+    tx.run(
         "INSERT INTO touch (session, node, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
         &[&row, &node, &Json(touches)],
     )?;
@@ -83,8 +83,8 @@ pub(crate) fn put_touches(
 }
 
 /// A session is being deleted.
-pub(crate) fn forget_session(apply: &Apply<'_>, row: i64) -> Result<(), StoreError> {
-    apply.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
-    apply.run("DELETE FROM touch WHERE session = ?1", &[&row])?;
+pub(crate) fn forget_session(tx: &WriteTransaction<'_>, row: i64) -> Result<(), StoreError> {
+    tx.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
+    tx.run("DELETE FROM touch WHERE session = ?1", &[&row])?;
     Ok(())
 }

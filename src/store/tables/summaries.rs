@@ -5,8 +5,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::summary::accepted::{Cover, Summary};
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::{Compression, StoreError};
 use std::collections::HashMap;
 
@@ -64,10 +64,10 @@ impl Store {
 }
 
 /// A capsule with its figures; one that is known keeps its row, and gets its text back if that was never removed.
-pub(crate) fn put(apply: &Apply<'_>, session: SessionId, capsule: &Summary, at: i64) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
+pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, capsule: &Summary, at: i64) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
     let light = Summary { text: None, covers: Vec::new(), ..capsule.clone() };
-    let new = apply.run(
+    let new = tx.run(
         "INSERT INTO capsule (session, id, kind, level, lane, text, tokens, generated_at, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (session, id) DO NOTHING",
         &[
@@ -83,7 +83,7 @@ pub(crate) fn put(apply: &Apply<'_>, session: SessionId, capsule: &Summary, at: 
         ],
     )?;
     let ratio = f64::from(capsule.original_tokens) / f64::from(capsule.tokens.max(1));
-    apply.run(
+    tx.run(
         "INSERT INTO metrics (session, capsule, original_tokens, compressed_tokens, compression_ratio, timestamp)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         &[&row, &capsule.id, &capsule.original_tokens, &capsule.tokens, &ratio, &at],
@@ -91,13 +91,13 @@ pub(crate) fn put(apply: &Apply<'_>, session: SessionId, capsule: &Summary, at: 
     if new == 0 {
         return Ok(());
     }
-    let n = apply
+    let n = tx
         .conn
         .prepare_cached("SELECT n FROM capsule WHERE session = ?1 AND id = ?2")?
         .query_row((row, capsule.id), |row| row.get::<_, i64>(0))?;
     for (turn, cover) in (0_i64..).zip(&capsule.covers) {
         for (seq, (node, content)) in (0_i64..).zip(&cover.nodes) {
-            apply.run(
+            tx.run(
                 "INSERT INTO capsule_cover (capsule, turn, seq, user, tip, node, content)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                 &[&n, &turn, &seq, &cover.user, &cover.tip, node, content],
@@ -108,14 +108,19 @@ pub(crate) fn put(apply: &Apply<'_>, session: SessionId, capsule: &Summary, at: 
 }
 
 /// Which capsules a branch uses; they must still be the expected ones.
-pub(crate) fn used(apply: &Apply<'_>, branch: BranchId, expect: &[Hash], now: &[Hash]) -> Result<(), StoreError> {
-    apply.must("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
+pub(crate) fn used(
+    tx: &WriteTransaction<'_>,
+    branch: BranchId,
+    expect: &[Hash],
+    now: &[Hash],
+) -> Result<(), StoreError> {
+    tx.must("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
 }
 
 /// The texts of capsules that read one of these messages go, with what they kept word for word.
-pub(crate) fn forget(apply: &Apply<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
+pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
     for node in nodes {
-        let mut query = apply.conn.prepare_cached(
+        let mut query = tx.conn.prepare_cached(
             "SELECT DISTINCT capsule.n, capsule.body
              FROM capsule_cover AS c JOIN capsule ON capsule.n = c.capsule
              WHERE (c.node = ?2 OR c.user = ?2 OR c.tip = ?2) AND capsule.session = ?1 AND capsule.text IS NOT NULL",
@@ -123,7 +128,7 @@ pub(crate) fn forget(apply: &Apply<'_>, session: i64, nodes: &[Hash]) -> Result<
         let rows = query.query_map((session, node), |row| Ok((row.get(0)?, row.get::<_, Json<Summary>>(1)?.0)))?;
         for (n, body) in rows.collect::<Result<Vec<(i64, Summary)>, _>>()? {
             let body = Summary { kept: Vec::new(), ..body };
-            apply.run("UPDATE capsule SET text = NULL, body = ?2 WHERE n = ?1", &[&n, &Json(&body)])?;
+            tx.run("UPDATE capsule SET text = NULL, body = ?2 WHERE n = ?1", &[&n, &Json(&body)])?;
         }
     }
     Ok(())

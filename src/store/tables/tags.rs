@@ -5,8 +5,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::tag::Tag;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::Json;
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::collections::HashSet;
@@ -42,14 +42,14 @@ pub(crate) fn labelled(conn: &Connection, named: &str) -> Result<HashSet<i64>, S
 
 /// Puts, changes or takes off what stands on a message, when that still is `expect`.
 pub(crate) fn put(
-    apply: &Apply<'_>,
+    tx: &WriteTransaction<'_>,
     session: SessionId,
     node: Hash,
     expect: Option<&Tag>,
     tag: Option<&Tag>,
 ) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    let there: Option<Json<Tag>> = apply
+    let row = tx.session(session)?;
+    let there: Option<Json<Tag>> = tx
         .conn
         .prepare_cached("SELECT body FROM tag WHERE session = ?1 AND node = ?2")?
         .query_row((row, node), |row| row.get(0))
@@ -58,8 +58,8 @@ pub(crate) fn put(
         return Err(StoreError::Moved);
     }
     match tag {
-        None => apply.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&row, &node])?,
-        Some(tag) => apply.run(
+        None => tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&row, &node])?,
+        Some(tag) => tx.run(
             "INSERT INTO tag (session, node, body) VALUES (?1, ?2, ?3)
              ON CONFLICT (session, node) DO UPDATE SET body = excluded.body",
             &[&row, &node, &Json(tag)],
@@ -69,11 +69,11 @@ pub(crate) fn put(
 }
 
 /// Messages were removed: what stood on them goes, and names that quote them.
-pub(crate) fn forget(apply: &Apply<'_>, session: i64, gone: &dyn Fn(&Tag) -> bool) -> Result<(), StoreError> {
-    let mut query = apply.conn.prepare_cached("SELECT body FROM tag WHERE session = ?1")?;
+pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, gone: &dyn Fn(&Tag) -> bool) -> Result<(), StoreError> {
+    let mut query = tx.conn.prepare_cached("SELECT body FROM tag WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Tag>>(0)?.0))?;
     for tag in rows.collect::<Result<Vec<Tag>, _>>()?.into_iter().filter(|tag| gone(tag)) {
-        apply.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&session, &tag.node])?;
+        tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&session, &tag.node])?;
     }
     Ok(())
 }

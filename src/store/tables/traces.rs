@@ -6,8 +6,8 @@ use crate::domain::base::ids::{RunId, SessionId};
 use crate::domain::call::usage::UsageReport;
 use crate::domain::tool::trace::ToolTrace;
 use crate::store::Store;
-use crate::store::apply::Apply;
 use crate::store::sql::{Json, int};
+use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension;
 
@@ -82,28 +82,28 @@ impl Store {
 }
 
 /// The text of a file, once each.
-pub(crate) fn put_file_text(apply: &Apply<'_>, session: SessionId, text: &str) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
+pub(crate) fn put_file_text(tx: &WriteTransaction<'_>, session: SessionId, text: &str) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
     let hash = Hash::of(text.as_bytes());
-    apply.run("INSERT OR IGNORE INTO file_text (session, hash, text) VALUES (?1, ?2, ?3)", &[&row, &hash, &text])?;
+    tx.run("INSERT OR IGNORE INTO file_text (session, hash, text) VALUES (?1, ?2, ?3)", &[&row, &hash, &text])?;
     Ok(())
 }
 
 /// The full result of a call; the oldest of the session make room for it.
 pub(crate) fn put_output(
-    apply: &Apply<'_>,
+    tx: &WriteTransaction<'_>,
     session: SessionId,
     run: RunId,
     call_id: &str,
     text: &str,
 ) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    apply.run(
+    let row = tx.session(session)?;
+    tx.run(
         "INSERT INTO tool_output (session, run, call_id, text) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (run, call_id) DO UPDATE SET text = excluded.text",
         &[&row, &run, &call_id, &text],
     )?;
-    apply.run(
+    tx.run(
         "DELETE FROM tool_output WHERE n IN (
            SELECT n FROM (
              SELECT n, sum(length(text)) OVER (ORDER BY n DESC) AS total FROM tool_output WHERE session = ?1
@@ -115,10 +115,10 @@ pub(crate) fn put_output(
 }
 
 /// A trace, new or changed.
-pub(crate) fn put(apply: &Apply<'_>, session: SessionId, trace: &ToolTrace) -> Result<(), StoreError> {
-    let row = apply.session(session)?;
-    let trace = ToolTrace { node: apply.real_of(trace.node), ..trace.clone() };
-    apply.run(
+pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, trace: &ToolTrace) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
+    let trace = ToolTrace { node: tx.real_of(trace.node), ..trace.clone() };
+    tx.run(
         "INSERT INTO tool_trace (session, run, call_id, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (run, call_id) DO UPDATE SET body = excluded.body",
         &[&row, &trace.run, &trace.call_id, &Json(&trace)],
@@ -127,9 +127,9 @@ pub(crate) fn put(apply: &Apply<'_>, session: SessionId, trace: &ToolTrace) -> R
 }
 
 /// The account of a call that is in the store.
-pub(crate) fn put_usage(apply: &Apply<'_>, report: &UsageReport) -> Result<(), StoreError> {
-    let run = apply.plan_run(report.run)?;
-    apply.run(
+pub(crate) fn put_usage(tx: &WriteTransaction<'_>, report: &UsageReport) -> Result<(), StoreError> {
+    let run = tx.plan_run(report.run)?;
+    tx.run(
         "INSERT INTO usage_report (run, est_error_pct, body) VALUES (?1, ?2, ?3)
          ON CONFLICT (run) DO UPDATE SET est_error_pct = excluded.est_error_pct, body = excluded.body",
         &[&run, &report.est_error_pct, &Json(report)],
