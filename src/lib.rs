@@ -55,10 +55,10 @@
 //!    explain), and renders the bytes ([`context::render`]). Sources of context (`engine::plans::sources`) return
 //!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form. No source asks how much room
 //!    there is. A source that must not repeat what is sent anyway (errors, code, older messages) is told which turns go
-//!    whatever is found ([`context::already_in`]). One place admits (`context`'s `admit` and `offers`), in this order: what
+//!    whatever is found ([`context::already_in`]). One place admits (`context::admission`), in this order: what
 //!    is required, rules and the map of the code, what was looked up within the mode's allowance, the window of turns with
 //!    all that is left, leases, and what still fits of what was looked up. An accepted summary goes in every mode while the
-//!    request is no larger with it than without it (`context`'s `summaries`). Only the newest draft of a branch is planned. When an embedder is
+//!    request is no larger with it than without it (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is
 //!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the vectors
 //!    that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a trusted workspace,
 //!    and a plan (`engine::plans::sources::code`) uses what is known when the plan is made.
@@ -93,7 +93,7 @@
 //!
 //! * a reason or remedy: [`domain::planning::plan::Reason`], its sentence beside it, then `context`
 //! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`];
-//!   a number: [`domain::planning::tuning`]; a formula: [`context::policy`], brought to the plan by `context::choose`; a fact that it
+//!   a number: [`domain::planning::tuning`]; a formula: [`context::policy`], applied by `context::admission::choose`; a fact that it
 //!   needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
 //! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer), a
 //!   line in `engine::plans::input_builder`; a [`Section`](domain::planning::policy::Section) where none fits

@@ -1,108 +1,108 @@
-//! Which items the program leases, keeps for one call, renews, lets go of, or suggests to pin, at the end of a turn: a pure
-//! decision over what touched them.
-//! Not for: finding that out or carrying it out (`engine`), or what a pin does to a plan (`admit`).
+//! The items that the program leases, keeps for one call, renews, releases, or suggests to pin at the end of a turn: a
+//! pure decision over what touched each item.
+//! Not for: recording touches or applying the decision (`engine`), or the effect of a pin on a plan (`admission`).
 //!
-//! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found + hop − negative`, each term only where it
-//! holds, kept from 0 to 10, in thousandths. Going with a call again and again settles at 0.667 and with being found at 2.0 short
-//! of it, so neither promotes by itself. Two references within the last five turns, or an
-//! activation of 2, make a lease, at the end of a turn that touched the item: a lease that runs out is not made again by what
-//! made it.
+//! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found + hop − negative`, in
+//! thousandths and clamped to 0..=10. A term counts only where it applies. An item that is sent with every call settles
+//! at 0.667, and one that is also found every time stays below 2.0, so neither is promoted by that alone. Two
+//! references within the last five turns, or an activation of 2, create a lease at the end of a turn that touched the
+//! item. A lease that runs out is therefore not created again by the touches that created it.
 
 use crate::domain::call::retrieval_set::ClusterId;
 use crate::domain::conversation::activation::{Activation, Touch};
 use crate::domain::planning::tuning::Milli;
 
-/// Turns that are looked back; what lies further back weighs less than a hundredth.
+/// Turns that are considered; older ones weigh less than a hundredth.
 pub const HORIZON: usize = 16;
-/// No activation is higher, in thousandths.
+/// Upper bound of an activation, in thousandths.
 const MOST: i32 = 10_000;
 
-/// What stands on an item before the decision.
+/// The mark on an item before the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ItemMarks {
-    /// Nothing.
+    /// No mark.
     Free,
-    /// A lease of the program's with turns left.
+    /// A lease of the program with turns left.
     Leased {
         /// How often it was renewed.
         renewals: u32,
     },
-    /// Something of a person's: they decide.
+    /// A mark of a person, who decides.
     Person,
 }
 
-/// An older turn as the decision sees it.
+/// An older turn, as the decision needs it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// Tokens of its card, roughly.
+    /// Estimated tokens of its card.
     pub tokens: u32,
-    /// It went inside the window.
+    /// Whether it was sent inside the window.
     pub inside: bool,
-    /// What stands on it.
+    /// Its mark.
     pub held: ItemMarks,
-    /// A person took it out or let go of it: nothing is made of it by itself.
+    /// A person excluded or released it, so the program does nothing with it.
     pub refused: bool,
-    /// What touched it, the newest turn first.
+    /// What touched it, newest turn first.
     pub seen: Vec<Touch>,
 }
 
-/// What else the decision rests on.
+/// Further inputs of the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecisionContext<'a> {
     /// The policy's numbers.
     pub spec: &'a Activation,
-    /// The mode lets the program lease.
+    /// Whether the mode lets the program create leases.
     pub creates: bool,
-    /// Tokens that leases may take together.
+    /// Tokens that all leases may take together.
     pub cap: u32,
-    /// Tokens that a person's leases take of that.
+    /// Tokens of the cap that a person's leases take.
     pub taken: u32,
-    /// The subjects of the turns' questions, the newest first.
+    /// The subjects of the questions, newest turn first.
     pub clusters: &'a [Option<ClusterId>],
 }
 
-/// What becomes of an item.
+/// A change of an item's mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ItemChange {
-    /// It goes with the next call.
+    /// Send it with the next call.
     Ephemeral,
-    /// It is leased.
+    /// Lease it.
     Lease,
-    /// Its lease begins anew.
+    /// Renew its lease.
     Renew,
-    /// Its lease ends.
+    /// End its lease.
     End,
-    /// To pin it is suggested.
+    /// Suggest to pin it.
     Suggest,
 }
 
-/// Why.
+/// Why an item changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeReason {
-    /// It was referred to in so many of the last turns.
+    /// It was referred to in several of the last turns.
     Referred {
-        /// How many.
+        /// Turns that referred to it.
         turns: u32,
-        /// Of how many.
+        /// Turns considered.
         within: u32,
     },
-    /// It is active enough.
+    /// Its activation is high enough, in thousandths.
     Active(i32),
     /// This turn referred to it.
     Named {
-        /// The person did.
+        /// Whether the person did.
         user: bool,
     },
-    /// Its lease was renewed so often.
+    /// Its lease was renewed this many times.
     Renewed(u32),
-    /// The cap is full and it is hardly active.
+    /// The cap is full and its activation is low, in thousandths.
     OverCap(i32),
-    /// Two questions in a row were of another subject.
+    /// Two questions in a row had another subject.
     MovedOn,
 }
 
 impl ChangeReason {
-    /// A few words.
+    /// The reason as a short phrase.
     #[must_use]
     pub fn words(self) -> String {
         match self {
@@ -120,15 +120,15 @@ impl ChangeReason {
 /// One step of the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Which item, by its place in the list.
+    /// Index of the item in the list.
     pub item: usize,
-    /// What becomes of it.
+    /// The change.
     pub to: ItemChange,
-    /// Why.
+    /// Why it changes.
     pub why: ChangeReason,
 }
 
-/// An item's activation in thousandths, with what it is made of by name. `seen` and `clusters`: the newest turn first.
+/// An item's activation in thousandths, with its terms by name. `seen` and `clusters` list the newest turn first.
 #[must_use]
 pub fn activation(
     seen: &[Touch],
@@ -156,13 +156,14 @@ pub fn activation(
     (whole, parts)
 }
 
-/// In how many of the last `within` turns somebody spoke of it.
+/// The number of the last `within` turns that referred to the item.
 fn referred(seen: &[Touch], within: u32) -> u32 {
     let turns = seen.iter().take(within as usize).filter(|touch| touch.refers()).count();
     u32::try_from(turns).unwrap_or(u32::MAX)
 }
 
-/// Whether the last two questions are of other subjects than the one in which the item was last spoken of or found.
+/// Whether the last two questions have other subjects than the question at which the item was last referred to or
+/// found.
 fn left_behind(item: &Item, ground: &DecisionContext<'_>) -> bool {
     let (Some(Some(last)), Some(Some(before))) = (ground.clusters.first(), ground.clusters.get(1)) else {
         return false;
@@ -172,8 +173,8 @@ fn left_behind(item: &Item, ground: &DecisionContext<'_>) -> bool {
     ground.spec.clusters && of.is_some_and(|of| of != *last && of != *before)
 }
 
-/// Decides. Steps come in the order in which they are to be told; at most one of an item, but for a suggestion beside a
-/// renewal. Where policy or mode say no, there are none.
+/// Decides the changes of all items, in the order in which they are reported. An item gets at most one step, except
+/// that a suggestion may come with a renewal. Empty when the policy or the mode allows none.
 #[must_use]
 pub fn decide(items: &[Item], ground: &DecisionContext<'_>) -> Vec<Step> {
     if !ground.spec.on || !ground.creates {
@@ -196,7 +197,7 @@ struct Work<'a> {
     items: &'a [Item],
     ground: &'a DecisionContext<'a>,
     active: Vec<i32>,
-    /// Leased by the program after the steps so far.
+    /// Whether the program leases each item after the steps so far.
     leased: Vec<bool>,
     steps: Vec<Step>,
 }
@@ -206,7 +207,7 @@ impl Work<'_> {
         self.steps.push(Step { item, to, why });
     }
 
-    /// Leases of the program's: renewed when spoken of, ended when the subject was left behind.
+    /// Renews the program's leases that were referred to, and ends those whose subject was left.
     fn keep_or_end(&mut self) {
         for (at, item) in self.items.iter().enumerate() {
             let ItemMarks::Leased { renewals } = item.held else { continue };
@@ -226,7 +227,7 @@ impl Work<'_> {
         self.step(at, ItemChange::End, why);
     }
 
-    /// Free items by activation, the newest first among equals.
+    /// Items without a mark, by activation; the newest first among equals.
     fn free(&self) -> Vec<usize> {
         let may = |at: &usize| {
             let item = &self.items[*at];
@@ -257,8 +258,8 @@ impl Work<'_> {
         }
     }
 
-    /// Whether a lease on this item fits; leases that are hardly active end for it, the least active first, and only where
-    /// that is enough.
+    /// Whether a lease on this item fits. Leases with low activation end to make room, lowest first, and only if that
+    /// is enough.
     fn make_room(&mut self, at: usize) -> bool {
         let mut idle: Vec<usize> = (0..self.items.len())
             .filter(|other| {
@@ -290,7 +291,7 @@ impl Work<'_> {
         own.fold(self.ground.taken, |sum, (item, _)| sum.saturating_add(item.tokens))
     }
 
-    /// What this turn spoke of goes with the next call, while its cap and the leases' last.
+    /// Sends the items that this turn referred to with the next call, within their own cap and the cap of leases.
     fn hook(&mut self) {
         let (mut tokens, mut count) = (self.tokens(), 0);
         for at in self.free() {

@@ -1,4 +1,4 @@
-//! Tests of what the program does to pins by itself: arithmetic, caps, refusals, and that off means none.
+//! Tests of the automatic leases and suggestions: arithmetic, caps, refusals, and that `off` creates none.
 
 use super::*;
 use crate::domain::base::hash::Hash;
@@ -16,7 +16,7 @@ fn touch(text: &str) -> Touch {
     }
 }
 
-/// `"u . pf"`: what touched it, the newest turn first.
+/// Parses `"u . pf"`: what touched the item, newest turn first.
 fn item(tokens: u32, held: ItemMarks, seen: &str) -> Item {
     Item { tokens, inside: false, held, refused: false, seen: seen.split(' ').map(touch).collect() }
 }
@@ -173,7 +173,7 @@ proptest! {
         let made = |to: ItemChange| steps.iter().filter(|step| step.to == to).map(|step| items[step.item].tokens).sum::<u32>();
         let fresh = made(ItemChange::Lease) + made(ItemChange::Ephemeral);
         prop_assert!(fresh == 0 || taken + old + fresh <= cap, "{taken} + {old} + {fresh} > {cap}");
-        // Nothing stays out for which there is room.
+        // No item is left out while there is room for it.
         let swapped = steps.iter().any(|step| matches!(step.why, ChangeReason::OverCap(_)));
         for (at, item) in items.iter().enumerate() {
             let got = |to: ItemChange| steps.iter().any(|step| step.item == at && step.to == to);

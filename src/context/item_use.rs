@@ -1,13 +1,14 @@
-//! Which items of a call its answer used: quoted, named, edited, their symbol mentioned, expanded by a tool. Pure: texts in,
-//! kinds of evidence out.
-//! Not for: collecting the texts (`engine::turns::item_use`) or what is made of the evidence (`domain::call::item_use`).
+//! Finds which items of a call its answer used: quoted, named, edited, mentioned by symbol, or expanded by a tool.
+//! Pure: texts in, kinds of evidence out.
+//! Not for: collecting the texts (`engine::turns::item_use`) or summing up the evidence (`domain::call::item_use`).
 //!
-//! * **quoted**: four words in a row that carry content, stop words between them passed over, stand in the answer or in the
-//!   arguments of a tool call, not in what was known anyway, and in fewer than [`SHARED`](references::SHARED) items; or eight of them,
-//!   whichever items have them. Code takes eight: four are often only how its language is written.
-//! * **named**: the answer has a path, identifier or number of the item (as [`references`] tells them from words), or refers
-//!   to its turn, and neither what was known nor [`SHARED`](references::SHARED) items have that.
-//! * **symbol**: the answer names the symbol in a form that is no everyday word: `name(`, `` `name` ``, `Type::name`.
+//! * **quoted**: the answer or the arguments of a tool call contain four consecutive content words of the item (stop
+//!   words between them are skipped) that were not known otherwise and are in fewer than [`SHARED`](references::SHARED)
+//!   items; or eight of them, however many items contain them. Code needs eight, since four are often just syntax.
+//! * **named**: the answer contains a path, identifier or number of the item (as [`references`] recognizes them) or
+//!   refers to its turn, and it was not known otherwise and is in fewer than [`SHARED`](references::SHARED) items.
+//! * **symbol**: the answer names the symbol in a form that is not an everyday word: `name(`, `` `name` ``,
+//!   `Type::name`.
 //! * **edited**, **expanded**: from the tool calls, by path and lines.
 
 use super::references;
@@ -18,19 +19,19 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Words with content that make a quotation.
+/// Consecutive content words that make a quotation.
 const RUN: usize = 4;
-/// Such words that make one even where many items have them.
+/// Content words that make a quotation even if many items contain them.
 const LONG: usize = 8;
-/// Digits of a number without a unit.
+/// Minimum digits of a number without a unit.
 const DIGITS: usize = 3;
-/// What may follow a number, in lower case and in order.
+/// Units after a number, in lower case and sorted.
 const UNITS: &[&str] = &[
     "%", "b", "days", "files", "gb", "ghz", "gib", "h", "hours", "hz", "k", "kb", "khz", "kib", "lines", "m", "mb",
     "mhz", "mib", "min", "minutes", "ms", "ns", "px", "qps", "retries", "rows", "rps", "s", "seconds", "tb", "threads",
     "times", "tokens", "us", "x", "µs",
 ];
-/// Names of methods that every program has: alone they name no symbol.
+/// Method names that every program has; alone they identify no symbol.
 const COMMON: &[&str] = &[
     "build", "clone", "close", "create", "default", "delete", "drop", "find", "from", "index", "init", "insert",
     "into", "iter", "main", "name", "next", "open", "parse", "push", "read", "remove", "reset", "send", "start",
@@ -40,28 +41,28 @@ const COMMON: &[&str] = &[
 /// An item of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SentItem<'a> {
-    /// Its text as it was sent.
+    /// Its text as sent.
     pub text: &'a str,
-    /// The number of its turn.
+    /// Its turn's number.
     pub turn: Option<u32>,
-    /// The file that it was taken from.
+    /// The file it was taken from.
     pub path: Option<&'a str>,
-    /// The symbol that it shows.
+    /// The symbol it shows.
     pub code: Option<&'a CodeRef>,
 }
 
 /// A file that a tool changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangedFile {
-    /// Beneath the workspace, with `/`.
+    /// Path relative to the workspace, with `/`.
     pub path: String,
-    /// The lines that were changed, from 1, as they were numbered before; none where they are not known.
+    /// The changed lines, from 1, in the numbering before the change; `None` if unknown.
     pub lines: Option<(u32, u32)>,
 }
 
 impl ChangedFile {
-    /// The lines of the first text, from 1, between what both texts begin and end with. Where lines were only put in, the
-    /// two around them; none where nothing differs.
+    /// The lines of `before`, from 1, that differ from `after`, without the common beginning and end. For a pure
+    /// insertion, the two lines around it; `None` if the texts are equal.
     #[must_use]
     pub fn lines(before: &str, after: &str) -> Option<(u32, u32)> {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -77,19 +78,19 @@ impl ChangedFile {
     }
 }
 
-/// A call to a tool in the answer.
+/// A tool call in the answer.
 #[derive(Clone, Debug, Default)]
 pub struct ToolUse {
     /// The arguments, verbatim.
     pub args: String,
-    /// It came to its end without a fault.
+    /// Whether it succeeded.
     pub done: bool,
-    /// What it changed.
+    /// The files it changed.
     pub changed: Vec<ChangedFile>,
 }
 
-/// For each item, by what evidence the answer used it. `known`: what the model had without the items (the question, the
-/// results of tools, the instructions). `said`: the words of the answer.
+/// For each item, the kinds of evidence that the answer used it. `known` is what the model had without the items
+/// (question, tool results, instructions); `said` is the text of the answer.
 #[must_use]
 pub fn find_uses(items: &[SentItem<'_>], known: &str, said: &str, calls: &[ToolUse]) -> Vec<Vec<UseKind>> {
     let args: Vec<Value> = calls.iter().map(|call| serde_json::from_str(&call.args).unwrap_or_default()).collect();
@@ -121,7 +122,7 @@ pub fn find_uses(items: &[SentItem<'_>], known: &str, said: &str, calls: &[ToolU
     items.iter().enumerate().map(of).collect()
 }
 
-/// All texts in a value, a line each.
+/// Appends every string of a JSON value, one per line.
 fn strings(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => {
@@ -140,7 +141,7 @@ fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// Every run of [`RUN`] words with content, as a hash. A path or a name with its types is one word.
+/// Hashes of all runs of [`RUN`] content words. A path or a qualified name is one word.
 fn runs(text: &str) -> Vec<u64> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '/' | '\\' | '.' | ':' | '-');
     let words = text.split(|c: char| !inside(c)).map(|word| word.trim_matches(['\'', '.', ':', '-', '/', '\\']));
@@ -172,13 +173,13 @@ fn quoted(items: &[SentItem<'_>], known: &str, spoken: &str) -> BTreeSet<usize> 
     found
 }
 
-/// A path without the line that may follow it.
+/// A path without a trailing line number.
 fn bare(name: &str) -> &str {
     let line = name.find(':').filter(|at| name[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
     line.map_or(name, |at| &name[..at])
 }
 
-/// A name and, where it is a path, its file's name.
+/// A name, and for a path also its file name.
 fn forms(name: &str) -> impl Iterator<Item = &str> {
     let name = bare(name);
     let file = name.rsplit_once('/').map(|(_, file)| file).filter(|file| file.contains('.'));
@@ -219,8 +220,8 @@ fn named(items: &[SentItem<'_>], known: &str, spoken: &str) -> BTreeSet<usize> {
     found
 }
 
-/// Numbers in a text that say something: of three digits or more and not round, or with a unit (`37%`, `1500ms`). Marks of
-/// thousands are left out; figures inside a word are none.
+/// Distinctive numbers in a text: three digits or more and not round, or with a unit (`37%`, `1500ms`). Thousands
+/// separators are removed; digits inside a word do not count.
 fn numbers(text: &str) -> impl Iterator<Item = String> + '_ {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -259,7 +260,7 @@ fn number(value: &str, behind: &str) -> Option<String> {
     (!joined && digits >= DIGITS && !round).then_some(value)
 }
 
-/// Whether a text names a symbol in a form that is no everyday word.
+/// Whether a text names a symbol in a form that is not an everyday word.
 fn mentioned(text: &str, code: &CodeRef) -> bool {
     if code.kind == Kind::File {
         return false;
@@ -287,7 +288,7 @@ fn path<'a>(item: &SentItem<'a>) -> Option<&'a str> {
     item.code.map(|code| code.path.as_str()).or(item.path)
 }
 
-/// Whether lines of an item's file are lines of the item.
+/// Whether changed lines overlap the lines of an item.
 fn touches(item: &SentItem<'_>, lines: Option<(u32, u32)>) -> bool {
     match (item.code, lines) {
         (Some(code), Some((first, last))) => first <= code.lines.1 && code.lines.0 <= last,
@@ -295,7 +296,7 @@ fn touches(item: &SentItem<'_>, lines: Option<(u32, u32)>) -> bool {
     }
 }
 
-/// Whether a tool that changed nothing was asked for an item's symbol, or for its file or lines of it.
+/// Whether a tool call that changed nothing asked for an item's symbol, file or lines.
 fn expanded(item: &SentItem<'_>, call: &ToolUse, args: &Value) -> bool {
     if !call.done || !call.changed.is_empty() {
         return false;

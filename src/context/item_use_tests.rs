@@ -1,4 +1,4 @@
-//! What counts as evidence that an answer used an item, and laws of it.
+//! Evidence that an answer used an item, and its laws.
 //! Not for: the texts of real calls (`tests/it/item_use.rs`).
 
 use super::*;

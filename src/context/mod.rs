@@ -1,79 +1,55 @@
 //! The planner: a frozen input in, a plan with reasons out, and the plan as bytes. Pure: no clock, no files, no store, no
 //! tokenizer, no randomness.
 //!
-//! * [`plan`] solves: score → admit → explain.
-//! * [`already_in`] says what goes whatever is found, so that nothing is looked up that is said already.
-//! * [`render`] makes the request's bytes, once.
-//! * [`render_forms`] says what of a message is sent in each form.
-//! * [`variant`] changes a solved plan a little: without an item, or for another model.
-//! * [`edited`] accounts for a request that a person edited by hand.
-//! * `state_request` decides whether the model is asked to keep a state block.
-//! * [`summary`] makes summaries of older turns and checks what they dropped.
-//! * [`item_use`] finds out which items an answer used.
-//! * [`checks`] counts a body by the plan's own rules, from its bytes alone.
+//! * [`plan`] solves: `policy` scores, `admission` admits, [`explain`] makes the rows. [`render`] makes the bytes, once.
+//! * [`already_in`] says which turns are sent whatever is found, so that no source repeats them.
+//! * [`summary`] makes summaries of older turns and checks which facts they dropped.
+//! * After the answer: [`references`] finds what a text refers to, [`activation`] decides what the program leases, and
+//!   [`item_use`] determines which items the answer used.
 //!
-//! Not for: collecting what may go (`engine::plans`) or posting (`llm`).
+//! Not for: collecting candidates (`engine::plans`) or posting (`llm`).
 
 pub mod activation;
-mod admit;
-mod blocked;
-pub mod cause;
-#[cfg(test)]
-mod cause_tests;
-pub mod checks;
-mod choose;
-pub mod edited;
-#[cfg(test)]
-mod edited_tests;
-mod excluded;
-mod explain;
-mod forms;
+mod admission;
+pub mod explain;
 pub mod item_use;
-#[cfg(test)]
-mod laws_tests;
-mod offers;
 pub mod policy;
-mod price;
 pub mod references;
 pub mod render;
-pub mod render_forms;
-mod state_request;
-mod summaries;
 pub mod summary;
-pub mod variant;
-mod window;
 
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
+use admission::accepted_summaries::Summed;
+use admission::{admit, state_request, window};
 use std::collections::HashSet;
-use summaries::Summed;
 
 /// Solves the plan of a call.
 ///
 /// # Errors
-/// [`Blocked`] when what must go (instructions, open turn, sticky pins, tools) is larger than the prompt budget.
+/// [`Blocked`] if the required items (instructions, open turn, permanent pins, tools) exceed the budget.
 pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
     let input = state_request::decided(input)?;
     let admitted = admit::admit(&input)?;
     Ok(explain::explain(&input, &admitted))
 }
 
-/// What goes whatever is found.
+/// What is sent whatever is retrieved.
 #[derive(Clone, Debug, Default)]
 pub struct AlreadyIn {
-    /// The rows that go.
+    /// The rows that are sent.
     pub rows: Vec<Row>,
-    /// Turns that go, or that a person took out.
+    /// Turns that are sent or that a person excluded.
     pub closed: HashSet<Atom>,
 }
 
-/// What goes while `kept` tokens stay free for what is looked up; nothing where the call is blocked. Offers of what was looked
-/// up count for nothing here: this is what sources ask to learn what is said already.
+/// What is sent while `kept` tokens stay free for retrieval; `None` if the call is blocked. Retrieved candidates are
+/// ignored: sources call this to learn what they must not repeat.
 #[must_use]
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
     let input = &*state_request::decided(input).ok()?;
-    // As if no summary stood for anything: what was accepted since opens no turn to the search.
+    // Ignores summaries, so that a newly accepted one does not make its turns searchable.
     let bare = Summed::new(input, Vec::new());
     let admitted = admit::admit_with(input, bare, admit::LookedUp::KeptFree(kept), None).ok()?;
     let used = || admit::admit_beside(input, admit::LookedUp::KeptFree(kept)).map(|plan| plan.summed.used);

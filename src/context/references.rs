@@ -1,24 +1,23 @@
-//! What a text refers to in a conversation: turns by their number, messages by their ids, words that it quotes, and the
-//! paths and symbols that it names.
-//! Not for: finding the messages that are meant (`engine`) or what a reference does (`activation`).
+//! References in a text to the conversation: turns by number, messages by id, quoted words, and the paths and symbols
+//! it names.
+//! Not for: resolving them (`engine`) or their effect (`activation`).
 
 use std::collections::BTreeSet;
 
-/// Names that one text may hold.
+/// Maximum names read from one text.
 const MOST: usize = 8;
-/// Symbols that one text may hold.
+/// Maximum symbols read from one text.
 const SYMBOLS: usize = 400;
-/// Characters of a quotation, at the least and at the most; shorter ones would be found everywhere.
+/// Minimum and maximum characters of a quotation; shorter ones would match everywhere.
 const QUOTED: (usize, usize) = (20, 300);
-/// Words of a quotation at the least.
+/// Minimum words of a quotation.
 const WORDS: usize = 4;
-/// Characters of a symbol at the least.
+/// Minimum characters of a symbol.
 const SHORTEST: usize = 4;
-/// A name that so many items of a call hold names none of them.
+/// A name that this many items of a call contain identifies none of them.
 pub const SHARED: usize = 3;
 
-/// What a text names of the conversation, in its order: `turn 7`, ids as `#1a2b3c4d`, and quoted words. What stands in
-/// blocks of code names nothing.
+/// The references of a text in its order: `turn 7`, ids as `#1a2b3c4d`, and quoted words. Code blocks are ignored.
 #[must_use]
 pub fn named(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -76,21 +75,21 @@ fn quotations(line: &str, found: &mut Vec<String>) {
     pieces.iter().enumerate().filter(|(at, _)| at % 2 == 1 && at + 1 < pieces.len()).for_each(|(_, piece)| put(piece));
 }
 
-/// Paths and symbols in a text, as whole tokens of four characters or more: what holds `_`, `/`, `::`, a dot or a capital
-/// letter inside, or letters and digits mixed.
+/// Paths and symbols in a text: whole tokens of four characters or more that contain `_`, `/`, `::`, a dot or an inner
+/// capital letter, or mix letters and digits.
 #[must_use]
 pub fn symbols(text: &str) -> BTreeSet<String> {
     every_symbol(text).take(SYMBOLS).map(str::to_owned).collect()
 }
 
-/// The same, all of them, as they stand in the text.
+/// All paths and symbols in the order of the text, with repetitions.
 pub fn every_symbol(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '\\' | '.' | ':' | '-');
     let tokens = text.split(move |c: char| !inside(c)).map(|token| token.trim_matches(['.', ':', '-', '/']));
     tokens.filter(|token| token.chars().count() >= SHORTEST && is_symbol(token))
 }
 
-/// The items whose texts hold one of these names; a name that too many hold names none.
+/// The items whose texts contain one of these names, ignoring names that too many items contain.
 #[must_use]
 pub fn holders<T: Ord>(texts: &[(usize, BTreeSet<T>)], names: &BTreeSet<T>) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();

@@ -1,6 +1,5 @@
-//! The ground floor: nouns and pure rules about them. Nothing here touches the world: no files, no network, no clock,
-//! no randomness, no terminal.
-//! Not for: anything that reads or writes (the other rooms). The glossary of the crate's documentation defines the words.
+//! Nouns and pure rules. Nothing here has side effects: no files, no network, no clock, no randomness, no terminal.
+//! Not for: anything that reads or writes (other rooms). The glossary in the crate's documentation defines the words.
 
 pub mod base;
 pub mod call;

@@ -1,57 +1,59 @@
-//! How retrieved messages are written: a date line once a day, a line with its speaker for each message, and `…` wherever
-//! something between or around is left out. Compact, since every mark is paid for in tokens.
-//! Not for: choosing what goes in (`fill`).
+//! How retrieved messages are written: a date line once per day, a line with its speaker for each message, and `…`
+//! wherever text is left out. Compact, since every character costs tokens.
+//! Not for: choosing what is included (`fill`).
 //!
 //! ```text
 //! [2023-05-08]
-//! … Caroline: I went to a support group yesterday.
+//! …
+//! Caroline: I went to a support group yesterday.
 //! Melanie: What happened there?
 //! [2023-06-02]
-//! … Melanie: … the second half of a long message …
+//! …
+//! Melanie: … the second half of a long message …
 //! ```
 //!
-//! Lines end at line ends and open with a character that may follow one ([`opens_safely`]), so that the tokens of the lines
-//! sum to the tokens of the whole.
+//! Each line ends with a line break and opens with a character that may follow one ([`opens_safely`]), so that the
+//! tokens of the lines sum to the tokens of the whole text.
 
 use crate::domain::call::tokens::opens_safely;
 use std::collections::BTreeMap;
 
-/// The mark for something left out.
+/// Marks text that is left out.
 pub const GAP: &str = "…";
 
-/// Where a piece stands: position of its message on the path, number of its passage.
+/// The place of a piece: position of its message on the path, index of its passage.
 pub type PiecePlace = (usize, usize);
 
-/// One passage as it is to be written.
+/// One passage to be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// Its text, without white space around it.
+    /// Its text, trimmed.
     pub text: String,
-    /// Who speaks.
+    /// The speaker.
     pub speaker: String,
-    /// The day, as `2023-05-08`, where known.
+    /// The day, such as `2023-05-08`, if known.
     pub day: Option<String>,
     /// Whether it is its message's last passage.
     pub last: bool,
 }
 
-/// How a piece is written: what stands before and behind its text.
+/// How a piece is written: what comes before and after its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a mark that stands or does not")]
 struct Form {
-    /// It follows the passage before it in one message.
+    /// It continues the previous passage of the same message.
     goes_on: bool,
-    /// A date line stands before it.
+    /// A date line precedes it.
     dated: bool,
     /// Messages before it are left out.
     gap: bool,
-    /// Its message's beginning is left out.
+    /// The beginning of its message is left out.
     inside: bool,
-    /// What follows it in its message is left out.
+    /// The rest of its message is left out.
     open: bool,
 }
 
-/// A piece on the sheet.
+/// A piece in the list.
 struct PlacedPiece {
     piece: Piece,
     form: Form,
@@ -94,7 +96,7 @@ pub struct CardList<'a> {
 }
 
 impl<'a> CardList<'a> {
-    /// An empty one; `count` gives the tokens of a text.
+    /// An empty list; `count` returns the tokens of a text.
     #[must_use]
     pub fn new(count: &'a dyn Fn(&str) -> u32) -> Self {
         Self { count, pieces: BTreeMap::new(), total: 0 }
@@ -106,17 +108,16 @@ impl<'a> CardList<'a> {
         self.total
     }
 
-    /// Whether a place is taken.
+    /// Whether the list has a piece at this place.
     #[must_use]
     pub fn holds(&self, place: PiecePlace) -> bool {
         self.pieces.contains_key(&place)
     }
 
-    /// Adds pieces if the whole then takes no more than `most` tokens; else nothing changes and what it would take comes
-    /// back as an error.
+    /// Adds pieces if the list then takes at most `most` tokens; otherwise changes nothing.
     ///
     /// # Errors
-    /// The tokens that the whole would take.
+    /// The tokens that the list would take.
     pub fn add(&mut self, pieces: Vec<(PiecePlace, Piece)>, most: u32) -> Result<(), u32> {
         let fresh: Vec<PiecePlace> =
             pieces.iter().map(|(place, _)| *place).filter(|place| !self.holds(*place)).collect();
@@ -141,7 +142,7 @@ impl<'a> CardList<'a> {
         Err(needed)
     }
 
-    /// Counts the lines at some places again, and those beside them that change by it; gives what these had.
+    /// Recounts the lines at these places, and the adjacent lines that change with them; returns their old values.
     fn recount(&mut self, fresh: &[PiecePlace]) -> Vec<(PiecePlace, Form, u32)> {
         let mut touched: Vec<PiecePlace> = Vec::new();
         for place in fresh {
@@ -184,13 +185,13 @@ impl<'a> CardList<'a> {
         Form { goes_on: false, dated: held.piece.day.as_deref() != day, gap: !follows, inside: place.1 > 0, open }
     }
 
-    /// The line of a piece as it stands among the others, date line and line end included.
+    /// The line of a piece among the others, with its date line and line break.
     #[must_use]
     pub fn line(&self, place: PiecePlace) -> String {
         self.pieces.get(&place).map_or_else(String::new, |held| held.piece.line(self.form(place)))
     }
 
-    /// The line of a piece where nothing stands before it, date line included.
+    /// The line of a piece if nothing precedes it, with its date line.
     #[must_use]
     pub fn line_alone(&self, place: PiecePlace) -> String {
         let alone = |held: &PlacedPiece| {
@@ -199,7 +200,7 @@ impl<'a> CardList<'a> {
         self.pieces.get(&place).map_or_else(String::new, alone)
     }
 
-    /// Each piece's place, line and tokens, in order.
+    /// The place, line and tokens of each piece, in order.
     pub fn lines(&self) -> impl Iterator<Item = (PiecePlace, String, u32)> + '_ {
         self.pieces.iter().map(|(place, held)| (*place, held.piece.line(held.form), held.tokens))
     }
@@ -211,7 +212,7 @@ impl<'a> CardList<'a> {
     }
 }
 
-/// A speaker's name as a label: one line, without white space around it, never empty.
+/// A speaker's name as a label: one line, trimmed, never empty.
 #[must_use]
 pub fn label(name: &str, role: &str) -> String {
     let one: String = name.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -219,7 +220,7 @@ pub fn label(name: &str, role: &str) -> String {
     if safe.is_empty() { role.to_owned() } else { safe.to_owned() }
 }
 
-/// The day of a time in seconds since 1970 (UTC), as `2023-05-08`; none for no time.
+/// The day of a time in seconds since 1970 (UTC), such as `2023-05-08`; `None` without a time.
 #[must_use]
 pub fn day(at: i64) -> Option<String> {
     let time = jiff::Timestamp::from_second(at).ok()?;
@@ -274,7 +275,7 @@ mod tests {
         }
     }
 
-    /// A piece's line without others, at each kind of place.
+    /// The line of a single piece, at each kind of place.
     #[test]
     fn a_line_alone_tells_what_is_left_out() {
         let mut sheet = CardList::new(&approximate);

@@ -1,23 +1,24 @@
-//! Query clusters: which of a conversation's questions are about one subject, in whole numbers, the same on every machine.
-//! Not for: the vectors of an embedder (`vectors::memory`), and nothing here looks anything up. What a conversation is doing is told
-//! in `context::policy::conversation`.
+//! Query clusters: which questions of a conversation have the same subject. Integer arithmetic, so the same on every
+//! machine.
+//! Not for: an embedder's vectors (`vectors::memory`) or what a conversation is doing
+//! (`context::policy::conversation`).
 //!
-//! A query becomes a vector of hashed words, pairs of words and runs of three characters, each counted once into one of
-//! [`WIDTH`] places with a sign. Its cosine with a cluster's centroid is compared by cross-multiplying whole numbers. Below
-//! 0.35 a new cluster begins; a query that names nothing inherits.
+//! A query becomes a vector of hashed words, word pairs and character trigrams, each added with a sign to one of
+//! [`WIDTH`] dimensions. Its cosine with a cluster's centroid is compared by cross-multiplying integers. Below 0.35 a
+//! new cluster begins; a query without content words stays in the current cluster.
 
 use super::index::stops::is_filler;
 use super::index::words::{Analyzer, hash};
 use crate::domain::call::retrieval_set::ClusterId;
 
-/// Places of a vector.
+/// Dimensions of a vector.
 pub const WIDTH: usize = 256;
-/// The cosine below which a new cluster begins, in percent.
+/// The cosine in percent below which a new cluster begins.
 const LEAST: i128 = 35;
 /// Vectors are scaled to about this length before they are added to a centroid.
 const UNIT: i64 = 1_000;
 
-/// Weight of a whole word, of a pair of words, of three characters.
+/// Weights of a word, of a word pair, of a trigram.
 const WEIGHTS: (i64, i64, i64) = (4, 2, 1);
 
 /// A hashed query.
@@ -25,7 +26,7 @@ const WEIGHTS: (i64, i64, i64) = (4, 2, 1);
 pub struct HashedQuery(Vec<i64>);
 
 impl HashedQuery {
-    /// The vector of a query; none where it names nothing.
+    /// The vector of a query; `None` without content words.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let analyzer = Analyzer::default();
@@ -52,7 +53,7 @@ impl HashedQuery {
         (!stems.is_empty() && places.iter().any(|place| *place != 0)).then_some(Self(places))
     }
 
-    /// Scaled so that its length is about [`UNIT`].
+    /// Scaled to a length of about [`UNIT`].
     fn scaled(&self) -> Vec<i64> {
         let length = i64::try_from(square(&self.0).isqrt()).unwrap_or(i64::MAX).max(1);
         self.0.iter().map(|place| place * UNIT / length).collect()
@@ -72,30 +73,30 @@ fn near(a: &[i64], b: &[i64]) -> bool {
     dot > 0 && matches!((left, right), (Some(left), Some(right)) if left >= right)
 }
 
-/// The subjects of some questions in a row.
+/// The subjects of a sequence of questions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Clusters {
-    /// Centroids: sums of scaled vectors, halved when they grow long; the oldest first.
+    /// Centroids: sums of scaled vectors, halved when they become long; oldest first.
     known: Vec<(ClusterId, Vec<i64>)>,
     /// The cluster of the last question.
     current: Option<ClusterId>,
 }
 
-/// Where a question belongs.
+/// The cluster of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuestionPlace {
-    /// Its cluster.
+    /// The cluster.
     pub id: ClusterId,
-    /// How like the cluster it is, in thousandths; none where it names nothing and inherits.
+    /// The cosine with the cluster in thousandths; `None` for a question without content words.
     pub likeness: Option<i32>,
-    /// It begins the cluster.
+    /// Whether the question begins the cluster.
     pub new: bool,
 }
 
 impl Clusters {
-    /// Where a question belongs, without remembering it: the current cluster if it is near, else the oldest other that is,
-    /// else a new one, which the turn with this number begins. A question that names nothing inherits; none where there is
-    /// nothing to inherit.
+    /// The cluster of a question, without recording it: the current cluster if it is near, else the oldest other one
+    /// that is, else a new one that begins with turn `number`. A question without content words stays in the current
+    /// cluster; `None` if there is none.
     #[must_use]
     pub fn place(&self, question: Option<&HashedQuery>, number: u32) -> Option<QuestionPlace> {
         let inherits = |id| QuestionPlace { id, likeness: None, new: false };
@@ -109,7 +110,7 @@ impl Clusters {
         })
     }
 
-    /// Takes a question up, and gives its place.
+    /// Records a question and returns its cluster.
     pub fn take(&mut self, question: Option<&HashedQuery>, number: u32) -> Option<QuestionPlace> {
         let placed = self.place(question, number)?;
         if let Some(hashed) = question {

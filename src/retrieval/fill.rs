@@ -1,4 +1,4 @@
-//! From hits to cards: the best that fit, each belonging together with what it must not be parted from, without near
+//! Turns hits into cards: the best that fit, together with the messages they must not be separated from, without near
 //! duplicates, in the order of the path.
 //! Not for: scores (`search`) or how a card is written (`cards`).
 
@@ -14,78 +14,78 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Two passages are near duplicates when so many percent of the shorter one's runs of three words stand in the other.
+/// Two passages are near duplicates if at least this percentage of the shorter one's word trigrams occur in the other.
 const ALIKE: usize = 85;
-/// Passages with fewer runs than this are never called duplicates.
+/// Passages with fewer word trigrams are never duplicates.
 const FEWEST_RUNS: usize = 8;
-/// Messages of an atom longer than this many tokens come by one passage.
+/// Messages of an atom with more tokens than this are represented by one passage.
 const WHOLE: u16 = 200;
-/// After so many hits in a row that do not fit, the sheet is full.
+/// After this many consecutive hits that do not fit, filling stops.
 const PATIENCE: usize = 60;
-/// With fewer tokens left nothing more is tried.
+/// With fewer tokens left, filling stops.
 const CRUMBS: u32 = 8;
 
-/// The room for cards.
+/// The limits for cards.
 #[derive(Clone, Copy)]
 pub struct CardRoom<'a> {
-    /// Most tokens of all cards together.
+    /// Maximum tokens of all cards together.
     pub tokens: u32,
-    /// Tokens of a text.
+    /// Counts the tokens of a text.
     pub count: &'a dyn Fn(&str) -> u32,
-    /// The positions that must not be parted from one (an atom's call and results): a run that holds it.
+    /// The positions that must not be separated from one (an atom's call and results): a range that contains it.
     pub together: &'a dyn Fn(usize) -> Range<usize>,
-    /// Most near misses that come back.
+    /// Maximum number of near misses returned.
     pub near: usize,
-    /// What a hit must reach to come; none where all may.
+    /// What a hit must reach to be included; `None` for no limit.
     pub floor: Option<&'a Floor>,
 }
 
-/// A message (or passages of it) that goes.
+/// An included message, or passages of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Card {
     /// Position of the message on the path.
     pub position: usize,
     /// Its key.
     pub key: Hash,
-    /// Byte spans of its passages in the text.
+    /// Byte ranges of its passages in the text.
     pub spans: Vec<Range<usize>>,
-    /// Its lines as they are sent behind the card before it.
+    /// Its lines as sent after the card before it.
     pub text: String,
-    /// The same where that card does not go.
+    /// Its lines if that card is not sent.
     pub alone: String,
-    /// Their tokens.
+    /// Tokens of its lines.
     pub tokens: u32,
-    /// Score of its best passage; what came only because it belongs to another has that one's.
+    /// Score of its best passage; for messages included only with another, the score of that one.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub parts: ScoreParts,
     /// Its rank among the hits, from 1.
     pub rank: u32,
 }
 
-/// A hit that did not go.
+/// A hit that was not included.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UnsentHit {
     /// Position of the message on the path.
     pub position: usize,
     /// Its key.
     pub key: Hash,
-    /// Byte span of the passage.
+    /// Byte range of the passage.
     pub span: Range<usize>,
     /// Its score.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub parts: ScoreParts,
-    /// Why it did not go.
+    /// Why it was not included.
     pub why: MissWhy,
 }
 
-/// Cards in the order of the path, and what nearly went.
+/// Cards in the order of the path, and near misses.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Filled {
     /// The cards.
     pub cards: Vec<Card>,
-    /// The sum of their tokens, which is what their joined text counts.
+    /// The sum of their tokens, which equals the count of their joined text.
     pub tokens: u32,
     /// Near misses, best first.
     pub near: Vec<UnsentHit>,
@@ -141,21 +141,21 @@ struct Work<'a> {
     room: &'a CardRoom<'a>,
     sheet: CardList<'a>,
     runs: WordRuns,
-    /// Rank and hit that brought a place in.
+    /// Rank and hit that included each place.
     taken: HashMap<PiecePlace, (usize, Hit)>,
     near: Vec<UnsentHit>,
     /// Messages read so far.
     read: HashMap<usize, Rc<Read>>,
 }
 
-/// A text with the spans of its passages.
+/// A text with the ranges of its passages.
 struct Read {
     text: String,
     spans: Vec<Range<usize>>,
 }
 
 impl Work<'_> {
-    /// Takes a hit with what belongs to it; false where nothing new went in.
+    /// Adds a hit and the messages it must not be separated from; false if nothing new was added.
     fn take(&mut self, rank: usize, hit: &Hit) -> bool {
         if self.sheet.holds((hit.position, hit.passage)) {
             return true;
@@ -171,7 +171,7 @@ impl Work<'_> {
         }
         let rough: u32 = pieces.iter().map(|(_, piece)| estimate(&piece.text)).sum();
         if rough / 2 > self.left() {
-            // Far too long by any count: not worth counting.
+            // Far too long by any estimate, so it is not counted exactly.
             self.miss(hit, MissWhy::NoRoom { missing: rough - self.left() });
             return false;
         }
@@ -195,14 +195,14 @@ impl Work<'_> {
         self.room.tokens.saturating_sub(self.sheet.tokens())
     }
 
-    /// The pieces of a hit and of the messages that it must not be parted from.
+    /// The pieces of a hit and of the messages it must not be separated from.
     fn pieces(&mut self, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
         let run = (self.room.together)(hit.position);
         let (start, end) = (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.ask.scope.messages()));
         (start..end).flat_map(|position| self.message(position, hit)).collect()
     }
 
-    /// A message's text and the spans of its passages, read once.
+    /// A message's text and the ranges of its passages, read once.
     fn read(&mut self, position: usize) -> Rc<Read> {
         if let Some(read) = self.read.get(&position) {
             return Rc::clone(read);
@@ -281,7 +281,7 @@ impl Work<'_> {
     }
 }
 
-/// Runs of three words of all cards.
+/// Word trigrams of all cards.
 #[derive(Default)]
 struct WordRuns {
     holders: HashMap<Term, Vec<u32>>,
@@ -297,7 +297,7 @@ impl WordRuns {
         runs
     }
 
-    /// Whether a card holds nearly all of these runs, or they nearly all of a card's.
+    /// Whether a card contains nearly all of these trigrams, or they contain nearly all of a card's.
     fn hold(&self, runs: &[Term]) -> bool {
         if runs.len() < FEWEST_RUNS {
             return false;

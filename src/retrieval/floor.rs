@@ -1,11 +1,11 @@
-//! What a candidate must reach to come at all: its question must be about this conversation, and the candidate about the
-//! question. Below the floor nothing comes, however much room there is.
+//! The minimum that a candidate must reach: its question must be about this conversation, and the candidate about the
+//! question. Candidates below it are never included, however much room there is.
 //! Not for: whether a message asks for anything (`gate`), scores (`search`), or room (`fill`).
 //!
-//! A question weighs the sum of its content words' idf; a word that stands nowhere on the path weighs as much as one that
-//! stands once. A speaker who is named weighs the same. Of this weight one place of the path (a message and its two neighbors)
-//! must hold `COVERED`, and a candidate's score must reach `SCORED` of it. A candidate whose cosine stands far above the
-//! mean of the path comes whatever its words.
+//! The weight of a question is the sum of its content words' idf; a word that is not on the path weighs as much as one
+//! that occurs once, and so does the name of a speaker. One place of the path (a message and its two neighbors) must
+//! contain `COVERED` of this weight, and a candidate's score must reach `SCORED` of it. A candidate whose cosine is far
+//! above the mean of the path is included whatever its words.
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
@@ -13,30 +13,30 @@ use super::search::{Hit, SearchOptions};
 use super::tuning::chatty;
 use std::collections::HashSet;
 
-/// Share of a question's weight that one place must hold.
+/// Share of a question's weight that one place must contain.
 const COVERED: f32 = 0.29;
-/// In text that is less like short chat there is no floor: questions about long messages use other words than they do, and
-/// it would cost their answers.
+/// Text less chat-like than this has no floor: questions about long messages use other words than the messages, so a
+/// floor would lose their answers.
 const CHAT: f32 = 0.5;
 /// Share of a question's weight that a candidate's score must reach.
 const SCORED: f32 = 0.08;
 
-/// See the module.
+/// The floor for one question.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Floor {
-    /// A place of the path covers enough of the question.
+    /// Whether some place of the path covers enough of the question.
     covered: bool,
-    /// The least score.
+    /// The minimum score.
     least: f32,
-    /// Passages of the index whose meaning is far nearer than that of the others.
+    /// Passages of the index whose cosine is far above the mean.
     near: HashSet<u32>,
 }
 
 impl Floor {
-    /// The floor for a question over what may come back.
+    /// The floor for a question over the searchable messages.
     ///
     /// # Errors
-    /// When stored postings cannot be read.
+    /// If stored postings cannot be read.
     pub fn new(ask: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
         let signs = gate::signs(ask, text)?;
         let near = ask.cosines.map(|cosines| gate::far_above(cosines, signs.asks)).unwrap_or_default();
@@ -46,7 +46,7 @@ impl Floor {
         Ok(Self { covered: covered(&signs), least: SCORED * weight(&signs), near })
     }
 
-    /// Whether a candidate may come.
+    /// Whether a candidate reaches the floor.
     #[must_use]
     pub fn passes(&self, ask: &SearchOptions<'_>, hit: &Hit) -> bool {
         if self.covered && hit.score >= self.least {
@@ -63,7 +63,7 @@ fn weight(signs: &MessageSignals) -> f32 {
     signs.mass + (signs.content - signs.known) as f32 * signs.once
 }
 
-/// An identifier that is known here, or a phrase that points to the past, says by itself that older messages are meant.
+/// A known identifier, or a phrase that points to the past, suffices to show that older messages are meant.
 #[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
 fn covered(signs: &MessageSignals) -> bool {
     let names = signs.named as f32 * signs.once;

@@ -1,8 +1,8 @@
-//! Whether a message asks for older ones at all. "continue", "why?" and chit-chat must pull nothing; a question must open.
-//! Lists of words alone do not generalise, so the collection itself judges: how rare on this path the words of the message
-//! are, and how much of them stands together in one place of it. Where there are vectors, a message that has words of its
-//! own opens too when something on the path is far nearer to it than the rest.
-//! Not for: searching (`search`). A person overrides the gate with one key.
+//! Decides whether a message asks for older ones at all: "continue", "why?" and small talk must retrieve nothing, a
+//! question must. Word lists alone do not generalize, so the collection itself decides: how rare the words of the
+//! message are on this path, and how many of them occur together in one place. With vectors, a message with content
+//! words also opens the gate if something on the path is far nearer to it than the rest.
+//! Not for: searching (`search`). A person can override the gate with one key.
 
 use super::RetrievalError;
 use super::index::stops::{is_filler, past_cue};
@@ -12,41 +12,41 @@ use super::search::{SearchOptions, idf, lists};
 use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
 use std::collections::HashSet;
 
-/// What the gate sees in a message.
+/// What the gate measures in a message.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MessageSignals {
-    /// Its words, all of them.
+    /// Number of words.
     pub words: usize,
-    /// Its different content words: no stop words, no words of mere conversation, no names of speakers.
+    /// Number of different content words: no stop words, filler words or speakers' names.
     pub content: usize,
-    /// Those that stand on the path.
+    /// Number of those that occur on the path.
     pub known: usize,
     /// The highest idf among them.
     pub rarest: f32,
     /// The sum of their idf.
     pub mass: f32,
-    /// The highest sum of idf of them in one message and the two beside it.
+    /// The highest sum of their idf in one message and its two neighbors.
     pub together: f32,
-    /// The same among messages that may come back.
+    /// The same among searchable messages.
     pub within: f32,
-    /// The most of them in such a place.
+    /// The highest number of them in such a place.
     pub shared: usize,
-    /// What a word would weigh that stands once on the path.
+    /// The idf of a word that occurs once on the path.
     pub once: f32,
-    /// Speakers whom it names.
+    /// Number of speakers it names.
     pub named: usize,
-    /// A known one is an identifier or a path.
+    /// Whether a known word is an identifier or a path.
     pub code: bool,
-    /// It is a question, or an order to tell something.
+    /// Whether it is a question, or a request to tell something.
     pub asks: bool,
-    /// It points to the past.
+    /// Whether it points to the past.
     pub cue: bool,
 }
 
-/// Reads the signs of a message over a scope.
+/// Measures a message over a scope.
 ///
 /// # Errors
-/// When stored postings cannot be read.
+/// If stored postings cannot be read.
 pub fn signs(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
     let low = text.to_lowercase().replace('’', "'");
     let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
@@ -100,17 +100,17 @@ pub fn signs(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, Retr
     Ok(signs)
 }
 
-/// First words of questions and of orders to tell something.
+/// First words of questions and of requests to tell something.
 const ASKING: &[&str] = &[
     "what", "whats", "when", "where", "which", "who", "whom", "whose", "why", "how", "did", "does", "do", "was",
     "were", "is", "are", "has", "have", "can", "could", "would", "tell", "describe", "list", "explain", "compare",
     "find", "name", "recall", "wer", "was", "wann", "wo", "warum", "wie", "welche", "welcher", "welches", "qué",
     "quién", "cuándo", "dónde", "cómo", "cuál", "qui", "quand", "où", "pourquoi", "comment", "quel", "quelle", "que",
 ];
-/// Characters of questions in scripts without spaces.
+/// Question words of scripts without spaces.
 const ASKING_CJK: &[&str] = &["什么", "谁", "哪", "怎么", "何", "吗", "どこ", "いつ", "誰", "なぜ"];
 
-/// Whether a text has a word of its own: no stop word, no word of mere conversation.
+/// Whether a text has a content word: neither a stop word nor a filler word.
 #[must_use]
 pub fn names_something(text: &str) -> bool {
     let mut names = false;
@@ -118,7 +118,7 @@ pub fn names_something(text: &str) -> bool {
     names
 }
 
-/// Whether a text is a question, or an order to tell something.
+/// Whether a text is a question, or a request to tell something.
 #[must_use]
 pub fn asks_something(text: &str) -> bool {
     let low = text.to_lowercase().replace('’', "'");
@@ -132,24 +132,25 @@ fn asks(low: &str, words: &[String]) -> bool {
         || ASKING_CJK.iter().any(|word| low.contains(word))
 }
 
-/// Whether a word as written is an identifier or a path rather than a word of a language.
+/// Whether a word as written is an identifier or a path.
 fn is_code(raw: &str) -> bool {
     let inner = raw.char_indices().skip(1).any(|(_, c)| c.is_uppercase()) && raw.chars().any(char::is_lowercase);
     let mixed = raw.contains(|c: char| c.is_ascii_digit()) && raw.starts_with(char::is_alphabetic);
     raw.len() > 2 && (raw.contains(['_', '/', '\\']) || raw.contains("::") || inner || mixed)
 }
 
-/// A question with one known word opens when the word is at least this rare (in idf), or in a short conversation half as
-/// rare as a word can be there.
+/// Minimum idf of a single known word for which a question opens the gate; in a short conversation, half the maximum
+/// idf there.
 const RARE: f32 = 3.0;
-/// What a statement shares with one place of the path must weigh this many words that stand once.
+/// Minimum weight that a statement shares with one place of the path, in words that occur once.
 const TOGETHER: f32 = 1.5;
 
-/// Decides from the signs.
+/// Decides from the signals.
 ///
-/// What points to the past opens, if any of its words is known. A question opens with two known words that stand together
-/// somewhere, with one and a speaker's name, or with one rare one; anything else (a remark, an order) only with an
-/// identifier known here or with several words whose meeting in one place is itself rare. Half of the words must be known.
+/// A message that points to the past opens the gate if any of its words is known. A question opens it with two known
+/// words that occur together somewhere, with one and a speaker's name, or with one rare one. Anything else (a remark,
+/// an order) needs a known identifier, or several words whose joint occurrence in one place is itself rare. Half of the
+/// words must be known.
 #[must_use]
 pub fn decide(signs: &MessageSignals) -> Gate {
     let shut = Gate::Skipped;
@@ -177,11 +178,11 @@ pub fn decide(signs: &MessageSignals) -> Gate {
     if meets { Gate::Pass(PassWhy::Several) } else { shut(SkipWhy::Faint) }
 }
 
-/// How far the best cosine must stand above the mean, as a share of the way from there to 1: of a question, of a remark.
-/// A share, since models differ in how alike they find any two texts.
+/// How far the best cosine must be above the mean, as a share of the distance from the mean to 1: for a question, for a
+/// remark. A share, since models differ in how similar they rate any two texts.
 const AHEAD: (f32, f32) = (0.3, 0.45);
 
-/// The passages that are far nearer than the mean.
+/// The passages whose cosine is far above the mean.
 pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let sum: f64 = finite().map(|(_, cosine)| f64::from(*cosine)).sum();
@@ -191,10 +192,10 @@ pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
     finite().filter(|(_, cosine)| f64::from(*cosine) - mean >= wanted * (1.0 - mean)).map(|(at, _)| *at).collect()
 }
 
-/// [`signs`], then [`decide`]; what words leave shut is judged by meaning, where cosines are given.
+/// [`signs`], then [`decide`]; if the words do not open the gate, cosines decide, where given.
 ///
 /// # Errors
-/// When stored postings cannot be read.
+/// If stored postings cannot be read.
 pub fn gate(ask: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalError> {
     if ask.scope.slots() == 0 {
         return Ok(Gate::Skipped(SkipWhy::NothingToFind));
@@ -217,7 +218,7 @@ mod tests {
     use crate::retrieval::search::Texts;
     use std::borrow::Cow;
 
-    /// Messages that name nothing. Some words of mere conversation were added to the lists after a run over these.
+    /// Messages that name nothing. Some filler words were added to the lists after a run over these.
     const FOLLOWUPS: &str = include_str!("../../benches/recall/followups.txt");
 
     struct NoTexts;
@@ -309,7 +310,7 @@ mod tests {
         assert!(names_something("clean parse_header up") && !asks_something("clean parse_header up"));
     }
 
-    /// A short conversation, where no word is rare by its number alone.
+    /// In a short conversation no word is rare by its count alone.
     #[test]
     fn a_question_with_one_known_word_opens_in_a_short_conversation() {
         let said =
@@ -348,7 +349,7 @@ mod tests {
         assert!(!opens_with("who painted the sunrise?", Some(&broken)).is_open());
     }
 
-    /// Signs that lie on both sides of every border of the rule.
+    /// Signals on both sides of every border of the rule.
     #[test]
     fn the_rule_has_its_borders_where_they_are_said_to_be() {
         use PassWhy::{Cue, Rare, Several};
@@ -430,7 +431,7 @@ mod tests {
             found.sort_unstable();
             found
         };
-        // A mean of 0.2: three tenths of the way to 1 are 0.44, 45 hundredths are 0.56.
+        // With a mean of 0.2, 0.3 of the distance to 1 is 0.44 and 0.45 of it is 0.56.
         assert_eq!(near(&[0.45, 0.15, 0.0], true), [0]);
         assert_eq!(near(&[0.43, 0.17, 0.0], true), Vec::<u32>::new());
         assert_eq!((near(&[0.55, 0.05, 0.0], false), near(&[0.57, 0.03, 0.0], false)), (vec![], vec![0]));

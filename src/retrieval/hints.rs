@@ -1,5 +1,5 @@
-//! What a question's form says about its answer: "when" wants a message that speaks of time, "how many" one with a number, a
-//! date wants what was said around it, "you suggested" wants the model's words and "my" the person's.
+//! What a question's form says about its answer: "when" asks for a message that mentions a time, "how many" for one
+//! with a number, a date for messages around it, "you suggested" for the model's words and "my" for the person's.
 //! Not for: its words (`query`).
 
 use super::index::words::{Term, words_of};
@@ -7,13 +7,13 @@ use crate::domain::conversation::message::Role;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Stands in the index for every passage that speaks of time.
+/// In the index, marks every passage that mentions a time.
 pub const TIME: Term = 0x7469_6d65_0000_0001;
-/// Stands in the index for every passage with a number.
+/// In the index, marks every passage with a number.
 pub const NUMBER: Term = 0x6e75_6d62_0000_0002;
 
 const DAY: i64 = 86_400;
-/// A date is still spoken of so many days later.
+/// Days after a date during which messages may still refer to it.
 const ECHO: i64 = 3;
 
 const TIMES: &[&str] = &[
@@ -108,7 +108,7 @@ const SAYING: &[&str] = &[
     "wrote",
 ];
 
-/// No word above is longer, in bytes; a letter that is one byte in lower case takes three at most.
+/// Maximum bytes of the words above; a character with one byte in lower case has at most three.
 const LONGEST: usize = 27;
 
 fn lower(word: &str) -> Cow<'_, str> {
@@ -130,19 +130,19 @@ pub fn marks(text: &str) -> Vec<Term> {
     [(time, TIME), (number, NUMBER)].into_iter().filter(|(held, _)| *held).map(|(_, term)| term).collect()
 }
 
-/// What a question's form asks for.
+/// What the form of a question asks for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hints {
-    /// A special term that an answer would hold.
+    /// A special term that an answer would contain.
     pub wants: Option<Term>,
-    /// Whose words it asks for.
+    /// The role whose words it asks for.
     pub role: Option<Role>,
-    /// Times that it names, in seconds since 1970.
+    /// Times it names, in seconds since 1970.
     pub times: Vec<Range<i64>>,
 }
 
 impl Hints {
-    /// Reads them from a query.
+    /// Reads the hints of a query.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let low = text.to_lowercase();
@@ -161,7 +161,7 @@ impl Hints {
         Self { wants, role: role(&words), times: times(&words) }
     }
 
-    /// Whether a time is one that it names.
+    /// Whether it names this time, in seconds since 1970.
     #[must_use]
     pub fn names(&self, at: i64) -> bool {
         self.times.iter().any(|range| range.contains(&at))
@@ -181,7 +181,7 @@ fn role(words: &[&str]) -> Option<Role> {
     }
 }
 
-/// The months and days named, where a year is named too.
+/// The months and days named together with a year.
 fn times(words: &[&str]) -> Vec<Range<i64>> {
     let number = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<i16>().ok();
     let year = words.iter().filter_map(|word| word.parse::<i16>().ok()).find(|year| (1970..2200).contains(year));

@@ -1,11 +1,11 @@
-//! The retrieval room: finds the older messages of a conversation that a question is about, and turns them into cards.
-//! A pure library: no clock, no files; the same input gives the same cards on every machine.
+//! Finds the older messages of a conversation that a question is about, and turns them into cards. A pure library: no
+//! clock, no files; the same input gives the same cards on every machine.
 //!
-//! From a question to cards: [`gate`] decides whether anything is looked up, [`scope`] says which messages of the branch's
-//! path may be found, [`search`] scores their passages over the postings of [`mod@index`], [`floor`] keeps out what is not about
-//! the question, and [`fill`] makes cards of the best that fit.
+//! From a question to cards: [`gate`] decides whether anything is looked up, [`scope`] defines which messages of the
+//! branch's path may be found, [`search`] scores their passages over the postings of [`mod@index`], [`floor`] excludes
+//! what is not about the question, and [`fill`] makes cards of the best that fit.
 //!
-//! Not for: dense vectors themselves (`vectors`), where postings are kept (`store`), or what of the result is sent (`context`).
+//! Not for: making vectors (`llm`), storing postings (`store`), or which cards are sent (`context`).
 
 pub mod cards;
 pub mod cluster;
@@ -25,7 +25,7 @@ pub mod index;
 mod tests;
 pub mod vectors;
 
-/// What can go wrong in the retrieval room.
+/// Errors of this room.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RetrievalError {
     /// Stored postings or a stored header cannot be read.

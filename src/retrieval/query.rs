@@ -1,24 +1,24 @@
-//! What is asked: the terms of a query without stop words and without the names of speakers, and the speakers named.
-//! Not for: whether it is asked at all (`gate`).
+//! A parsed query: its terms without stop words and speakers' names, and the speakers it names.
+//! Not for: whether to search at all (`gate`).
 
 use super::hints::Hints;
 use super::index::session::Index;
 use super::index::words::Term;
 use super::scope::Scope;
 
-/// A query, taken apart.
+/// A parsed query.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Query {
-    /// Its terms with their weights, in order of the terms, each once.
+    /// Its terms with their weights, sorted, without duplicates.
     pub terms: Vec<(Term, f32)>,
-    /// Numbers of the speakers whom it names, in order.
+    /// Numbers of the speakers it names, sorted.
     pub speakers: Vec<u16>,
     /// What its form asks for.
     pub hints: Hints,
 }
 
 impl Query {
-    /// Takes a text apart. Names of the scope's speakers leave the terms, unless nothing else is left.
+    /// Parses a text. The names of the scope's speakers are no terms, unless nothing else is left.
     #[must_use]
     pub fn new(index: &Index, scope: &Scope, text: &str) -> Self {
         let mut terms = index.analyzer().terms(text);
@@ -38,7 +38,7 @@ impl Query {
         Self { terms: if without.is_empty() { all } else { without }, speakers: named, hints: Hints::new(text) }
     }
 
-    /// Whether a term is in it.
+    /// Whether the query contains a term.
     #[must_use]
     pub fn holds(&self, term: Term) -> bool {
         self.terms.binary_search_by_key(&term, |(term, _)| *term).is_ok()

@@ -1,5 +1,5 @@
-//! The record of what was found.
-//! Not for: finding (`search`, `fill`) or keeping it (`store`).
+//! The record of a retrieval.
+//! Not for: retrieving (`search`, `fill`) or storing it (`store`).
 
 use super::fill::{Card, Filled, UnsentHit};
 use crate::domain::base::hash::Hash;
@@ -7,7 +7,8 @@ use crate::domain::call::retrieval_set::{Evidence, Gate, NearMiss, RetrievalSet}
 use std::ops::Range;
 
 impl Filled {
-    /// The record of it. `filters` is the digest of what limited the search, `content` gives the content hash of a message.
+    /// The record of these cards. `filters` is the digest of what limited the search; `content` returns the content
+    /// hash of a message.
     #[must_use]
     pub fn record(&self, gate: Gate, query: &str, filters: Hash, content: &dyn Fn(&Hash) -> Hash) -> RetrievalSet {
         let item = |card: &Card| Evidence {

@@ -1,6 +1,5 @@
-//! What a branch may find: the messages of its path in order, their passages in order (slots), the sittings they fall into,
-//! and the statistics of the whole. Everything is computed from the path alone, so that what another branch adds changes
-//! nothing here.
+//! What a branch may find: the messages of its path in order, their passages in order (slots), their sittings, and the
+//! statistics of the whole. Everything is computed from the path alone, so that other branches change nothing here.
 //! Not for: scores (`search`).
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
@@ -10,15 +9,15 @@ use std::ops::Range;
 
 /// No slot: the passage is not on the path.
 pub const NOWHERE: u32 = u32::MAX;
-/// Gaps shorter than this never end a sitting, in seconds.
+/// Gaps shorter than this many seconds never end a sitting.
 const SHORTEST_BREAK: i64 = 20 * 60;
-/// A gap between two sittings is at least so many times the usual gap within one.
+/// A gap between two sittings is at least this many times the usual gap within one.
 const LONGER: f64 = 8.0;
 
-/// The messages of a path, ready to be searched.
+/// The messages of a path, prepared for searching.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// Numbers of the messages in the index, in the order of the path.
+    /// Index numbers of the messages, in the order of the path.
     path: Vec<u32>,
     /// First slot of each message, and the end.
     firsts: Vec<u32>,
@@ -26,7 +25,7 @@ pub struct Scope {
     positions: Vec<u32>,
     /// Slot of each passage of the index.
     slots: Vec<u32>,
-    /// Terms in each slot.
+    /// Number of terms in each slot.
     lengths: Vec<u16>,
     /// Number of the sitting of each message.
     sittings: Vec<u32>,
@@ -34,31 +33,32 @@ pub struct Scope {
     speakers: Vec<u16>,
     /// Whether each message is a user's.
     users: Vec<bool>,
-    /// Numbers of the speakers, in order, each once.
+    /// Numbers of the speakers, sorted, without duplicates.
     names: Vec<u16>,
-    /// When each message was said, in seconds since 1970.
+    /// Time of each message in seconds since 1970.
     times: Vec<i64>,
-    /// What kind of text it is.
+    /// Statistics of the text.
     pub shape: Shape,
 }
 
-/// Statistics of a path's text, from which constants follow.
+/// Statistics of a path's text, which determine the constants of the search.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Shape {
-    /// Mean terms of a passage.
+    /// Mean terms per passage.
     pub mean_terms: f32,
-    /// Mean tokens of a message, estimated.
+    /// Mean estimated tokens per message.
     pub mean_tokens: f32,
-    /// Mean tokens of a message by a user.
+    /// Mean tokens per message of a user.
     pub user_tokens: f32,
-    /// Mean tokens of a message by a model.
+    /// Mean tokens per message of a model.
     pub model_tokens: f32,
-    /// Whether two or more speakers are known by name.
+    /// Whether at least two speakers are known by name.
     pub named: bool,
 }
 
 impl Scope {
-    /// Takes the messages of a path by their numbers in the index, in order; unknown and removed ones have no passages.
+    /// The scope of a path, given by the index numbers of its messages in order; unknown and removed ones have no
+    /// passages.
     #[must_use]
     pub fn new(index: &Index, path: &[u32]) -> Self {
         let mut scope = Self { slots: vec![NOWHERE; index.passages() as usize], ..Self::default() };
@@ -87,19 +87,19 @@ impl Scope {
         scope
     }
 
-    /// How many messages.
+    /// Number of messages.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.path.len()
     }
 
-    /// How many passages.
+    /// Number of passages.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.positions.len()
     }
 
-    /// The number in the index of the message at a position.
+    /// The index number of the message at a position.
     #[must_use]
     pub fn number(&self, position: usize) -> u32 {
         self.path[position]
@@ -117,13 +117,13 @@ impl Scope {
         self.users[position]
     }
 
-    /// Numbers of the speakers on the path, in order, each once.
+    /// Numbers of the speakers on the path, sorted, without duplicates.
     #[must_use]
     pub fn names(&self) -> &[u16] {
         &self.names
     }
 
-    /// When the message at a position was said, in seconds since 1970; `i64::MIN` where not known.
+    /// Time of the message at a position in seconds since 1970; `i64::MIN` if unknown.
     #[must_use]
     pub fn at(&self, position: usize) -> i64 {
         self.times[position]
@@ -147,7 +147,7 @@ impl Scope {
         self.slots.get(passage as usize).copied().unwrap_or(NOWHERE)
     }
 
-    /// Terms in a slot.
+    /// Number of terms in a slot.
     #[must_use]
     pub fn length(&self, slot: usize) -> u16 {
         self.lengths[slot]
@@ -160,17 +160,17 @@ impl Scope {
     }
 }
 
-/// Which messages of a scope may come back. What it leaves out still counts in the statistics.
+/// Which messages of a scope are searchable. The others still count in the statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Runs of positions that are out: in the window, already in the plan, excluded.
+    /// Ranges of positions that are not: in the window, already in the plan, excluded.
     pub out: Vec<Range<usize>>,
     /// Only messages of this lane.
     pub lane: Option<u32>,
 }
 
 impl Filter {
-    /// For each position, whether it may come back.
+    /// For each position, whether it is searchable.
     #[must_use]
     pub fn allowed(&self, index: &Index, scope: &Scope) -> Vec<bool> {
         let mut allowed: Vec<bool> = match self.lane {
@@ -201,8 +201,9 @@ fn shape(known: &[Option<&Known>], lengths: &[u16], named: bool) -> Shape {
     }
 }
 
-/// The number of each message's sitting. A sitting ends at a gap that is long for this conversation: the border between short
-/// and long gaps is the one that parts their logarithms best (Otsu's criterion), where the two kinds differ clearly.
+/// The number of each message's sitting. A sitting ends at a gap that is long for this conversation: the border between
+/// short and long gaps is the one that best separates their logarithms (Otsu's criterion), if the two kinds differ
+/// clearly.
 fn sittings(times: &[i64]) -> Vec<u32> {
     let gap = |pair: &[i64]| if pair[0] == i64::MIN || pair[1] == i64::MIN { 0 } else { (pair[1] - pair[0]).max(0) };
     let limit = break_length(times.windows(2).map(gap).collect());
@@ -217,7 +218,7 @@ fn sittings(times: &[i64]) -> Vec<u32> {
     found
 }
 
-/// The shortest gap that ends a sitting, in seconds; none where the gaps are all of one kind.
+/// The shortest gap that ends a sitting, in seconds; `None` if the gaps are all of one kind.
 fn break_length(mut gaps: Vec<i64>) -> Option<i64> {
     gaps.sort_unstable();
     let logs: Vec<f64> = gaps.iter().map(|gap| (1.0 + seconds(*gap)).ln()).collect();
@@ -277,7 +278,7 @@ mod tests {
     }
 
     proptest! {
-        /// Otsu: what lies farthest apart is what varies least within.
+        /// Otsu: the greatest distance between the classes is the least variance within them.
         #[test]
         fn the_border_between_gaps_leaves_the_least_variance(gaps in proptest::collection::vec(0_i64..200_000, 2..14)) {
             let mut sorted = gaps.clone();

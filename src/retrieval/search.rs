@@ -1,9 +1,9 @@
-//! Scores the passages of a scope for a query: BM25 over the path's own statistics, words learned from the best passages,
-//! and what flows between neighbours (`smooth`).
-//! Not for: which messages may be found (`scope`), cosines themselves (given), or what is made of the hits (`fill`).
+//! Scores the passages of a scope for a query: BM25 over the path's own statistics, words learned from the best
+//! passages, and smoothing between neighbors (`smooth`).
+//! Not for: which messages are searchable (`scope`), computing cosines, or cards (`fill`).
 //!
-//! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)); learning words from the best passages is relevance
-//! feedback in the manner of Rocchio, with passages weighted by their score.
+//! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)). Learning words from the best passages is
+//! Rocchio-style relevance feedback, with passages weighted by their score.
 #![allow(clippy::cast_precision_loss, reason = "scores are single precision; counts stay far below its limit")]
 
 use super::RetrievalError;
@@ -22,22 +22,22 @@ use std::collections::HashMap;
 
 /// From this many passages on, very frequent terms are left out.
 pub(super) const LARGE: usize = 20_000;
-/// A term that stands in more than this share of a large scope is left out, in percent.
+/// A term in more than this percentage of a large scope is left out.
 const FREQUENT: usize = 8;
-/// Most terms of a query that lead in a large scope, the rarest first.
+/// Maximum query terms that select passages in a large scope, rarest first.
 const LEADING: usize = 12;
-/// Most hits that come back.
+/// Maximum number of hits.
 pub const MOST_HITS: usize = 2_000;
-/// Most words of the best passages that are looked up, to learn from.
+/// Maximum words of the best passages considered for learning.
 const CONSIDERED: usize = 60;
-/// A word that stands in more than this share of a large scope is not learned, in percent.
+/// A word in more than this percentage of a large scope is not learned.
 const LEARNABLE: usize = 2;
 
-/// Gives texts of messages by their keys.
+/// Supplies texts of messages by their keys.
 pub trait Texts {
-    /// The text as it was indexed; none where it is gone.
+    /// The text as it was indexed; `None` if it no longer exists.
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>>;
-    /// The speaker's name as it is to be shown.
+    /// The speaker's name for display.
     fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>>;
 }
 
@@ -52,12 +52,12 @@ pub struct SearchOptions<'a> {
     pub source: &'a dyn Source,
     /// Texts.
     pub texts: &'a dyn Texts,
-    /// What may come back.
+    /// What is searchable.
     pub filter: &'a Filter,
-    /// Cosines of passages (by their numbers in the index) with the query, where there is an embedder. Passages that are
-    /// not listed count as the lowest listed.
+    /// Cosines of passages (by index number) with the query, if there is an embedder. Passages that are not listed
+    /// count as the lowest listed.
     pub cosines: Option<&'a [(u32, f32)]>,
-    /// Other constants than those of the scope's shape.
+    /// Constants that replace those of the scope's shape.
     pub tuning: Option<&'a Tuning>,
 }
 
@@ -66,34 +66,35 @@ pub struct SearchOptions<'a> {
 pub struct Hit {
     /// Position of its message on the path.
     pub position: usize,
-    /// Which passage of the message.
+    /// Index of the passage within the message.
     pub passage: usize,
     /// Its score.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub parts: ScoreParts,
 }
 
 /// One number for every slot.
 pub(super) type Scores = Vec<f32>;
 
-/// What the words of a query give, by slot.
+/// Scores from the words of a query, by slot.
 pub(super) struct Words {
-    /// Its own words.
+    /// From its own words.
     pub(super) bm25: Scores,
-    /// Words learned.
+    /// From learned words.
     pub(super) feedback: Scores,
-    /// Slots with what its form asks for.
+    /// Slots with what the query's form asks for.
     pub(super) formed: List,
 }
 
-/// The lists of one term on the path: slots with counts.
+/// The occurrences of one term on the path: slots with counts.
 pub(super) type List = Vec<(u32, u32)>;
 
-/// Passages by falling score; equal ones by their place on the path. Only what some word, neighbour or cosine speaks for.
+/// Passages by decreasing score; equal ones by their place on the path. Only passages that some word, neighbor or
+/// cosine supports.
 ///
 /// # Errors
-/// When stored postings cannot be read.
+/// If stored postings cannot be read.
 pub fn search(ask: &SearchOptions<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> {
     let tuning = ask.tuning.copied().unwrap_or_else(|| Tuning::of(&ask.scope.shape));
     let allowed = ask.filter.allowed(ask.index, ask.scope);
@@ -116,7 +117,8 @@ pub fn search(ask: &SearchOptions<'_>, query: &Query) -> Result<Vec<Hit>, Retrie
     Ok(smooth::combine(ask, &tuning, query, &allowed, &words))
 }
 
-/// The on-path lists of terms (in order, each once); the second value says for which the scope holds too many to matter.
+/// The on-path lists of terms (sorted, without duplicates); `None` for terms with more than `most` occurrences in the
+/// scope.
 pub(super) fn lists(ask: &SearchOptions<'_>, terms: &[Term], most: usize) -> Result<Vec<Option<List>>, RetrievalError> {
     let mut found: Vec<Option<List>> = vec![Some(Vec::new()); terms.len()];
     ask.index.lists(terms, ask.source, &mut |at, first, bytes| {
@@ -134,8 +136,8 @@ pub(super) fn lists(ask: &SearchOptions<'_>, terms: &[Term], most: usize) -> Res
     Ok(found)
 }
 
-/// The lists of the query's terms with their weights. In a large scope very frequent terms are left out, unless nothing else
-/// is left, and the rarest lead.
+/// The lists of the query's terms with their weights. In a large scope very frequent terms are left out, unless nothing
+/// else is left, and the rarest select the passages.
 fn leading(ask: &SearchOptions<'_>, query: &Query) -> Result<Vec<(f32, List)>, RetrievalError> {
     let slots = ask.scope.slots();
     let names: Vec<Term> = query.terms.iter().map(|(term, _)| *term).collect();
@@ -154,7 +156,7 @@ fn leading(ask: &SearchOptions<'_>, query: &Query) -> Result<Vec<(f32, List)>, R
     Ok(leading)
 }
 
-/// Adds the BM25 of one weighted term to `scores`.
+/// Adds the BM25 score of one weighted term to `scores`.
 fn add(ask: &SearchOptions<'_>, tuning: &Tuning, weight: f32, list: &List, scores: &mut Scores) {
     let mean = ask.scope.shape.mean_terms.max(1.0);
     let weight = weight * idf(ask.scope.slots(), list.len()) * (tuning.k1 + 1.0);
@@ -186,7 +188,7 @@ pub(super) fn best(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], mo
     slots
 }
 
-/// Lists of words of the best passages that the query lacks, with weights.
+/// Lists of words that the best passages have and the query lacks, with weights.
 fn learn(
     ask: &SearchOptions<'_>,
     tuning: &Tuning,
@@ -209,7 +211,8 @@ fn learn(
     Ok(weighted.into_iter().map(|(weight, _, list)| (weight * tuning.feedback / highest, list)).collect())
 }
 
-/// What share of the best passages the words are that the query lacks; the largest, in the order of the terms.
+/// The share of the best passages taken by each word that the query lacks; the largest shares, in the order of the
+/// terms.
 fn masses(
     ask: &SearchOptions<'_>,
     tuning: &Tuning,

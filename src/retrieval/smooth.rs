@@ -1,9 +1,9 @@
-//! What a passage's score gains from where it stands: its neighbours on the path, its sitting, its speaker, its role; and
+//! What a passage's score gains from its context: its neighbors on the path, its sitting, its speaker, its role; and
 //! the fusion with cosines.
-//! Not for: the words themselves (`search`).
+//! Not for: scores from words (`search`).
 //!
-//! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), w(i) the best passage of message i: the answer follows its
-//! question. Cosines are fused as z-scores, which keep how far ahead a passage is; ranks would not.
+//! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), where w(i) is the best passage of message i: the answer
+//! follows its question. Cosines are fused as z-scores, which keep the distance between passages; ranks would not.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "scores are single precision")]
 
 use super::query::Query;
@@ -12,7 +12,7 @@ use super::tuning::Tuning;
 use crate::domain::call::retrieval_set::ScoreParts;
 use crate::domain::conversation::message::Role;
 
-/// Hits from the words' scores, by falling sum.
+/// Hits from the words' scores, by decreasing sum.
 pub(super) fn combine(
     ask: &SearchOptions<'_>,
     tuning: &Tuning,
@@ -47,7 +47,7 @@ pub(super) fn combine(
             cos: cosine.as_ref().map_or(0.0, |cosine| cosine[slot] * spread),
         }
     };
-    // In a large scope a good sitting alone says too little; in a small one it may be all that is left.
+    // In a large scope a good sitting alone is weak evidence; in a small one it may be the only evidence.
     let least = if scope.slots() < LARGE { 1.0 } else { 0.0 };
     let sums: Vec<f32> = (0..scope.slots())
         .map(|slot| {
@@ -74,7 +74,7 @@ fn spread(scores: &[f32]) -> (f32, f32) {
     (mean as f32, (square.sqrt() as f32).max(f32::MIN_POSITIVE))
 }
 
-/// What each message gains from its neighbours of the same sitting that may come back themselves.
+/// What each message gains from its searchable neighbors in the same sitting.
 fn flow(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
     let scope = ask.scope;
     let best: Vec<f32> =
@@ -110,7 +110,7 @@ fn best_of_sittings(ask: &SearchOptions<'_>, words: &[f32], flow: &[f32], allowe
     best
 }
 
-/// What a message gains by its speaker, and by its role.
+/// What a message gains from its speaker and role.
 fn gains(ask: &SearchOptions<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
     let speaker = query.speakers.len() == 1 && query.speakers[0] == ask.scope.speaker(position);
     let mut prior = 0.0;
@@ -128,7 +128,7 @@ fn gains(ask: &SearchOptions<'_>, tuning: &Tuning, query: &Query, position: usiz
     (if speaker { tuning.speaker * spread } else { 0.0 }, prior * spread)
 }
 
-/// z-scores of the cosines with those of their neighbours, by slot.
+/// z-scores of the cosines with those of their neighbors, by slot.
 fn fused(ask: &SearchOptions<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool]) -> Vec<f32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let lowest = finite().map(|(_, cosine)| *cosine).fold(f32::INFINITY, f32::min);

@@ -1,5 +1,5 @@
-//! What must hold of the whole room: branches do not touch one another, where postings lie changes nothing, removed messages
-//! are gone, cards fit and sum.
+//! Laws of the whole room: branches do not affect one another, the location of postings changes nothing, removed
+//! messages are gone, cards fit and add up.
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};
 use super::index::codec::Postings;
@@ -71,7 +71,7 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..14).prop_map(|words| words.join(" "))
 }
 
-/// Sealed segments kept elsewhere.
+/// Sealed segments stored elsewhere.
 struct Kept(Vec<Sealed>);
 
 impl Source for Kept {
@@ -87,7 +87,7 @@ impl Source for Kept {
 }
 
 proptest! {
-    /// Branches are isolated: what another branch says moves no score of this one.
+    /// Branches are isolated: messages of another branch change no score of this one.
     #[test]
     fn another_branch_changes_nothing(
         ours in proptest::collection::vec(text(), 1..40),
@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(alone.hits(&path, &filter, &query), both.hits(&path, &filter, &query));
     }
 
-    /// What is filtered out never comes back, and everything else keeps its words' scores.
+    /// Filtered messages are never found, and all others keep their words' scores.
     #[test]
     fn only_what_may_be_found_is(said in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
         let mut all = Said::default();
@@ -275,7 +275,7 @@ fn neighbours_duplicates_and_names_count() {
     assert_eq!(record.items.len(), found.cards.len());
 }
 
-/// The rows of what nearly went: the best that did not, each with its passage and with what it lacked.
+/// Near misses are reported best first, each with its passage and the missing tokens or score.
 #[test]
 fn what_nearly_went_is_told_with_its_passage_and_what_it_lacked() {
     let mut all = Said::default();

@@ -1,45 +1,45 @@
-//! The constants of the search, and how they follow from the text: short chat messages lean on their neighbours, long
-//! technical ones stand for themselves.
-//! Not for: what is done with them (`search`, `smooth`).
+//! The constants of the search, and how they follow from the text: short chat messages depend on their neighbors, long
+//! technical ones are self-contained.
+//! Not for: their use (`search`, `smooth`).
 
 use super::scope::Shape;
 
 /// All constants of one search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tuning {
-    /// BM25: how fast repeats of a term saturate.
+    /// BM25: how fast repetitions of a term saturate.
     pub k1: f32,
     /// BM25: how much length counts against a passage.
     pub b: f32,
-    /// Share of the previous message's score that flows on.
+    /// Share of the previous message's score that is added.
     pub before: f32,
-    /// Share of the next message's score that flows back.
+    /// Share of the next message's score that is added.
     pub after: f32,
-    /// Share of a sitting's best that all its messages gain.
+    /// Share of a sitting's best score that all its messages gain.
     pub sitting: f32,
-    /// What messages of a speaker named in the query gain, in standard deviations.
+    /// Gain of messages of a speaker named in the query, in standard deviations.
     pub speaker: f32,
-    /// What messages of a user gain where nobody has a name, in standard deviations.
+    /// Gain of a user's messages if no speaker has a name, in standard deviations.
     pub user: f32,
-    /// What messages of the role gain whose words the query asks for, in standard deviations.
+    /// Gain of messages of the role whose words the query asks for, in standard deviations.
     pub role: f32,
-    /// What a message gains that holds what the question's form asks for (a time, a number), in standard deviations.
+    /// Gain of a message that contains what the question's form asks for (a time, a number), in standard deviations.
     pub form: f32,
-    /// What a message gains that was said at a time that the query names, in standard deviations.
+    /// Gain of a message from a time that the query names, in standard deviations.
     pub dated: f32,
-    /// How strongly cheap passages are preferred when the room is filled: by score / tokens^thrift.
+    /// Preference for cheap passages when the room is filled: by score / tokens^thrift.
     pub thrift: f32,
     /// Weight of the words learned from the best passages.
     pub feedback: f32,
-    /// How many best passages teach.
+    /// Number of best passages that words are learned from.
     pub feedback_passages: usize,
-    /// How many words they teach.
+    /// Number of words that are learned.
     pub feedback_terms: usize,
-    /// Weight of cosines against words, both in standard deviations.
+    /// Weight of cosines relative to words, both in standard deviations.
     pub cosine: f32,
-    /// Shares of the neighbours' cosines, previous and next.
+    /// Share of the previous neighbor's cosine.
     pub cosine_before: f32,
-    /// See `cosine_before`.
+    /// Share of the next neighbor's cosine.
     pub cosine_after: f32,
 }
 
@@ -71,7 +71,7 @@ impl Tuning {
     }
 }
 
-/// How much a text is like short chat: 1 for a mean of few tokens a message, a half at 120, towards 0 for long messages.
+/// How chat-like a text is: 1 for a mean of few tokens per message, ½ at 120, towards 0 for long messages.
 #[must_use]
 pub fn chatty(mean_tokens: f32) -> f32 {
     let ratio = mean_tokens / 120.0;
@@ -82,7 +82,7 @@ pub fn chatty(mean_tokens: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// Mean tokens of a message: how much the text is like chat, and the length's weight that follows.
+    /// From mean tokens per message: how chat-like the text is, and the resulting weight of length.
     #[test]
     fn short_messages_are_chat_and_long_ones_are_not() {
         for (mean, chat, b) in

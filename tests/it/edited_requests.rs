@@ -258,7 +258,7 @@ fn what_was_edited_is_what_the_server_gets() {
     assert_eq!(card.request_digest, Hash::of(&posted[2]), "the digest is of what was posted");
     assert!(runs.iter().filter(|other| other.id != run).all(|other| !other.edited));
     let encoding = plan.encoding;
-    let counted = pleach::context::checks::count_body(&posted[2], encoding, &Quarter);
+    let counted = pleach::context::render::checks::count_body(&posted[2], encoding, &Quarter);
     assert_eq!(Some(card.est_total), counted, "the meter counts what was posted");
     assert_eq!(card.est_total, weighed.tokens);
 

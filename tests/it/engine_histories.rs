@@ -2,7 +2,7 @@
 
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Quarter, Say, draft, message};
 use crate::support::server::{Server, Step, end, send, stream, words};
-use pleach::context::checks::count_body;
+use pleach::context::render::checks::count_body;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::call::run::RunStatus;

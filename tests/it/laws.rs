@@ -3,7 +3,8 @@
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
 use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Settled, Talk};
-use pleach::context::{checks, plan, render};
+use pleach::context::render::checks;
+use pleach::context::{plan, render};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{CountTokens, Encoding};

@@ -9,7 +9,8 @@
 //! mentions 1/4 priority 10 task debugging` (flags are those of its question).
 
 use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
-use pleach::context::{checks, plan, render};
+use pleach::context::render::checks;
+use pleach::context::{plan, render};
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;

@@ -158,7 +158,7 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
         let card = calls.iter().find(|card| card.id == made.run).unwrap().clone();
         assert_eq!((card.status, card.user, card.branch), (RunStatus::Complete, run.user, made.branch.id));
         assert_eq!(client.replay(&card).unwrap(), card.request_digest, "it can be made again itself");
-        let tokens = pleach::context::checks::count_body(
+        let tokens = pleach::context::render::checks::count_body(
             &model.bodies()[calls.iter().position(|c| c.id == card.id).unwrap()],
             plan.encoding,
             &crate::support::bench::Quarter,

@@ -1,48 +1,48 @@
-//! The size of the window that follows the conversation: complexity, task, bounds and steps. A change is
-//! announced by a warning of the plan.
-//! Not for: what fills the window (`relevance`); the target is soft and never above the hard budget.
+//! The adaptive size of the window: complexity, task, bounds and steps. A change is announced by a warning of the plan.
+//! Not for: filling the window (`relevance`). The target is soft and never above the budget.
 
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, MessageFacts, Task, TurnFacts};
 use crate::domain::planning::tuning::{Adaptive, Milli};
 
-/// The size is replayed over so many of the last turns, from the base: enough to walk from one bound to the other.
+/// The size is replayed over this many of the last turns, starting from the base: enough to get from one bound to the
+/// other.
 const REPLAYED: usize = 48;
 
-/// How complex some messages are: indicators found, and how many would be full complexity.
+/// The complexity of some messages: indicators found, and the number that makes full complexity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Complexity {
-    /// Indicators, never more than `most`.
+    /// Indicators found, at most `most`.
     pub found: u32,
-    /// Messages × the policy's full marks; at least 1.
+    /// Messages times the policy's indicators for full complexity; at least 1.
     pub most: u32,
 }
 
 impl Complexity {
-    /// In thousandths, for people.
+    /// Complexity in thousandths, for display.
     #[must_use]
     pub fn shown(self) -> Milli {
         Milli(i32::try_from(u64::from(self.found) * 1_000 / u64::from(self.most)).unwrap_or(1_000))
     }
 }
 
-/// A target with what it was made from.
+/// A target size and its inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowTarget {
     /// Tokens of the whole request.
     pub target: u32,
-    /// The target of the turn before.
+    /// The target of the previous turn.
     pub before: u32,
-    /// How complex the last messages are.
+    /// The complexity of the last messages.
     pub complexity: Complexity,
     /// What the conversation is about.
     pub task: Task,
-    /// The step limit kept it from going all the way.
+    /// Whether the step limit kept it from reaching the wanted size.
     pub limited: bool,
 }
 
-/// Complexity of the newest messages: code, errors, length, technical words and questions, at most one of each a message;
-/// `min(found / (messages × full marks), 1)`. No message is none.
+/// Complexity of the newest messages: `min(found / (messages × full), 1)`, where code, errors, length, technical words
+/// and questions count at most once per message. 0 without messages.
 #[must_use]
 pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec: &Adaptive) -> Complexity {
     let indicates =
@@ -56,7 +56,7 @@ pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec
     Complexity { found: found.min(most), most }
 }
 
-/// The size that complexity and task ask for: base × task × (flat + slope × complexity), within the bounds.
+/// The size in tokens for a complexity and a task: `base × task × (flat + slope × complexity)`, within the bounds.
 #[must_use]
 pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
     let positive = |value: Milli| u128::try_from(value.0).unwrap_or(0);
@@ -67,7 +67,8 @@ pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX).min(high).max(low)
 }
 
-/// One step from a size towards another: by at most the policy's share of the base. Says whether that limited it.
+/// One step from a size towards another, by at most the policy's share of the base. Also returns whether that share
+/// limited it.
 #[must_use]
 pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
     let most = spec.step.share(spec.base);
@@ -75,7 +76,7 @@ pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
     (next, next != to)
 }
 
-/// The target for the next call, replayed turn by turn from the base: the same path gives the same size, on every branch
+/// The target for the next call, replayed turn by turn from the base: the same path gives the same size on every branch
 /// and after every undo.
 #[must_use]
 pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> WindowTarget {

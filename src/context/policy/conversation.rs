@@ -1,23 +1,23 @@
-//! Reads from words what a message holds and what a conversation is about, by whole words and with regard to "no".
-//! Not for: meaning; these are cheap hints that only shift weights, and each is shown with the score that it gave.
+//! Recognizes from whole words, with regard to negation, what a message contains and what a conversation is about.
+//! Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it gave.
 
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, Task};
 use crate::domain::planning::tuning::Adaptive;
 
-/// Words before an error word that take it back.
+/// Words before an error word that negate it.
 const NOT: &[&str] = &["no", "not", "without", "zero", "0", "never", "none", "nothing", "cannot"];
 /// Words that say that something was solved.
 const SOLVED: &[&str] = &["fixed", "solved", "resolved", "works", "passes", "solution", "fix"];
 
-/// What a task is told by: words that say it alone, and words that need another.
+/// Signs of a task: words that suffice alone, and words that need a second one.
 struct TaskSignals {
     task: Task,
     strong: &'static [&'static str],
     weak: &'static [&'static str],
 }
 
-/// In order of precedence where two are told equally: a fault in code is debugging (the prototype asked for code first).
+/// In order of precedence for equal counts: a fault in code is debugging.
 const SIGNS: &[TaskSignals] = &[
     TaskSignals {
         task: Task::Debugging,
@@ -49,14 +49,14 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a block of code begins in it: three backticks (or more) at the start of a line.
+/// Whether a text has a code block: three or more backticks at the start of a line.
 #[must_use]
 pub fn has_code(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("```"))
 }
 
-/// Whether it tells of an error: one of the words, in the singular or plural, or a name like `TypeError`, not taken back
-/// by a "no" up to two words before it nor by a zero after it. "No errors", "terror" and `error_count` tell of none.
+/// Whether a text reports an error: an error word (singular or plural) or a name such as `TypeError`, not negated up to
+/// two words before it and not followed by a zero. "No errors", "terror" and `error_count` do not count.
 #[must_use]
 pub fn tells_error(text: &str, error_words: &[String]) -> bool {
     let words: Vec<&str> = words(text).collect();
@@ -82,7 +82,7 @@ fn is_word(word: &str, known: &str) -> bool {
     word == *known || word.strip_suffix('s') == Some(known)
 }
 
-/// Whether it asks: a question mark that ends a word outside blocks of code, not one inside an address or a pattern.
+/// Whether a text asks: a question mark at the end of a word, outside of code blocks, addresses and patterns.
 #[must_use]
 pub fn asks(text: &str) -> bool {
     let mut fenced = false;
@@ -95,7 +95,7 @@ pub fn asks(text: &str) -> bool {
     })
 }
 
-/// Whether it says that something was solved, and not that it was not.
+/// Whether a text says, without negation, that something was solved.
 #[must_use]
 pub fn solves(text: &str) -> bool {
     let words: Vec<&str> = words(text).collect();
@@ -105,7 +105,7 @@ pub fn solves(text: &str) -> bool {
     })
 }
 
-/// What a message holds. Only an answer or a result solves; only a person asks.
+/// The flags of a message. Only answers and results can solve; only a person can ask.
 #[must_use]
 pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
     let technical = || words(text).any(|word| spec.technical_words.iter().any(|known| is_word(word, known)));
@@ -121,8 +121,7 @@ pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
     found.into_iter().filter(|(_, holds)| *holds).map(|(flag, _)| flag).collect()
 }
 
-/// What the conversation is about after a user's message. A message without a sign leaves it as it was ("go on"), and so
-/// does everything that others say.
+/// The task after a user's message. A message without signs ("go on") leaves it unchanged.
 #[must_use]
 pub fn task(text: &str, spec: &Adaptive, before: Task) -> Task {
     let heard: Vec<String> = words(text).map(str::to_lowercase).collect();
@@ -156,7 +155,7 @@ mod tests {
         tells_error(text, &spec().error_words)
     }
 
-    /// The prototype looked for "error" anywhere.
+    /// "error" inside a longer word does not count.
     #[test]
     fn errors_are_words_that_nobody_takes_back() {
         for text in [
@@ -184,7 +183,7 @@ mod tests {
         }
     }
 
-    /// The prototype took any "import" or "class", asked for code before faults, and let answers change the state.
+    /// Whole words decide, faults come before code, and only the user's messages count.
     #[test]
     fn a_task_is_told_by_whole_words_of_the_user() {
         let told = |text: &str| task(text, &spec(), Task::General);

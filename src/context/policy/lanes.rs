@@ -1,15 +1,15 @@
-//! Lanes: which of a lane's turns are recent, when a summary is due and what it covers,
-//! what a message answers, and the question that waits for an answer of a type.
-//! Not for: making summaries or the lane of a new message (`domain::conversation::lane`).
+//! Lanes: which turns of a lane are recent, when a summary is due and what it covers, what a message answers, and the
+//! question that waits for a typed answer.
+//! Not for: making summaries, or the lane of a new message (`domain::conversation::lane`).
 
 use crate::domain::planning::tuning::Lanes;
 
 /// A turn of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LaneTurn {
-    /// Its messages.
+    /// Number of messages.
     pub messages: u32,
-    /// Its tokens.
+    /// Tokens.
     pub tokens: u32,
 }
 
@@ -32,11 +32,11 @@ pub fn recent(turns: &[LaneTurn], most: u32) -> usize {
 /// Why a summary is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// So many messages are not summarised.
+    /// Messages that are not summarized yet.
     Messages(u32),
-    /// So many tokens are not summarised.
+    /// Tokens that are not summarized yet.
     Tokens(u32),
-    /// The last summary is so many hours old.
+    /// Hours since the last summary.
     Hours(u64),
 }
 
@@ -45,14 +45,14 @@ pub enum Cause {
 pub struct DueSummary {
     /// Why.
     pub cause: Cause,
-    /// It covers the unsummarised turns before this index; this one is the first that stays as it is.
+    /// Index of the first turn that stays; the summary covers the unsummarized turns before it.
     pub upto: usize,
 }
 
-/// Whether a lane's unsummarised turns (oldest first) need a summary, and of what. `since` is the age of the last summary
-/// (or of the lane's first message) in seconds. Only unsummarised turns count, so that one summary does not call for the
-/// next; the cut is at a turn border, so that nothing is lost or told twice between the summary and what follows.
-/// None where the newest `keep` messages are all there is.
+/// Whether a lane's unsummarized turns (oldest first) need a summary, and of which turns. `since` is the age in seconds
+/// of the last summary, or else of the lane's first message. Only unsummarized turns count, so that one summary does
+/// not trigger the next. The cut is at a turn border, so that nothing is lost or repeated. `None` if there are no more
+/// than the newest `keep` messages.
 #[must_use]
 pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSummary> {
     let messages = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
@@ -71,23 +71,23 @@ pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSum
     (upto > 0).then_some(DueSummary { cause, upto })
 }
 
-/// What an answer must look like.
+/// The type of an expected answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnswerSlot {
     /// Yes or no.
     YesNo,
-    /// A number, maybe with a unit.
+    /// A number, optionally with a unit.
     Number,
-    /// A path or the name of a file.
+    /// A path or file name.
     Path,
-    /// Any words that ask nothing back.
+    /// Any words that do not ask back.
     Text,
 }
 
 impl AnswerSlot {
     const ALL: [Self; 4] = [Self::YesNo, Self::Number, Self::Path, Self::Text];
 
-    /// Its word in a state block.
+    /// Its name in a state block.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl AnswerSlot {
         }
     }
 
-    /// Whether a message is such an answer, and nothing more than that: a new task with a number in it is none.
+    /// Whether a message is such an answer and nothing more; a new task that contains a number is not.
     #[must_use]
     pub fn matches(self, message: &str) -> bool {
         let text = message.trim().trim_end_matches(['.', '!', ',']).trim();
@@ -134,19 +134,19 @@ fn path(word: &str) -> bool {
     !word.is_empty() && !word.contains("://") && (word.contains(['/', '\\']) || (ending && !number(word)))
 }
 
-/// A question that waits for an answer of a type.
+/// A question that waits for a typed answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingQuestion {
-    /// What the answer must look like.
+    /// The expected type.
     pub slot: AnswerSlot,
-    /// The question, as the model put it.
+    /// The question as the model wrote it.
     pub question: String,
 }
 
-/// Seconds after which a pending question has expired.
+/// Seconds after which a pending question expires.
 pub const EXPIRES: u64 = 24 * 3_600;
 
-/// The pending question of a state block: its last line `PendingQuestion: <type> <question>`, the key and the type in any case.
+/// The pending question of a state block: its last line `PendingQuestion: <type> <question>`; key and type in any case.
 #[must_use]
 pub fn pending(state: &str) -> Option<PendingQuestion> {
     let mut found = None;
@@ -165,22 +165,22 @@ pub fn pending(state: &str) -> Option<PendingQuestion> {
     found.filter(|pending| !pending.question.is_empty())
 }
 
-/// What a message is about.
+/// What a message refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Focus<K> {
-    /// The message that it replies to.
+    /// The message it replies to.
     Reply(K),
     /// The question that waited for it.
     Pending,
     /// The newest answer in its lane.
     Latest(K),
-    /// Nothing before it in its lane.
+    /// Nothing; it is the first in its lane.
     None,
 }
 
-/// A message's focus: an explicit reply, else a pending question of its lane that it matches and that has not expired,
-/// else the newest answer in its lane. The prototype put pending last, where it was never reached. Also says whether
-/// the pending question stays open: a message that does not match it clears it and keeps the focus that it would have had.
+/// A message's focus: an explicit reply; else a pending question of its lane that it matches and that has not expired;
+/// else the newest answer in its lane. Also returns whether the pending question stays open: a message that does not
+/// match clears it and keeps its other focus.
 #[must_use]
 pub fn focus<K>(
     reply: Option<K>,
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(due(&turns(5, 900), 0, &spec), None, "the last ten stay, however long");
     }
 
-    /// The prototype counted all messages, so that it compacted after every further turn.
+    /// Only unsummarized messages count.
     #[test]
     fn one_summary_does_not_call_for_the_next() {
         let spec = Lanes::default();
@@ -237,8 +237,7 @@ mod tests {
     }
 
     proptest! {
-        /// A summary covers the turns before the first one that stays, all of them and no other, and at least the
-        /// newest turn stays.
+        /// A summary covers exactly the turns before the first one that stays, and at least the newest turn stays.
         #[test]
         fn summaries_end_where_the_tail_begins(sizes in prop::collection::vec((1_u32..9, 0_u32..800), 1..60), keep in 0_u32..30) {
             let lane: Vec<LaneTurn> = sizes.into_iter().map(|(messages, tokens)| LaneTurn { messages, tokens }).collect();
@@ -298,7 +297,7 @@ mod tests {
         assert_eq!(pending("nothing pending: here"), None);
     }
 
-    /// In the prototype the newest answer came before the pending question, which was so never reached.
+    /// A matching pending question comes before the newest answer.
     #[test]
     fn a_pending_question_comes_before_the_newest_answer() {
         let question = PendingQuestion { slot: AnswerSlot::YesNo, question: "Push?".into() };

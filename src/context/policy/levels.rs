@@ -1,20 +1,20 @@
-//! Levels: each with its budget, and the order in which they are emptied by priority.
-//! Not for: finding out ages and mentions (`engine`); permanent things and pins never leave by a level.
+//! Priority levels: their budgets, and the order in which they are emptied.
+//! Not for: ages and mentions (`engine`). Permanent items and pins never leave because of a level.
 
 use super::{Costs, Score};
-use crate::context::window::CLOSED_RESULT;
+use crate::context::admission::window::CLOSED_RESULT;
 use crate::domain::planning::facts::{Part, TurnFacts};
 use crate::domain::planning::plan::Form;
 use crate::domain::planning::tuning::Levels;
 
-/// Recency in thousandths: 1 / (1 + minutes), by seconds, rounded to the nearest.
+/// Recency in thousandths: `1 / (1 + minutes)`, computed from seconds and rounded.
 #[must_use]
 pub fn recency(age: u64) -> i32 {
     let below = 60 + u128::from(age);
     i32::try_from((60_000 + below / 2) / below).unwrap_or(0)
 }
 
-/// References in thousandths: later mentions / all mentions; without any mention 0.
+/// References in thousandths: later mentions / all mentions; 0 without mentions.
 #[must_use]
 pub fn references(later: u32, all: u32) -> i32 {
     if all == 0 {
@@ -23,7 +23,7 @@ pub fn references(later: u32, all: u32) -> i32 {
     i32::try_from((u64::from(later.min(all)) * 1_000 + u64::from(all) / 2) / u64::from(all)).unwrap_or(0)
 }
 
-/// The largest parts among the turns of a conversation: each part of a score is in shares of its largest one, so that its
+/// The largest parts among the turns of a conversation. Each part of a score is divided by its maximum, so that its
 /// weight means the same whatever the part's own scale is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LargestParts {
@@ -33,7 +33,7 @@ pub struct LargestParts {
 }
 
 impl LargestParts {
-    /// Of these turns.
+    /// The maxima of these turns.
     pub fn of<'a>(turns: impl IntoIterator<Item = &'a TurnFacts>) -> Self {
         turns.into_iter().fold(Self::default(), |most, facts| {
             let own = Self::parts(facts);
@@ -53,7 +53,7 @@ impl LargestParts {
         }
     }
 
-    /// A turn's parts in thousandths of these, rounded to the nearest.
+    /// A turn's parts in thousandths of the maxima, rounded.
     fn shares(self, facts: &TurnFacts) -> Self {
         let own = Self::parts(facts);
         let share = |part: i32, largest: i32| if largest > 0 { (part * 1_000 + largest / 2) / largest } else { 0 };
@@ -65,8 +65,8 @@ impl LargestParts {
     }
 }
 
-/// A turn's priority: recency, references, likeness to the message (never below 0) and whether it is pinned, each weighted,
-/// the first three in shares of the largest. Turns of a task that a person began or ended get a part more.
+/// A turn's priority: the weighted sum of recency, references and similarity to the message (at least 0), each relative
+/// to its maximum, and of whether it is pinned. Turns at the start or end of a person's task get a further part.
 #[must_use]
 pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: &Levels) -> Score {
     let own = largest.shares(facts);
@@ -84,36 +84,36 @@ pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: 
     Score::of(parts)
 }
 
-/// Whether levels must be emptied: more than so many percent used, exactly.
+/// Whether the levels must be emptied: `used` is more than `percent` of `total`.
 #[must_use]
 pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
     used * 100 > total * u64::from(percent)
 }
 
-/// A closed turn that no summary stands for.
+/// A closed turn that no summary covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UnsummarizedTurn {
-    /// Its tokens, whole.
+    /// Its tokens in full.
     pub tokens: u32,
-    /// Seconds since it was said, by the conversation's own time.
+    /// Its age in seconds, by the conversation's own time.
     pub age: u64,
 }
 
 /// A summary that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DueSummary {
-    /// Tokens that all levels hold together.
+    /// Tokens of all levels together.
     pub used: u64,
-    /// It covers the turns before this index; this one is the first that stays as it is.
+    /// Index of the first turn that stays; the summary covers the turns before it.
     pub upto: usize,
 }
 
-/// Whether the oldest turns of the working level are to be summed up, and which. `turns` are oldest
-/// first, `fixed` is what stands beside them. Above the trigger, or above the budgets of the first three levels, turns are
-/// taken, oldest first, until no more than `refill_percent` of the total (of those budgets where they were full; at most the
-/// trigger) would be used, so that one summary does not call for the next; never the newest, and none that is younger than its
-/// level's age unless those budgets are full, which drop turns of any age. Which low scores leave first is decided in the
-/// plan: a summary covers turns in a row.
+/// Whether the oldest turns of the working level need a summary, and which. `turns` are oldest first; `fixed` is what
+/// precedes them. Above the trigger, or above the budgets of the first three levels, turns are taken oldest first until
+/// at most `refill_percent` of the total (of those budgets if they were full; at most the trigger) would be used, so
+/// that one summary does not trigger the next. The newest turn is never taken, and turns younger than their level's
+/// minimum age only if those budgets are full. The plan decides which low scores leave first, since a summary covers
+/// consecutive turns.
 #[must_use]
 pub fn due(
     turns: &[UnsummarizedTurn],
@@ -144,7 +144,7 @@ pub fn due(
     (upto > 0).then_some(DueSummary { used, upto })
 }
 
-/// The budgets of levels 1 to 3 for a total that may be smaller than the policy's: each its share.
+/// The budgets of levels 1 to 3, as shares of a total that may be smaller than the policy's.
 #[must_use]
 pub fn budgets(total: u32, spec: &Levels) -> [u32; 3] {
     let whole = u64::from(spec.total.max(1));
@@ -155,47 +155,48 @@ pub fn budgets(total: u32, spec: &Levels) -> [u32; 3] {
     [spec.permanent, spec.session, spec.working].map(share)
 }
 
-/// What leaves, in the order in which levels are emptied.
+/// The stages in which levels are emptied, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Stage {
     /// Level 4: tool results and other bodies are cut.
     Volatile,
-    /// Level 3: a turn's tool calls become a line.
+    /// Level 3: a turn's tool calls are replaced by a line.
     Degrade,
-    /// Level 3: a turn leaves, to be summarised.
+    /// Level 3: a turn leaves, to be summarized.
     Summarise,
 }
 
-/// Something that could leave a level.
+/// An item that may leave a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EvictionCandidate {
-    /// How.
+    /// The stage.
     pub stage: Stage,
-    /// Which of the caller's things; older ones have smaller numbers.
+    /// The caller's index; older items have smaller ones.
     pub index: usize,
-    /// It is one of the newest, which leave after all others, the oldest first.
+    /// Whether it is one of the newest, which leave after all others, oldest first.
     pub newest: bool,
     /// Tokens that this frees.
     pub frees: u32,
-    /// Its score, raw.
+    /// Its raw score.
     pub score: i32,
     /// Its own priority.
     pub priority: u8,
-    /// Seconds.
+    /// Age in seconds.
     pub age: u64,
 }
 
-/// What left, and what that freed. `freed` may be too little: then nothing more may leave, and the caller must say so.
+/// The evictions. If `freed` is too little, nothing more may leave, and the caller must report that.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Eviction {
     /// In the order in which they left.
     pub left: Vec<(Stage, usize)>,
-    /// Tokens.
+    /// Freed tokens.
     pub freed: u32,
 }
 
-/// Empties levels until `over` tokens are freed or nothing is left that is old enough: stage by stage, the lowest score
-/// first, then the lowest own priority, then the oldest; the newest turns after all others. Every candidate is looked at once, so it always ends.
+/// Empties levels until `over` tokens are freed or nothing old enough is left: stage by stage, lowest score first, then
+/// lowest own priority, then oldest; the newest turns after all others. Looks at each candidate once, so it always
+/// terminates.
 #[must_use]
 pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> Eviction {
     let rank = |one: &EvictionCandidate| if one.newest { (0, 0) } else { (one.score, one.priority) };
@@ -213,7 +214,7 @@ pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> E
     emptied
 }
 
-/// Younger things of a stage are left alone. Volatile things leave at any age.
+/// The minimum age of evictions in a stage; 0 for volatile items.
 fn least_age(stage: Stage, spec: &Levels) -> u64 {
     match stage {
         Stage::Volatile => 0,
@@ -221,7 +222,7 @@ fn least_age(stage: Stage, spec: &Levels) -> u64 {
     }
 }
 
-/// Whether a summary or another thing of the session level is old enough to leave.
+/// Whether a summary or another item of the session level is old enough to leave.
 #[must_use]
 pub fn session_may_leave(age: u64, spec: &Levels) -> bool {
     age >= named_or_default(spec.session_seconds, spec)
@@ -231,12 +232,12 @@ fn named_or_default(seconds: u32, spec: &Levels) -> u64 {
     u64::from(if seconds == 0 { spec.default_seconds } else { seconds })
 }
 
-/// A closed turn as levels see it.
+/// A closed turn as the levels see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LevelTurn {
-    /// What it costs; its words are its cost with cut results, what the results take above that is volatile.
+    /// Its cost. The cost with cut results belongs to the working level, the rest to the volatile level.
     pub costs: Costs,
-    /// Seconds.
+    /// Age in seconds.
     pub age: u64,
     /// Raw priority score.
     pub score: i32,
@@ -244,16 +245,16 @@ pub struct LevelTurn {
     pub priority: u8,
 }
 
-/// Tokens that stand before any closed turn.
+/// Tokens before any closed turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FixedTokens {
     /// Level 1.
     pub permanent: u32,
     /// Level 2.
     pub session: u32,
-    /// The open turn and what goes with it.
+    /// Level 3: the open turn and what is sent with it.
     pub working: u32,
-    /// Level 4: what was looked up.
+    /// Level 4: retrieved items.
     pub volatile: u32,
 }
 
@@ -268,35 +269,35 @@ impl FixedTokens {
 pub enum EvictionReason {
     /// The working level's own budget is full.
     Full {
-        /// That budget.
+        /// That budget, in tokens.
         budget: u32,
     },
-    /// All levels together were over the trigger.
+    /// All levels together exceeded the trigger.
     Triggered,
 }
 
-/// What the levels hold.
+/// The contents of the levels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// For each turn its form, or why it left.
+    /// For each turn: its form, or why it left.
     pub turns: Vec<Result<Form, EvictionReason>>,
-    /// Tokens used of levels 1 to 4.
+    /// Tokens used in levels 1 to 4.
     pub used: [u32; 4],
-    /// Their budgets; the fourth is what the others leave of the total.
+    /// Budgets of levels 1 to 4; the fourth is what the others leave of the total.
     pub budgets: [u32; 4],
-    /// Tokens that should have left and were too young to.
+    /// Tokens that should have left but are too young.
     pub cannot: Option<u32>,
 }
 
-/// Decides by levels which turns go, and how. `total` is what there is for all levels; `turns` are oldest first. The first
-/// three levels share their budgets: what the permanent and the session level do not spend, the working level may, and what
-/// they spend above their own, it lacks. The newest turns, as far as they fit into a share of the working level, leave after
-/// all others; the newest of all leaves only when age and trigger say so.
+/// Decides by levels which turns are sent, and in which form. `total` is the maximum of all levels in tokens; `turns`
+/// are oldest first. The first three levels share their budgets: what the permanent and session levels do not spend is
+/// added to the working level, and what they overspend is taken from it. The newest turns, as far as they fit into a
+/// share of the working level, leave after all others; the very newest leaves only by age and trigger.
 #[must_use]
 pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels) -> Decision {
     let below = fixed.permanent.saturating_add(fixed.session);
     let working = working_budget(fixed, total, spec);
-    // A turn that cannot go at all takes the room of no other, not even the newest.
+    // A turn that cannot be sent at all takes no room from others, even if it is the newest.
     let most = total.saturating_sub(fixed.sum());
     let fits = |turn: &LevelTurn| turn.costs.elided <= most;
     let begin = |turn| if fits(turn) { Ok(Form::Full) } else { Err(EvictionReason::Full { budget: working }) };
@@ -322,7 +323,7 @@ pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels
     state.settled((fixed, total), cannot, spec)
 }
 
-/// An earlier decision beside less that is fixed: what it let in stays, and what fits now comes back.
+/// An earlier decision with less fixed cost: the turns it kept stay, and turns that fit now are added.
 #[must_use]
 pub fn add(
     turns: &[LevelTurn],
@@ -337,7 +338,7 @@ pub fn add(
     state.settled((fixed, total), Some(over).filter(|over| *over > 0), spec)
 }
 
-/// What the permanent and the session level leave of the first three levels' budgets.
+/// What the permanent and session levels leave of the first three levels' budgets.
 fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
     let first_three = budgets(total, spec).iter().fold(0_u32, |sum, budget| sum.saturating_add(*budget));
     first_three.saturating_sub(fixed.permanent.saturating_add(fixed.session))
@@ -349,7 +350,8 @@ fn goal(total: u32, spec: &Levels) -> u32 {
     u32::try_from(goal).unwrap_or(u32::MAX)
 }
 
-/// The first of the newest turns whose words fit into so many tokens together; the newest of all always counts.
+/// Index of the first of the newest turns that together fit into `tokens` with cut results; the very newest always
+/// counts.
 fn newest(turns: &[LevelTurn], tokens: u32) -> usize {
     let mut left = tokens;
     let mut first = turns.len().saturating_sub(1);
@@ -365,18 +367,18 @@ fn newest(turns: &[LevelTurn], tokens: u32) -> usize {
 
 struct State<'a> {
     turns: &'a [LevelTurn],
-    /// The first of those that leave last.
+    /// Index of the first turn of those that leave last.
     newest: usize,
     forms: Vec<Result<Form, EvictionReason>>,
 }
 
 impl<'a> State<'a> {
-    /// With so many tokens for the words of turns.
+    /// With `working` tokens for turns with cut results.
     fn new(turns: &'a [LevelTurn], forms: Vec<Result<Form, EvictionReason>>, working: u32, spec: &Levels) -> Self {
         Self { turns, newest: newest(turns, spec.recent_share.share(working)), forms }
     }
 
-    /// What is decided, once what fits all the same has come back.
+    /// The decision, after turns that fit anyway have come back.
     fn settled(mut self, (fixed, total): (FixedTokens, u32), cannot: Option<u32>, spec: &Levels) -> Decision {
         let working = working_budget(fixed, total, spec);
         self.give_back(working.saturating_sub(fixed.working), goal(total, spec).saturating_sub(fixed.sum()));
@@ -387,14 +389,14 @@ impl<'a> State<'a> {
         Decision { used, budgets: [own[0], own[1], own[2], rest], cannot, turns: self.forms }
     }
 
-    /// Tokens of words.
+    /// Tokens of the working level.
     fn working(&self, fixed: FixedTokens) -> u32 {
         let words =
             self.each(|costs, form| if form == Form::Elided { costs.elided } else { costs.cut.min(costs.full) });
         fixed.working.saturating_add(words)
     }
 
-    /// Tokens of bodies above that, and of what was looked up.
+    /// Tokens of the volatile level: full results, and retrieved items.
     fn volatile(&self, fixed: FixedTokens) -> u32 {
         let bodies = self.each(|costs, form| if form == Form::Full { costs.full.saturating_sub(costs.cut) } else { 0 });
         fixed.volatile.saturating_add(bodies)
@@ -405,7 +407,7 @@ impl<'a> State<'a> {
         held.fold(0_u32, |sum, (turn, form)| sum.saturating_add(cost(&turn.costs, form)))
     }
 
-    /// Age alone shortens.
+    /// Shortens turns that are old enough.
     fn shorten_old(&mut self, least: u64) {
         for (turn, form) in self.turns.iter().zip(&mut self.forms) {
             if form.is_ok() && turn.age >= least && turn.costs.elided < turn.costs.full {
@@ -414,7 +416,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Stage after stage, each seeing what the one before has left.
+    /// Empties stage after stage, each seeing the result of the previous one.
     fn empty(&mut self, stages: &[Stage], over: u32, spec: &Levels, own: bool, why: EvictionReason) -> u32 {
         let mut freed = 0_u32;
         for stage in stages {
@@ -432,8 +434,8 @@ impl<'a> State<'a> {
         freed
     }
 
-    /// What left and fits all the same comes back, the newest turns first and then the highest score: into `working` tokens of words and `all` tokens of
-    /// turns.
+    /// Brings back turns that fit anyway, newest first and then by score: up to `working` tokens with cut results and
+    /// `all` tokens of turns.
     fn give_back(&mut self, working: u32, all: u32) {
         let none = FixedTokens::default();
         let mut words = working.saturating_sub(self.working(none));
@@ -458,7 +460,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// What a turn would free; with `own`, of the working level alone, and the newest turn stays.
+    /// What evicting a turn would free; with `own`, of the working level alone and never the newest turn.
     fn leaver(&self, stage: Stage, at: usize, own: bool) -> Option<EvictionCandidate> {
         let turn = &self.turns[at];
         let form = self.forms[at].ok()?;
@@ -492,7 +494,7 @@ mod tests {
         Levels::default()
     }
 
-    /// The permanent and the session level are full.
+    /// The permanent and session levels are full.
     fn full() -> FixedTokens {
         FixedTokens { permanent: 2_000, session: 4_000, working: 0, volatile: 0 }
     }
@@ -578,8 +580,8 @@ mod tests {
     }
 
     proptest! {
-        /// A summary is due exactly above the trigger, takes no turn more than it must and none that is too young, and is
-        /// not due again once it stands for those turns.
+        /// A summary is due exactly above the trigger, covers no more turns than needed and none that is too young, and
+        /// is not due again after it was made.
         #[test]
         fn what_is_due_is_no_more_than_needed(
             sizes in prop::collection::vec((0_u32..3_000, 0_u64..900), 0..40),
@@ -627,7 +629,7 @@ mod tests {
         decision.turns.iter().enumerate().filter(|(_, turn)| turn.is_err()).map(|(at, _)| at).collect()
     }
 
-    /// The levels of the prototype add up to 14,000 of 16,000; the rest is not a fixed 2,000.
+    /// The volatile level gets what the others leave, not a fixed share.
     #[test]
     fn the_volatile_level_gets_what_the_others_leave() {
         let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500, volatile: 0 };
@@ -698,7 +700,7 @@ mod tests {
         assert!(decision.cannot.is_none());
     }
 
-    /// The loop of the prototype had no end when nothing was old enough.
+    /// Eviction ends and reports what is missing when nothing is old enough.
     #[test]
     fn what_cannot_leave_is_reported() {
         let turns = [turn(2_500, 0, 1, 0), turn(2_500, 0, 2, 0), turn(2_500, 0, 0, 0)];
@@ -722,7 +724,7 @@ mod tests {
         assert_eq!((at(599), at(600)), (Ok(Form::Full), Ok(Form::Elided)), "a level without an age takes the default");
     }
 
-    /// The newest turns that fit into the share leave after all others, the oldest of them first.
+    /// The newest turns that fit into the share leave after all others, oldest first.
     #[test]
     fn the_newest_turns_leave_last() {
         let all: Vec<LevelTurn> = (0..6).map(|at| turn(2_000, 0, 60, if at < 4 { 500 } else { 0 })).collect();
@@ -766,7 +768,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever leaves, the sums are what is held, and either the trigger is met or it says by how much it is not.
+        /// The sums are exact whatever leaves, and either the trigger is met or the shortfall is reported.
         #[test]
         fn sums_are_exact(turns in prop::collection::vec((0_u32..4_000, 0_u32..4_000, 0_u64..60, -50_i32..900), 0..30), total in 0_u32..20_000) {
             let turns: Vec<LevelTurn> = turns.into_iter().map(|(words, body, age, score)| turn(words, body, age, score)).collect();

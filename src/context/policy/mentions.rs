@@ -1,15 +1,15 @@
-//! Which terms a text uses, and how often a turn's terms come again later.
-//! Not for: search (`retrieval`), which weighs terms by how rare they are.
+//! The terms of a text, and how often a turn's terms occur again later.
+//! Not for: search (`retrieval`), which weights terms by how rare they are.
 
 use std::collections::HashMap;
 
-/// Terms of a text that are kept at most, the first ones.
+/// Maximum terms kept per text, the first ones.
 const MOST: usize = 256;
-/// Among fewer turns no term is too common.
+/// Among fewer turns, no term is too common.
 const FEW: usize = 8;
-/// Shorter words name nothing.
+/// Minimum characters of a term.
 const SHORTEST: usize = 4;
-/// Long words that name nothing either.
+/// Longer words that carry no content.
 const COMMON: &[&str] = &[
     "about", "after", "again", "also", "because", "been", "before", "being", "could", "does", "doing", "done", "each",
     "even", "from", "have", "here", "into", "it's", "just", "like", "make", "many", "more", "most", "much", "need",
@@ -18,7 +18,7 @@ const COMMON: &[&str] = &[
     "what", "when", "where", "which", "while", "will", "with", "would", "your",
 ];
 
-/// The terms of a text as hashes, each once, sorted: words of four characters or more in any case, names and paths whole
+/// The distinct terms of a text as sorted hashes: words of four characters or more in lower case; names and paths whole
 /// (`src/auth.rs`, `refresh_token`, `tree::Slot`).
 #[must_use]
 pub fn terms(text: &str) -> Vec<u64> {
@@ -44,13 +44,13 @@ pub fn terms(text: &str) -> Vec<u64> {
     found
 }
 
-/// FNV-1a: the same on every machine; a rare collision only shifts a score.
+/// FNV-1a: the same on every machine. A rare collision only shifts a score.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// For each turn (oldest first, the open one last): how often its terms come in later turns, and in all. A term counts once
-/// a turn; one that most turns use names nothing and is left out.
+/// For each turn (oldest first, the open one last): in how many later turns its terms occur, and in how many turns in
+/// all. A term counts once per turn; a term that most turns use is left out.
 #[must_use]
 pub fn mentions(turns: &[Vec<u64>]) -> Vec<(u32, u32)> {
     let mut all: HashMap<u64, u32> = HashMap::new();
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(terms(&many.join(" ")).len(), MOST);
     }
 
-    /// The newest turn has no later mention, and a turn without terms none at all.
+    /// The newest turn has no later mention, and a turn without terms has none at all.
     #[test]
     fn mentions_count_turns() {
         let turns: Vec<Vec<u64>> = ["parser", "lexer", "so it is", "parser", "tokens"].map(terms).into();

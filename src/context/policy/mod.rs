@@ -1,6 +1,6 @@
-//! What each policy decides, as formulas over plain values: relevance and the moving size (`adaptive`), levels and
-//! priority (`levels`), lanes, focus and compaction (`lanes`), and what a conversation is about.
-//! Not for: the hard rules (`admit`); `choose` brings these formulas to a plan's input.
+//! The formulas of the policies over plain values: relevance and adaptive size (`relevance`, `adaptive`), priority
+//! levels (`levels`), lanes, focus and due summaries (`lanes`), and what a conversation is about (`conversation`).
+//! Not for: the hard rules (`admission`), which also apply these formulas to a plan's input.
 
 pub mod adaptive;
 pub mod conversation;
@@ -11,33 +11,33 @@ pub mod relevance;
 
 use crate::domain::planning::plan::Form;
 
-/// A score with its parts, all in thousandths.
+/// A score with its parts, in thousandths.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Score {
-    /// The sum that ranks.
+    /// The sum, by which items are ranked.
     pub raw: i32,
-    /// Its parts by name, in a fixed order.
+    /// The parts by name, in a fixed order.
     pub parts: Vec<(&'static str, i32)>,
 }
 
 impl Score {
-    /// The sum of parts.
+    /// The sum of `parts`.
     #[must_use]
     pub fn of(parts: Vec<(&'static str, i32)>) -> Self {
         Self { raw: parts.iter().fold(0_i32, |sum, (_, part)| sum.saturating_add(*part)), parts }
     }
 
-    /// As it is shown: never above 1.0. Ranking goes by the raw sum, since several high scores would tie here.
+    /// The score as displayed, at most 1,000. Ranking uses the raw sum, since several high scores would tie here.
     #[must_use]
     pub fn shown(&self) -> i32 {
         self.raw.min(1_000)
     }
 }
 
-/// What one turn costs a window, by how its tool results are sent.
+/// The cost of a turn in a window, by the form of its tool results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Costs {
-    /// Tokens as it is, framing included.
+    /// Tokens in full, with framing.
     pub full: u32,
     /// Tokens with tool results cut.
     pub cut: u32,

@@ -1,19 +1,19 @@
-//! Relevance of messages and turns, and filling a window by it: newest first, by whole turns, skipping
-//! what does not fit.
-//! Not for: how large the window is (`adaptive`).
+//! Relevance of messages and turns, and filling a window by it: newest first, whole turns, skipping those that do not
+//! fit.
+//! Not for: the size of the window (`adaptive`).
 
 use super::{Costs, Score};
-use crate::context::window::CLOSED_RESULT;
+use crate::context::admission::window::CLOSED_RESULT;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, MessageFacts, TurnFacts};
 use crate::domain::planning::plan::Form;
 use crate::domain::planning::tuning::Relevance;
 
-/// Beyond so many half lives (or time constants) recency is nothing.
+/// Beyond this many half-lives (or time constants) recency is 0.
 const LONG_AGO: u64 = 64;
 
-/// Recency in thousandths: `0.5^(age / half life)`, or `exp(-age / constant)` where the policy says so. Made of additions
-/// and multiplications alone, which are the same on every machine.
+/// Recency in thousandths: `0.5^(age / half-life)`, or `exp(-age / constant)` if the policy says so; `age` in seconds.
+/// Uses only additions and multiplications, which give the same result on every machine.
 #[must_use]
 pub fn recency(age: u64, spec: &Relevance) -> i32 {
     let unit = u64::from(spec.half_life_hours.max(1)) * 3_600;
@@ -32,7 +32,7 @@ pub fn recency(age: u64, spec: &Relevance) -> i32 {
     thousandths
 }
 
-/// `exp(-x)` for x from 0 to 1, by its series.
+/// `exp(-x)` for x from 0 to 1, by its power series.
 fn falling(x: f64) -> f64 {
     let (mut sum, mut term) = (1.0, 1.0);
     for n in 1..=20_u32 {
@@ -42,7 +42,7 @@ fn falling(x: f64) -> f64 {
     sum
 }
 
-/// A message's relevance: recency, flags, source and likeness, each weighted. `similarity` is in thousandths.
+/// A message's relevance: the weighted sum of recency, flags, source and similarity (in thousandths).
 #[must_use]
 pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) -> Score {
     let weight = |flag: &Flag| match flag {
@@ -66,7 +66,7 @@ pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) 
     Score::of(parts)
 }
 
-/// A turn is as relevant as its most relevant message (the first of equals).
+/// The relevance of a turn: that of its most relevant message (the first among equals).
 #[must_use]
 pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
     let scores = facts.messages.iter().map(|one| message(one, facts.similarity, spec));
@@ -79,42 +79,42 @@ pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
     best.unwrap_or_default()
 }
 
-/// A turn that could be in the window.
+/// A turn that may be in the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Candidate {
-    /// What it costs.
+    /// Its cost.
     pub costs: Costs,
-    /// How many messages it has.
+    /// Number of messages.
     pub messages: u32,
     /// Its raw score.
     pub score: i32,
 }
 
-/// The room of a window.
+/// The limits of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowRoom {
-    /// Tokens.
+    /// Maximum tokens.
     pub tokens: u32,
-    /// Messages.
+    /// Maximum messages.
     pub messages: u32,
     /// Tokens that the newest turns fill before the score decides.
     pub recent: u32,
-    /// A turn that does not fit whole may come with its tool results shortened.
+    /// Whether a turn that does not fit in full may be sent with shortened tool results.
     pub shorten: bool,
 }
 
-/// A turn that is in the window.
+/// A turn in the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChosenTurn {
-    /// In which form.
+    /// Its form.
     pub form: Form,
-    /// Its relevance brought it, not its age.
+    /// Whether relevance rather than age brought it in.
     pub relevant: bool,
 }
 
-/// Which turns are in the window, and in which form; `turns` are oldest first. Those that are `kept` stay. The newest turn
-/// comes before all others; then the newest while they fit into the recent part; then the others by score, the newer of
-/// equals first. What does not fit is skipped, and what is smaller still comes.
+/// The turns of the window and their forms; `turns` are oldest first. Turns in `kept` stay. First the newest turn; then
+/// the newest that fit into the recent part; then the others by score, newer first among equals. Turns that do not fit
+/// are skipped, and smaller ones may still be added.
 #[must_use]
 pub fn fill(turns: &[Candidate], kept: &[Option<ChosenTurn>], room: WindowRoom) -> Vec<Option<ChosenTurn>> {
     let mut taken = kept.to_vec();
@@ -175,7 +175,7 @@ mod tests {
         message(&said(role, hours, flags), None, &Relevance::default()).raw
     }
 
-    /// The prototype said half life and wrote a time constant.
+    /// The half-life is a half-life, not a time constant.
     #[test]
     fn recency_halves_in_a_day() {
         let half = Relevance::default();
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((like(500), like(-500)), (800, 400), "a likeness may be negative");
     }
 
-    /// Both score 1.0 in the prototype, so that chance decided.
+    /// Scores above 1.0 are ranked by their raw sums.
     #[test]
     fn high_scores_rank_by_their_raw_sums_and_show_as_one() {
         let (new, old) =
@@ -234,8 +234,7 @@ mod tests {
         fill(turns, &[], room).iter().enumerate().filter(|(_, form)| form.is_some()).map(|(at, _)| at).collect()
     }
 
-    /// The prototype went from the oldest and broke off: of 20 × 400 tokens in a budget of 4,000 it sent the oldest ten, without
-    /// the question; one item of 3,950 left 50 tokens used of 3,000.
+    /// Turns are taken from the newest, and one that does not fit does not end the selection.
     #[test]
     fn the_newest_come_first_and_what_does_not_fit_is_skipped() {
         let same = vec![plain(400, 600); 20];
@@ -250,7 +249,7 @@ mod tests {
         assert_eq!(relevant, [Some(false), Some(false), None]);
     }
 
-    /// In the prototype the item just added could be the first to go.
+    /// The newest turn is never the first to leave.
     #[test]
     fn the_newest_turn_stays_however_little_it_scores() {
         let turns = [plain(900, 2_000), plain(900, 2_000), plain(900, -2_000)];
@@ -258,7 +257,7 @@ mod tests {
         assert_eq!(kept(&turns, room(1_800)), [1, 2], "of equals the newer");
     }
 
-    /// In the prototype an item larger than the window emptied it.
+    /// An item larger than the window does not empty it.
     #[test]
     fn one_that_is_larger_than_the_window_takes_nothing_with_it() {
         let huge = Candidate { costs: Costs { full: 9_000, cut: 9_000, elided: 9_000 }, ..plain(0, 5_000) };
@@ -283,8 +282,7 @@ mod tests {
     }
 
     proptest! {
-        /// In the prototype a tool call could lose its result, shrinking evicted nothing. Here turns stay whole, the room
-        /// is kept at every size, and nothing that would still fit is left out.
+        /// Turns are never split, the limits hold at every size, and nothing that would still fit is left out.
         #[test]
         fn the_room_is_kept_and_used(sizes in prop::collection::vec((1_u32..500, -500_i32..2_000), 0..40), tokens in 0_u32..4_000) {
             let turns: Vec<Candidate> = sizes.iter().map(|(size, score)| plain(*size, *score)).collect();

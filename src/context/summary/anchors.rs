@@ -1,8 +1,9 @@
-//! What of a text must not be lost: paths, commands, names from code, numbers, addresses, errors, quoted words.
-//! Not for: whether a summary says them (`survive`).
+//! The facts in a text that a summary must keep: paths, commands, names from code, numbers, addresses, errors, quoted
+//! words.
+//! Not for: whether a summary keeps them (`survive`).
 //!
-//! Few rules of high precision: a list that floods is not read. Of code in fences only addresses, paths, errors and the
-//! names that it declares are taken; single figures, ordinals and everyday words are not.
+//! There are few rules of high precision, because nobody reads a flooded list. Of fenced code only addresses, paths,
+//! errors and declared names are taken; single digits, ordinals and everyday words are not.
 
 use super::text::SentencePlace;
 use crate::domain::summary::draft::AnchorKind;
@@ -11,11 +12,11 @@ use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Something found in a sentence.
+/// A fact found in a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Anchor {
     pub(crate) kind: AnchorKind,
-    /// The very characters.
+    /// The exact characters.
     pub(crate) text: String,
 }
 
@@ -32,7 +33,7 @@ const fn always(_: &str) -> bool {
 
 const TOOLS: &str = "cargo|rustc|rustup|git|gh|docker|docker-compose|podman|kubectl|helm|terraform|ansible|npm|npx|pnpm|yarn|node|deno|bun|pip|pip3|python|python3|pytest|poetry|uv|make|cmake|ninja|gcc|clang|go|curl|wget|ssh|scp|rsync|psql|mysql|sqlite3|redis-cli|systemctl|journalctl|apt|apt-get|brew|openssl|jq|sed|awk|grep|rg|perf|strace|gdb|tar|chmod|chown|sudo|nginx|aws|gcloud|az";
 
-/// Rules in order: what an earlier one took a later one does not see.
+/// Rules in order: later ones do not see what earlier ones took.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let rule = |kind, pattern: &str, check, code| Rule { kind, regex: Regex::new(pattern).ok(), check, code };
     vec![
@@ -96,7 +97,7 @@ static DECLARES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:fn|def|class|struct|enum|trait|interface|const|static|type|func|function|CREATE TABLE|ALTER TABLE)\s+([A-Za-z_]\w{2,})").ok()
 });
 
-/// What a sentence holds, in order.
+/// The facts in a sentence, in order.
 pub(crate) fn find(text: &str, ground: SentencePlace) -> Vec<Anchor> {
     let mut taken: Vec<(Range<usize>, Anchor)> = Vec::new();
     if ground == SentencePlace::Shell {
@@ -131,7 +132,7 @@ pub(crate) fn find(text: &str, ground: SentencePlace) -> Vec<Anchor> {
     taken.into_iter().map(|(_, anchor)| anchor).collect()
 }
 
-/// Without the marks that only end the sentence.
+/// Without trailing punctuation of the sentence.
 fn trimmed(text: &str, kind: AnchorKind) -> &str {
     match kind {
         AnchorKind::Url | AnchorKind::Path | AnchorKind::Command => {
@@ -181,7 +182,8 @@ const FOLDERS: &[&str] = &[
     "var",
 ];
 
-/// Not "and/or", "read/write", "12/05": a path is anchored, has an extension, is deep, or begins in a usual folder.
+/// Rejects "and/or", "read/write", "12/05": a path is anchored, has an extension, is deep, or begins in a common
+/// folder.
 fn is_path(text: &str) -> bool {
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
     let letters = text.chars().any(char::is_alphabetic);
@@ -192,13 +194,13 @@ fn is_path(text: &str) -> bool {
     letters && (anchored || file || odd || parts.len() >= 4 || (parts.len() >= 2 && FOLDERS.contains(first)))
 }
 
-/// Words that follow a tool's name when it is just a word.
+/// Words that show that a preceding tool name is an ordinary word.
 const PLAIN: &str = "is and or was has to the a an in on for with will can does should but as from not that this also \
     already by if at it which when uses needs are so then through back ahead over into sure up down out wrong server \
     version project repo repository history file files image images container containers script scripts code of we you \
     i would could";
 
-/// In running text a tool's name is often just a word: what follows must look like a command's.
+/// In prose a tool's name is often an ordinary word, so the rest must look like a command.
 fn is_command(text: &str) -> bool {
     let mut words = text.split(' ').skip(1);
     let first = words.next().unwrap_or_default();
@@ -208,7 +210,7 @@ fn is_command(text: &str) -> bool {
         && (!common || words.next().is_some() || first.contains(['-', '.', '_', ':']))
 }
 
-/// In backticks everything is meant literally, but a plain short word says little.
+/// Text in backticks is meant literally, but a plain short word says little.
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric) && (text.len() > 3 || text.chars().any(|c| !c.is_alphanumeric()))
 }

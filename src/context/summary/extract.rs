@@ -1,12 +1,12 @@
-//! The extractive summariser: sentences of the sources, word for word, sorted under headings. No model, no network; the
-//! text names itself as what it is.
-//! Not for: sizes (`Size`) or what it dropped (`survive`).
+//! The extractive summarizer: sentences of the sources, verbatim, sorted under headings. No model, no network; the text
+//! states how it was made.
+//! Not for: sizes (`Size`) or missing facts (`survive`).
 //!
 //! A sentence's score is its closeness to the centroid of all sentences (cosine of tf·idf vectors; Radev et al., 2004,
 //! "Centroid-based summarization of multiple documents"), plus bonuses for cue words and for a person's own words, plus
-//! one for each thing in it that must not be lost and that no chosen sentence says yet. They are chosen greedily by score
-//! over the root of their tokens (Lin and Bilmes, 2010, "Multi-document summarization via budgeted maximization of
-//! submodular functions"). Sentences that say nearly the same as a chosen one are passed over. Same sources, same text.
+//! one for each required fact that no chosen sentence contains yet. Sentences are chosen greedily by score over the
+//! square root of their tokens (Lin and Bilmes, 2010, "Multi-document summarization via budgeted maximization of
+//! submodular functions"). Near duplicates of a chosen sentence are skipped. The same sources give the same text.
 
 use super::anchors;
 use super::text::{SentencePlace, content_words, one_line, says, sentences, spaced};
@@ -15,34 +15,34 @@ use crate::domain::summary::draft::{AnchorKind, SourceTurn};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
-/// Changes when the method's texts do.
+/// Changes when the texts of the method change.
 pub const VERSION: u32 = 1;
 
-/// Sentences with fewer content words say too little, longer ones are cut.
+/// Minimum content words of a sentence; longer sentences are cut.
 const SHORTEST: usize = 3;
 const LONGEST: usize = 360;
-/// Two sentences with this share of words in common say the same.
+/// Two sentences that share this fraction of their words are duplicates.
 const SAME: f64 = 0.6;
-/// What a thing that no chosen sentence says yet adds to a score (tune: 0.12 to 0.5 tried).
+/// Bonus for a fact that no chosen sentence contains yet (0.12 to 0.5 were tried).
 const NEW_ANCHOR: f64 = 0.3;
 
 /// The parts of a summary, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Part {
-    /// What is wanted, what is not answered.
+    /// Goals and unanswered questions.
     Goals,
-    /// What was decided.
+    /// Decisions.
     Decisions,
-    /// What holds: preferences, constraints, values.
+    /// Preferences, constraints, values.
     Facts,
-    /// What was tried, and what came of it.
+    /// Attempts and their outcomes.
     Outcomes,
     /// What is still to be done.
     Pending,
 }
 
 impl Part {
-    /// All of them.
+    /// All parts.
     pub const ALL: [Self; 5] = [Self::Goals, Self::Decisions, Self::Facts, Self::Outcomes, Self::Pending];
 
     /// Its heading.
@@ -91,12 +91,12 @@ struct Unit<'a> {
     ground: SentencePlace,
     part: Part,
     words: BTreeSet<usize>,
-    /// Numbers of the things in it that must not be lost.
+    /// Indices of the required facts it contains.
     anchors: Vec<usize>,
     score: f64,
 }
 
-/// A summary of at most about `target` tokens; empty where the sources hold no sentence.
+/// A summary of about `target` tokens at most; empty if the sources contain no sentence.
 #[must_use]
 pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut units = units(sources);
@@ -107,7 +107,7 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
     let mut chosen: Vec<usize> = Vec::new();
     let mut parts: BTreeSet<Part> = BTreeSet::new();
     let mut told: HashSet<usize> = HashSet::new();
-    // Gains only fall while sentences are chosen, so one whose gain still stands when it is looked at is the best.
+    // Gains only decrease while sentences are chosen, so a sentence whose gain is unchanged when popped is the best.
     let mut queue: BinaryHeap<(u64, Reverse<usize>)> =
         (0..units.len()).map(|at| (gain(&units[at], costs[at], &told), Reverse(at))).collect();
     while let Some((was, Reverse(at))) = queue.pop() {
@@ -143,7 +143,7 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
     text
 }
 
-/// What a sentence adds for its tokens, in millionths: whole numbers, so that ties are ties everywhere.
+/// The gain of a sentence per token, in millionths: integers, so that ties are the same everywhere.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -155,7 +155,7 @@ fn gain(unit: &Unit<'_>, cost: u32, told: &HashSet<usize>) -> u64 {
     ((unit.score + new * NEW_ANCHOR) / f64::from(cost.max(1)).sqrt() * 1e6) as u64
 }
 
-/// The text names what it is.
+/// The text states how it was made.
 fn header(sources: &[SourceTurn]) -> String {
     let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
     let (from, to) = (number(sources.first()), number(sources.last()));
@@ -199,7 +199,7 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
     units
 }
 
-/// The part under which a sentence stands, and whether a cue said so.
+/// The part for a sentence, and whether a cue word decided.
 fn part_of(text: &str, role: Role, ground: SentencePlace) -> (Part, bool) {
     if role == Role::Tool {
         return (Part::Outcomes, true);
@@ -329,7 +329,7 @@ mod tests {
         assert!(units[0].score > units[1].score, "{} {}", units[0].score, units[1].score);
     }
 
-    /// A sentence is worth more the more of its items nobody has told yet, and less the longer it is.
+    /// A sentence gains more for new facts and less for length.
     #[test]
     fn what_a_sentence_adds_for_its_tokens() {
         let sources =

@@ -1,15 +1,15 @@
-//! Puts dropped items into a summary word for word, and the two parts together.
-//! Not for: finding out what was dropped (`survive`).
+//! Appends missing facts to a summary verbatim, and joins the two parts.
+//! Not for: finding missing facts (`survive`).
 
 use super::survive::RequiredFacts;
 use crate::domain::summary::accepted::Kept;
 use crate::domain::summary::draft::{AnchorKind, MissingFact, kept_line};
 use std::collections::HashSet;
 
-/// The heading of the part that is kept word for word.
+/// The heading of the part that is kept verbatim.
 pub const KEPT: &str = "### Kept word for word";
 
-/// A summary's text: its body, then what is kept, oldest first.
+/// A summary's text: its body, then the kept sentences, oldest first.
 #[must_use]
 pub fn joined(body: &str, kept: &[Kept]) -> String {
     let body = body.trim();
@@ -20,7 +20,7 @@ pub fn joined(body: &str, kept: &[Kept]) -> String {
     format!("{body}\n\n{KEPT}\n{}", lines.join("\n")).trim_start().to_owned()
 }
 
-/// A dropped item's sentence, to be kept.
+/// The sentence of a missing fact, to be kept.
 #[must_use]
 pub fn keep(item: &MissingFact) -> Kept {
     Kept {
@@ -32,7 +32,7 @@ pub fn keep(item: &MissingFact) -> Kept {
     }
 }
 
-/// Adds what is not kept already; in the order of the conversation.
+/// Adds sentences that are not kept yet, in the order of the conversation.
 pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
     for new in more {
         if let Some(old) = kept.iter_mut().find(|old| old.text == new.text) {
@@ -44,8 +44,8 @@ pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
     }
 }
 
-/// Keeps as many dropped items as fit in `room` tokens: first sentences, up to three fifths of the room; then bare names
-/// (paths, commands, addresses, errors, names from code), which say where to look; then sentences again.
+/// Keeps as many missing facts as fit in `room` tokens: first sentences, up to three fifths of the room; then bare
+/// names (paths, commands, addresses, errors, names from code), which say where to look; then sentences again.
 #[must_use]
 pub fn fill(wanted: &RequiredFacts, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
     let mut kept = Vec::new();
@@ -64,7 +64,7 @@ fn line_cost(kept: &Kept, count: &dyn Fn(&str) -> u32) -> u32 {
     count(&format!("{}\n", kept_line(kept))).max(1)
 }
 
-/// One line a kind that names dropped items, the weightiest first.
+/// One line per kind that names missing facts, highest weight first.
 fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
     let kinds = [AnchorKind::Path, AnchorKind::Command, AnchorKind::Url, AnchorKind::ErrorCode, AnchorKind::Identifier];
     let mut left = room;
@@ -94,7 +94,7 @@ fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Ke
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// Sentences, those first that bring back most weight a token (the greedy rule for covering with a budget).
+/// Sentences in the order of recovered weight per token (the greedy rule for budgeted coverage).
 fn sentences(mut gone: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
     let mut seen = HashSet::new();
     let mut lines: Vec<(Kept, Vec<usize>, u32)> = Vec::new();

@@ -1,11 +1,12 @@
-//! Condensing: which turns a summary is made from, the extractive summariser, the checker of what a draft dropped, kept
-//! words, and the arithmetic. Pure, like the planner: texts in, texts out.
-//! Not for: reading and masking the sources, asking a model, storing (`engine`).
+//! Summaries of older turns: which turns a summary is made from, the extractive summarizer, the check for missing
+//! facts, kept sentences, and the arithmetic. Pure: texts in, texts out.
+//! Not for: reading and masking the sources, asking a model, or storing (`engine`).
 //!
-//! * [`crate::context::summary::sources::choose`] says which turns.
-//! * [`crate::context::summary::extract::extract`] writes a summary of their own sentences; [`parts`] cuts sources for a model and joins what it says.
-//! * [`crate::context::summary::survive::RequiredFacts`] knows what must not be lost, and finds what a text does not say.
-//! * [`keep`] puts such items back word for word.
+//! * [`sources::choose`] selects the turns.
+//! * [`extract::extract`] writes a summary of their own sentences; [`parts`] cuts sources for a model and joins its
+//!   answers.
+//! * [`survive::RequiredFacts`] collects what must be kept, and finds what a text lacks.
+//! * [`keep`] appends such facts verbatim.
 
 mod anchors;
 pub mod extract;
@@ -17,33 +18,33 @@ pub(crate) mod text;
 
 use crate::domain::summary::accepted::ratio_milli;
 
-/// Why there is no summary.
+/// Why no summary can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     /// The path is too short.
     #[error("nothing is old enough: the newest {kept} messages are always kept word for word")]
     NothingOld {
-        /// How many stay.
+        /// Messages that always stay.
         kept: u32,
     },
-    /// The present summary reaches as far.
+    /// The present summary covers everything.
     #[error("the current summary already covers everything up to turn {turn}")]
     NothingNew {
         /// Its last turn.
         turn: u32,
     },
-    /// Every turn there is pinned or taken out.
+    /// Every turn is pinned or excluded.
     #[error("every turn there is pinned, excluded or empty, and such turns are never summarized")]
     AllStay,
     /// The path has no such closed turn.
     #[error("there is no closed turn {number}; the last one is {last}")]
     NoSuchTurn {
-        /// The number asked for.
+        /// The requested number.
         number: u32,
         /// The last closed turn.
         last: u32,
     },
-    /// The summary would take as much room as what it is made from.
+    /// The summary would be no smaller than its sources.
     #[error("the summary would take {tokens} tokens, its sources {original}: it would save nothing")]
     NotSmaller {
         /// Tokens of the summary.
@@ -51,17 +52,17 @@ pub enum SummaryError {
         /// Tokens of the sources.
         original: u32,
     },
-    /// There is no text.
+    /// The text is empty.
     #[error("the summary is empty")]
     Empty,
 }
 
-/// How large a summary should be.
+/// The target size of a summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
     /// Percent of the sources' tokens.
     pub percent: u32,
-    /// At most so many tokens.
+    /// Maximum tokens.
     pub most: u32,
 }
 
@@ -72,7 +73,7 @@ impl Default for Size {
 }
 
 impl Size {
-    /// Tokens that a summary of `original` tokens should take.
+    /// Target tokens for a summary of `original` tokens.
     #[must_use]
     pub fn target(self, original: u32) -> u32 {
         let share = u64::from(original) * u64::from(self.percent.min(100)) / 100;
@@ -80,10 +81,10 @@ impl Size {
     }
 }
 
-/// The ratio (times 1,000) of sources to summary.
+/// The ratio of sources to summary, times 1,000.
 ///
 /// # Errors
-/// Where the summary is not smaller than its sources, or nothing.
+/// If the summary is empty or not smaller than its sources.
 pub fn ratio(original: u32, tokens: u32) -> Result<u32, SummaryError> {
     match tokens {
         0 => Err(SummaryError::Empty),
@@ -101,12 +102,12 @@ pub(crate) mod tests {
     use crate::domain::conversation::message::Role;
     use crate::domain::summary::draft::{SourceMessage, SourceTurn};
 
-    /// A message that says something.
+    /// A message with this text.
     pub(crate) fn said(role: Role, text: &str) -> SourceMessage {
         SourceMessage { node: Hash::of(text.as_bytes()), content: Hash::of(text.as_bytes()), role, text: text.into() }
     }
 
-    /// A turn of these.
+    /// A turn of these messages.
     pub(crate) fn turn(number: u32, messages: &[SourceMessage]) -> SourceTurn {
         let key = |at: usize| messages.get(at).map_or(Hash::default(), |m| m.node);
         SourceTurn {

@@ -1,4 +1,4 @@
-//! Sources for a model, cut into chunks that fit it, and its answers joined: heading by heading, nothing summed up twice.
+//! Cuts sources into chunks that fit a model, and joins its answers heading by heading without duplicates.
 //! Not for: asking the model (`engine`).
 
 use super::extract::Part;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Cuts turns into runs of at most `room` tokens each; a turn that is larger stands alone.
+/// Splits turns into ranges of at most `room` tokens each; a larger turn is a range of its own.
 #[must_use]
 pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -27,7 +27,7 @@ pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) ->
     runs
 }
 
-/// Turns as a model reads them; each message at most `most` characters, head and tail.
+/// Turns as text for a model; each message is cut to `most` characters, head and tail.
 #[must_use]
 pub fn told(sources: &[SourceTurn], most: usize) -> String {
     let mut text = String::new();
@@ -52,8 +52,8 @@ fn middle_out(text: &str, most: usize) -> String {
     format!("{start}\n[… {} characters left out …]\n{end}", length - 2 * half)
 }
 
-/// The parts of several answers under one set of headings, a line that stands twice once. Text before a heading stands
-/// first; headings of other names stand under the facts.
+/// The parts of several answers under one set of headings, without duplicate lines. Text before a heading comes first;
+/// unknown headings are put under the facts.
 #[must_use]
 pub fn merged(answers: &[String]) -> String {
     if let [only] = answers {

@@ -1,30 +1,31 @@
-//! Which turns a summary is made from: whole, from the first on, never the open one, never what a person pinned or took out.
-//! Not for: reading them (`engine`) or when to do so (policies).
+//! The turns that a summary is made from: whole turns from the first on, without the open turn and without pinned or
+//! excluded ones.
+//! Not for: reading them (`engine`) or deciding when (policies).
 
 use super::SummaryError;
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
 
-/// Messages at the end of a path that stay raw, rounded up to whole turns.
+/// Messages at the end of a path that are never summarized, rounded up to whole turns.
 pub const KEEP_NEWEST: u32 = 10;
 
-/// Which turns are summed up.
+/// The turns of a summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceChoice {
-    /// Places of the turns that are read.
+    /// Indices of the turns that are read.
     pub covered: Vec<usize>,
-    /// Numbers of turns in between that stay as they are, and why.
+    /// Numbers of the turns in between that stay, and why.
     pub stays: Vec<(u32, KeepReason)>,
     /// Number of the first turn of the range.
     pub from: u32,
-    /// Number of the last; the next turn is the first raw one.
+    /// Number of the last turn of the range.
     pub to: u32,
 }
 
-/// Chooses among the closed turns of a path, oldest first. `up_to` is a turn's number; without one all goes but the
-/// newest [`KEEP_NEWEST`] messages. `already` is the last turn that the present summary covers.
+/// Chooses among the closed turns of a path, oldest first. `up_to` is a turn's number; without it, everything but the
+/// newest [`KEEP_NEWEST`] messages is taken. `already` is the last turn that the present summary covers.
 ///
 /// # Errors
-/// Says why there is nothing to sum up.
+/// If there is nothing to summarize.
 pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<SourceChoice, SummaryError> {
     let asked = |turn: &&SourceTurn| turn.number > 0;
     let end = match up_to {
@@ -56,7 +57,7 @@ pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) ->
     })
 }
 
-/// The place of the first turn that stays raw by itself.
+/// Index of the first turn that always stays.
 fn raw_from(turns: &[SourceTurn]) -> usize {
     let mut messages = 0;
     let mut at = turns.len();

@@ -1,5 +1,5 @@
-//! The checker: what of the sources a summary does not say, each item with its message and sentence.
-//! Not for: finding items in a sentence (`anchors`) or putting them back (`keep`).
+//! Checks which facts of the sources a summary lacks, each with its message and sentence.
+//! Not for: finding facts in a sentence (`anchors`) or appending them (`keep`).
 
 use super::anchors;
 use super::text::{SentencePlace, content_words, one_line, says, sentences, spaced};
@@ -8,29 +8,29 @@ use crate::domain::conversation::message::Role;
 use crate::domain::summary::draft::{AnchorKind, MissingFact, SourceTurn};
 use std::collections::{BTreeMap, HashSet};
 
-/// Characters of a sentence that are shown and kept; a longer one is cut around what it holds.
+/// Maximum characters of a sentence that is shown and kept; a longer one is cut around its fact.
 const LONGEST: usize = 400;
 
-/// What a summary must say, from its sources: in the order of first mention.
+/// The facts that a summary must contain, in order of first mention.
 pub struct RequiredFacts {
     items: Vec<MissingFact>,
 }
 
-/// How many items of each kind there were, and how many a text still says.
+/// For each kind, how many facts there were and how many a text still contains.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Survival {
-    /// Kind, all, said.
+    /// Kind, number of facts, number contained.
     pub kinds: Vec<(AnchorKind, u32, u32)>,
 }
 
 impl Survival {
-    /// All items, and those that are said.
+    /// The number of all facts, and of those contained.
     #[must_use]
     pub fn sum(&self) -> (u32, u32) {
         self.kinds.iter().fold((0, 0), |(all, said), (_, a, s)| (all + a, said + s))
     }
 
-    /// The share that is said, in thousandths; 1,000 where there was nothing to say.
+    /// The contained share in thousandths; 1,000 without facts.
     #[must_use]
     pub fn milli(&self) -> u32 {
         let (all, said) = self.sum();
@@ -42,7 +42,7 @@ impl Survival {
     }
 }
 
-/// Whether a question names a path, a number, an identifier, quoted words or the like that `text` does not say.
+/// Whether a question names a path, number, identifier, quoted words or the like that `text` does not contain.
 #[must_use]
 pub fn lacks(question: &str, text: &str) -> bool {
     let said = TextFacts::new(text);
@@ -54,7 +54,7 @@ pub fn lacks(question: &str, text: &str) -> bool {
 }
 
 impl RequiredFacts {
-    /// Looks for them.
+    /// Collects the facts of these turns.
     #[must_use]
     pub fn of(sources: &[SourceTurn]) -> Self {
         let mut places: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();
@@ -87,7 +87,7 @@ impl RequiredFacts {
         Self { items }
     }
 
-    /// How many there are.
+    /// The number of facts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
@@ -99,7 +99,7 @@ impl RequiredFacts {
         self.items.is_empty()
     }
 
-    /// Those that `text` does not say, the weightiest first; equal ones as they were said.
+    /// The facts that `text` lacks, highest weight first; equal weights in order of mention.
     #[must_use]
     pub fn dropped(&self, text: &str) -> Vec<MissingFact> {
         let said = TextFacts::new(text);
@@ -108,7 +108,7 @@ impl RequiredFacts {
         gone
     }
 
-    /// How many of each kind `text` says.
+    /// The number of facts of each kind that `text` contains.
     #[must_use]
     pub fn survival(&self, text: &str) -> Survival {
         let said = TextFacts::new(text);
@@ -121,7 +121,7 @@ impl RequiredFacts {
     }
 }
 
-/// Said again: the newest sentence stands for it, a person's word for both.
+/// A repeated fact is represented by its newest sentence; a person's mention counts for both.
 fn add(items: &mut Vec<MissingFact>, places: &mut BTreeMap<(AnchorKind, String), usize>, item: MissingFact) {
     let name = (item.kind, normal(item.kind, &item.text));
     if let Some(at) = places.get(&name) {
@@ -134,7 +134,7 @@ fn add(items: &mut Vec<MissingFact>, places: &mut BTreeMap<(AnchorKind, String),
     }
 }
 
-/// A person's words, what is said often, and what cannot be guessed again weigh more.
+/// A person's words, repeated facts, and facts that cannot be guessed weigh more.
 fn weight(item: &MissingFact) -> u32 {
     let kind = match item.kind {
         AnchorKind::Question => 5,
@@ -147,7 +147,7 @@ fn weight(item: &MissingFact) -> u32 {
     kind + own + cue + (item.times - 1).min(3)
 }
 
-/// Whether a sentence is the kind that must not be lost: a decision, a rule, a cause, something to do.
+/// Whether a sentence is of a kind that must be kept: a decision, a rule, a cause, a task.
 fn cued(sentence: &str) -> bool {
     const CUES: &[&str] = &[
         "must",
@@ -181,7 +181,7 @@ fn cued(sentence: &str) -> bool {
     CUES.iter().any(|cue| says(&text, cue))
 }
 
-/// What a text says, looked at once.
+/// A text, prepared for repeated lookups.
 struct TextFacts {
     plain: String,
     lower: String,
@@ -218,7 +218,7 @@ impl TextFacts {
         }
     }
 
-    /// A question is still asked when one line holds most of its words.
+    /// A question is still asked if one line contains most of its words.
     fn asks(&self, question: &str) -> bool {
         let wanted: HashSet<String> = content_words(question).collect();
         let enough = (wanted.len() * 6).div_ceil(10);
@@ -226,7 +226,7 @@ impl TextFacts {
     }
 }
 
-/// Whether `text` holds `wanted`, not as a piece of a longer word.
+/// Whether `text` contains `wanted` as whole words.
 fn bounded(text: &str, wanted: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(wanted).any(|(at, found)| {
@@ -237,7 +237,7 @@ fn bounded(text: &str, wanted: &str) -> bool {
     })
 }
 
-/// The form in which two mentions are one.
+/// The normal form in which two mentions are equal.
 fn normal(kind: AnchorKind, text: &str) -> String {
     match kind {
         AnchorKind::Number => text.chars().filter(|c| !matches!(c, ',' | ' ')).collect::<String>().to_lowercase(),
@@ -246,7 +246,7 @@ fn normal(kind: AnchorKind, text: &str) -> String {
     }
 }
 
-/// The sentence, or where it is long the part around what it holds.
+/// The sentence, or for a long one the part around the fact.
 fn around(sentence: &str, what: &str) -> String {
     if sentence.chars().count() <= LONGEST {
         return sentence.to_owned();
@@ -256,7 +256,7 @@ fn around(sentence: &str, what: &str) -> String {
     sentence[from..].chars().take(LONGEST.max(what.chars().count())).collect()
 }
 
-/// Questions of a person that the same turn leaves open, and questions of the model that the next message passes over.
+/// A person's questions that the same turn leaves open, and the model's questions that the next message ignores.
 fn open_questions(sources: &[SourceTurn]) -> Vec<MissingFact> {
     let mut found = Vec::new();
     for (index, turn) in sources.iter().enumerate() {
@@ -377,7 +377,7 @@ mod tests {
         assert!(!asked("The staging server should use the common port of others."));
     }
 
-    /// Items and those that are said, of two kinds: the share in thousandths.
+    /// The share in thousandths, from two kinds.
     #[test]
     fn the_share_of_what_is_said() {
         for (one, two, milli) in

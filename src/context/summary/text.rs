@@ -1,14 +1,14 @@
-//! Sentences and words of a message: code fences line by line, prose by its marks.
-//! Not for: what is said in them (`anchors`) or which matter (`extract`).
+//! Sentences and words of a message: code fences line by line, prose by punctuation.
+//! Not for: facts in them (`anchors`) or which matter (`extract`).
 
 use std::ops::Range;
 
-/// Where a sentence stands.
+/// The context of a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SentencePlace {
-    /// Running text, a list item, a heading.
+    /// Prose, a list item, a heading.
     Prose,
-    /// A line of commands: in a fence for a shell, or after a prompt sign.
+    /// A command line: in a shell fence, or after a prompt sign.
     Shell,
     /// A line of other code or output.
     Code,
@@ -23,7 +23,7 @@ pub(crate) struct Sentence<'a> {
 
 const SHELLS: &[&str] = &["sh", "bash", "shell", "console", "zsh", "fish", "shell-session", "terminal"];
 
-/// A message's sentences in order. Fence marks and empty lines are none.
+/// A message's sentences in order, without fences and empty lines.
 pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
     let mut fence: Option<(&str, SentencePlace)> = None;
@@ -46,7 +46,7 @@ pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     found
 }
 
-/// Splits a line of prose after its marks. A list's bullet and a heading's signs are no words.
+/// Splits a line of prose at its punctuation. List bullets and heading signs are no words.
 fn prose<'a>(line: &'a str, found: &mut Vec<Sentence<'a>>) {
     let line = line.trim_start_matches(['#', '>', '*', '-', '+', '|', ' ']).trim();
     for range in cuts(line) {
@@ -57,8 +57,8 @@ fn prose<'a>(line: &'a str, found: &mut Vec<Sentence<'a>>) {
     }
 }
 
-/// Where sentences lie in a line: after `.`, `!`, `?` before a space and something that begins one; never inside
-/// backticks, and not after a short form or an initial.
+/// The ranges of sentences in a line: cut after `.`, `!`, `?` before a space and the beginning of a sentence; never
+/// inside backticks or after an abbreviation or initial.
 fn cuts(line: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
@@ -99,7 +99,7 @@ fn is_short(before: &str) -> bool {
     known.contains(&plain.as_str()) || last.chars().count() == 1
 }
 
-/// Words that say nothing of what a text is about.
+/// Stop words.
 const STOP: &[&str] = &[
     "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
     "before", "being", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "down", "each",
@@ -119,7 +119,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
         .map(str::to_lowercase)
 }
 
-/// Those of them that carry content.
+/// A text's content words in lower case, in order.
 pub(crate) fn content_words(text: &str) -> impl Iterator<Item = String> + '_ {
     words(text).filter(|word| carries(word))
 }
@@ -129,7 +129,7 @@ pub(crate) fn carries(word: &str) -> bool {
     word.chars().count() > 1 && STOP.binary_search(&word).is_err()
 }
 
-/// Whether a phrase stands in a text as whole words. Both in lower case, the text as [`spaced`] gives it.
+/// Whether a phrase occurs as whole words. Both in lower case, the text as returned by [`spaced`].
 pub(crate) fn says(spaced: &str, phrase: &str) -> bool {
     spaced.contains(&format!(" {phrase} "))
 }

@@ -1,8 +1,8 @@
-//! Numbers as bars of character cells: parts of one bar, heights of columns, a line of small columns.
-//! Not for: which numbers (`ledger`, `plan`) or where they are drawn.
+//! Numbers as bars of character cells: parts of one bar, column heights, and a line of small columns.
+//! Not for: the numbers (`ledger`, `plan`) or where they are drawn.
 
-/// A bar's cells shared out among its parts: as many as `width` in all. A part that is not nothing has at least one cell
-/// where there are enough, so that no small part is lost; the largest ones give it up. Nothing has none.
+/// Distributes at most `width` cells of a bar among its parts. Every nonzero part has at least one cell if there are
+/// enough, taken from the largest parts. Parts of 0 have none.
 #[must_use]
 pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     let total: u128 = parts.iter().map(|part| u128::from(*part)).sum();
@@ -33,8 +33,8 @@ pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     cells
 }
 
-/// The height of a column in eighths of a cell, in a chart of `rows` cells whose top is `most`. What is not nothing is at
-/// least one eighth high, however small beside the highest.
+/// The height of a column in eighths of a cell, in a chart of `rows` cells whose top is `most`. Nonzero values are at
+/// least one eighth high.
 #[must_use]
 pub fn eighths(value: u64, most: u64, rows: u16) -> u32 {
     if value == 0 || most == 0 {
@@ -45,7 +45,7 @@ pub fn eighths(value: u64, most: u64, rows: u16) -> u32 {
     u32::try_from(height).unwrap_or(u32::MAX).max(1)
 }
 
-/// A cell that is filled from below by so many eighths.
+/// A cell filled from below to this many eighths.
 #[must_use]
 pub fn cell(eighths: u32, ascii: bool) -> char {
     const FINE: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -54,12 +54,12 @@ pub fn cell(eighths: u32, ascii: bool) -> char {
     if ascii { PLAIN[at] } else { FINE[at] }
 }
 
-/// A column of which nothing is known.
+/// A column with an unknown value.
 pub const UNKNOWN: char = '?';
-/// A column that is nothing.
+/// A column of value 0.
 pub const NOTHING: char = '_';
 
-/// A line of columns one cell high: what is unknown is `?`, what is nothing `_`.
+/// A line of columns one cell high: `?` for unknown values, `_` for 0.
 #[must_use]
 pub fn spark(values: impl IntoIterator<Item = Option<u64>>, most: u64, ascii: bool) -> String {
     let one = |value: Option<u64>| match value {
@@ -116,7 +116,7 @@ mod tests {
             }
         }
 
-        /// Where no part is too small for a cell, each has its exact share, and the largest remainders have one more.
+        /// If no part is too small for a cell, each has its exact share, and the largest remainders have one cell more.
         #[test]
         fn cells_go_by_the_largest_remainder(parts in prop::collection::vec(10_u64..60, 1..8), width in 60_usize..90) {
             let (cells, total) = (shares(&parts, width), parts.iter().sum::<u64>());

@@ -1,12 +1,12 @@
-//! A store that cannot be read, as a person hears of it: what is wrong, which copies there are, what was done about it.
-//! Not for: looking at files or moving them (`store`).
+//! Reports about a store that cannot be read: what is wrong, which backups exist, what was done.
+//! Not for: reading or moving files (`store`).
 
 use serde::Serialize;
 
-/// A copy of the store that was made while it was well.
+/// A backup of the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BackupCard {
-    /// Where.
+    /// Path of the file.
     pub path: String,
     /// When it was made, in UTC.
     pub at: String,
@@ -22,35 +22,35 @@ impl BackupCard {
     }
 }
 
-/// What a request did to a copy.
+/// What a request did to a backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackupFate {
-    /// Nothing: the copy is as it was.
+    /// It is unchanged.
     Kept,
-    /// It was written anew without what was removed from the store.
+    /// It was rewritten without the items removed from the store.
     Rewritten,
     /// It was deleted.
     Deleted,
 }
 
-/// A copy, and whether it still holds what was removed from the store.
+/// A backup, and whether it still contains items removed from the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holding {
-    /// The copy.
+    /// The backup.
     pub backup: BackupCard,
-    /// Messages and sessions in it that were removed from the store for good; 0 once it is deleted.
+    /// Number of its messages and sessions that were removed from the store for good; 0 once it is deleted.
     pub removed: u64,
     /// What was done to it.
     pub fate: BackupFate,
-    /// It was made before a change of the schema. Only the older program reads such a copy, so it cannot be written anew.
+    /// It was made before a change of the schema. Only the older program can read it, so it cannot be rewritten.
     pub older: bool,
-    /// Why nothing could be told of it, or done about it.
+    /// Why it could not be read or changed.
     pub fault: Option<String>,
 }
 
 impl Holding {
-    /// Its file and date, and what there is to say of it.
+    /// Its file and date, and its state.
     #[must_use]
     pub fn line(&self) -> String {
         let about = format!("{}  {}", self.backup.path, self.backup.about());
@@ -71,18 +71,18 @@ impl Holding {
     }
 }
 
-/// What to do with copies that still hold what was removed.
+/// What to do with backups that still contain removed items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BackupAct {
-    /// Only tell.
+    /// Only report them.
     List,
-    /// Remove it from them too. A copy from before a change of the schema is deleted.
+    /// Remove the items from them too. A backup from before a change of the schema is deleted.
     Rewrite,
     /// Delete them.
     Delete,
 }
 
-/// What is said of the copies that still hold what was removed; nothing where none does.
+/// A sentence about backups that still contain removed items; `None` if there are none.
 #[must_use]
 pub fn holding_sentence(all: &[Holding]) -> Option<String> {
     let paths = |of: &dyn Fn(&Holding) -> bool| {
@@ -114,7 +114,7 @@ pub struct Damage {
     pub path: String,
     /// What is wrong with it, in SQLite's words.
     pub why: String,
-    /// The copies beside it, newest first.
+    /// Its backups, newest first.
     pub backups: Vec<BackupCard>,
 }
 
@@ -125,7 +125,7 @@ impl Damage {
         format!("The store at {} is damaged: {}.", self.path, self.why.trim_end_matches('.'))
     }
 
-    /// What there is to start from.
+    /// The available backups, as a sentence.
     #[must_use]
     pub fn backups_sentence(&self) -> String {
         match self.backups.as_slice() {
@@ -138,28 +138,28 @@ impl Damage {
     }
 }
 
-/// What to go on with once a damaged store is moved aside.
+/// What to start with after a damaged store was moved aside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StartWith {
-    /// The newest copy that reads well.
+    /// The newest readable backup.
     Backup,
-    /// Nothing.
+    /// An empty store.
     Empty,
 }
 
 /// What was done about a damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RepairResult {
-    /// Where the damaged file is now; empty where there was none.
+    /// The new path of the damaged file; empty if there was none.
     pub moved: String,
-    /// The copy that took its place.
+    /// The backup that replaced it.
     pub from: Option<BackupCard>,
-    /// The file with the messages that could still be read, and how many they are.
+    /// The file with the messages that could still be read, and their number.
     pub salvaged: Option<(String, u64)>,
 }
 
 impl RepairResult {
-    /// What to tell.
+    /// The report, in sentences.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();

@@ -1,18 +1,18 @@
 //! A failure as a person reads it: what happened, what was kept, what to do.
-//! Not for: the rooms' own error types; they are turned into this at the engine's door.
+//! Not for: the error types of rooms, which are converted into this by the engine's API.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Whose matter a failure is; decides the exit code.
+/// Where a failure originates; determines the exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// What was asked for does not exist or makes no sense.
+    /// The request: its object does not exist, or it makes no sense.
     User,
     /// The call does not fit its budget.
     Blocked,
-    /// The plan on the screen is no longer true.
+    /// The displayed plan is out of date.
     Stale,
     /// Another run is open on the branch.
     Busy,
@@ -22,7 +22,7 @@ pub enum FailureKind {
     Store,
     /// Configuration.
     Config,
-    /// A fault of the program.
+    /// A bug in the program.
     Internal,
 }
 
@@ -41,10 +41,10 @@ impl FailureKind {
     }
 }
 
-/// A failure with its three sentences. Texts are unsanitised.
+/// A failure with its three sentences, unsanitized.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// Whose matter.
+    /// Where it originates.
     pub kind: FailureKind,
     /// What happened.
     pub what: String,
@@ -61,20 +61,20 @@ impl Failure {
         Self { kind, what: what.into(), kept: String::new(), todo: String::new() }
     }
 
-    /// A wrong request.
+    /// An invalid request.
     #[must_use]
     pub fn user(what: impl Into<String>) -> Self {
         Self::new(FailureKind::User, what)
     }
 
-    /// Says what was kept.
+    /// Sets what was kept.
     #[must_use]
     pub fn kept(mut self, kept: impl Into<String>) -> Self {
         self.kept = kept.into();
         self
     }
 
-    /// Says what to do.
+    /// Sets what to do.
     #[must_use]
     pub fn todo(mut self, todo: impl Into<String>) -> Self {
         self.todo = todo.into();

@@ -1,28 +1,28 @@
-//! BLAKE3 hashes as values, and the one way to hash several fields so that their borders cannot be confused.
-//! Not for: deciding what is hashed; each type says that itself.
+//! BLAKE3 hashes as values, and unambiguous hashing of several fields.
+//! Not for: which fields are hashed; each type decides that.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// A 256-bit BLAKE3 hash, shown and serialised as 64 hex digits.
+/// A 256-bit BLAKE3 hash, displayed and serialized as 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// The hash of raw bytes, as they are.
+    /// The hash of raw bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The first eight hex digits: enough for people, never for identity.
+    /// The first eight hex digits: for display, never for identity.
     #[must_use]
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()
     }
 
-    /// Whether its hex digits begin so, in lower case.
+    /// Whether its hex digits start with `digits` (lower case).
     #[must_use]
     pub fn begins(&self, digits: &str) -> bool {
         blake3::Hash::from_bytes(self.0).to_hex().starts_with(digits)
@@ -41,7 +41,7 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// A text was not 64 hex digits.
+/// The error for a text that is not 64 hex digits.
 #[derive(Debug, thiserror::Error)]
 #[error("not a hash of 64 hex digits: {0:?}")]
 pub struct NotAHash(String);
@@ -66,11 +66,11 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
-/// Hashes fields one after the other, each preceded by its length, under a name for what is hashed.
+/// Hashes fields one after the other, each preceded by its length, under the name of the hashed type.
 pub struct Fields(blake3::Hasher);
 
 impl Fields {
-    /// Starts a hash of the thing called `what` ("node", "plan", …); two kinds never share a hash.
+    /// Starts a hash of a type called `what` ("node", "plan", …); two types never share a hash.
     #[must_use]
     pub fn new(what: &str) -> Self {
         Self(blake3::Hasher::new()).bytes(what.as_bytes())
@@ -90,7 +90,7 @@ impl Fields {
         self.bytes(text.as_bytes())
     }
 
-    /// Adds a number.
+    /// Adds an integer.
     #[must_use]
     pub fn number(self, number: u64) -> Self {
         self.bytes(&number.to_le_bytes())
@@ -102,7 +102,7 @@ impl Fields {
         self.bytes(&hash.0)
     }
 
-    /// Adds a hash that may be absent; absent differs from every hash.
+    /// Adds an optional hash; `None` differs from every hash.
     #[must_use]
     pub fn maybe(self, hash: Option<Hash>) -> Self {
         match hash {
@@ -111,13 +111,13 @@ impl Fields {
         }
     }
 
-    /// Adds any serialisable value by its JSON.
+    /// Adds any serializable value as JSON.
     #[must_use]
     pub fn json<T: Serialize + ?Sized>(self, value: &T) -> Self {
         self.bytes(&serde_json::to_vec(value).unwrap_or_default())
     }
 
-    /// The hash of all that was added.
+    /// The hash of everything added.
     #[must_use]
     pub fn finish(self) -> Hash {
         Hash(*self.0.finalize().as_bytes())

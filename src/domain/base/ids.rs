@@ -1,5 +1,5 @@
-//! Public identities: `UUIDv7` behind one type a noun, so that a branch is never taken for a session.
-//! Not for: making new ids (the engine does, it owns the clock) or content identity (that is `Hash`).
+//! Public ids: a `UUIDv7` in one type per noun, so that a branch cannot be mistaken for a session.
+//! Not for: making ids (the engine, which has the clock) or content identity (`Hash`).
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,7 +14,7 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// Whether its text begins so, in lower case.
+            /// Whether its text starts with `text` (lower case).
             #[must_use]
             pub fn begins(&self, text: &str) -> bool {
                 self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()).starts_with(text)
@@ -46,11 +46,11 @@ id!(
     BranchId
 );
 id!(
-    /// A node: one message at one place of a tree.
+    /// A node: one message at one place in a tree.
     NodeId
 );
 id!(
-    /// A memory: something that is to be known beyond the message that said it.
+    /// A memory: something that stays known beyond the message that said it.
     MemoryId
 );
 id!(
@@ -58,6 +58,6 @@ id!(
     RaceId
 );
 id!(
-    /// A run: one call to a model server, whatever became of it.
+    /// A run: one call to a model server, whatever its outcome.
     RunId
 );

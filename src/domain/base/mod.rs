@@ -1,5 +1,5 @@
-//! What every other part of the ground floor uses: ids, hashes, failures, safe text, times, bars.
-//! Not for: anything that is about conversations or calls.
+//! Basics of the domain: ids, hashes, failures, safe text, times, bars.
+//! Not for: anything about conversations or calls.
 
 pub mod chart;
 pub mod damage;

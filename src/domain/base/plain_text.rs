@@ -1,16 +1,16 @@
-//! A line of Markdown as plain words, for lists in which messages are known by their beginnings.
-//! Not for: reading an answer (`tui::text::markdown`), or anything that is sent or kept.
+//! A line of Markdown as plain text, for lists that show the beginnings of messages.
+//! Not for: displaying an answer (`tui::text::markdown`), or any text that is sent or stored.
 
 use crate::domain::conversation::message::{NodeHead, Role};
 use std::borrow::Cow;
 
-/// The beginning of a message: a model's without its Markdown marks, anybody else's as it was written.
+/// The beginning of a message: without Markdown for a model's message, verbatim for others.
 #[must_use]
 pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
     if head.role == Role::Assistant { line(&head.preview) } else { Cow::Borrowed(&head.preview) }
 }
 
-/// A line without marks of headings, lists, quotes, emphasis, code and links; what stands in them stays.
+/// A line without the marks of headings, lists, quotes, emphasis, code and links; their contents stay.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     let bare = opened(text);
@@ -27,7 +27,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Without what opens a block: `#`, `>`, `-`, `*` or `+` before a space, the fence of code with its language.
+/// Without block marks: `#`, `>`, `-`, `*` or `+` before a space, and code fences with their language.
 fn opened(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
@@ -42,7 +42,7 @@ fn opened(text: &str) -> &str {
     code.split_once(' ').map_or("", |(_, code)| code)
 }
 
-/// Takes one mark off the beginning of `rest`, where it is one, and gives what is left to read.
+/// Removes a mark at the beginning of `rest`, if there is one, and returns what is left to read.
 fn marked<'a>(out: &mut String, rest: &'a str) -> &'a str {
     if let Some((words, after)) = link(rest) {
         out.push_str(&line(words));
@@ -53,7 +53,7 @@ fn marked<'a>(out: &mut String, rest: &'a str) -> &'a str {
     let (mark, after) = rest.split_at(run);
     let word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace());
     let before = word(out.chars().last());
-    // An underscore inside a word is part of a name; a star between spaces is a sign.
+    // An underscore inside a word is part of a name; a star between spaces is a character.
     let inside = first == '_' && before && after.chars().next().is_some_and(char::is_alphanumeric);
     let alone = !before && !word(after.chars().next());
     if first == '[' || inside || alone {
@@ -62,7 +62,7 @@ fn marked<'a>(out: &mut String, rest: &'a str) -> &'a str {
     after
 }
 
-/// `[words](address)`: the words and what follows.
+/// For `[words](address)`: the words, and the rest of the text.
 fn link(rest: &str) -> Option<(&str, &str)> {
     let (words, after) = rest.strip_prefix('[')?.split_once("](")?;
     if words.contains('[') {
@@ -71,7 +71,7 @@ fn link(rest: &str) -> Option<(&str, &str)> {
     Some((words, after.split_once(')')?.1))
 }
 
-/// A sentence up to its first stop: `Fork here; an unsent message goes along.` gives `Fork here`.
+/// A sentence up to its first punctuation: `Fork here; an unsent message goes along.` gives `Fork here`.
 #[must_use]
 pub fn first_clause(sentence: &str) -> &str {
     let stop = |(at, c): (usize, char)| {

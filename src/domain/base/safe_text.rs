@@ -1,27 +1,29 @@
-//! Text that may reach the terminal. Everything else (model, tool, file, import, server) is data: controls,
-//! escape sequences and invisible characters are shown, never executed and never hidden.
-//! Not for: wrapping or measuring text; that is the screen's work.
+//! Text that may reach the terminal. All other text (from models, tools, files, imports, servers) is data: control
+//! characters, escape sequences and invisible characters are made visible, never executed or hidden.
+//! Not for: wrapping or measuring text, which is the screen's work.
 
 use std::fmt;
 
-/// Sanitised text: the only text that views, stderr, the window title and the clipboard take.
+/// Sanitized text: the only text that views, stderr, the window title and the clipboard accept.
 #[derive(Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Safe(String);
 
 impl Safe {
-    /// Text of several lines (sanitising twice changes nothing more): `\n` stays, CR LF becomes `\n`, tabs become four-column stops, the rest is shown.
+    /// Text of several lines (idempotent): `\
+    /// ` stays, CR LF becomes `\
+    /// `, tabs become four-column stops, other control characters are made visible.
     #[must_use]
     pub fn text(raw: &str) -> Self {
         Self(clean(raw, Tabs::Expand, true))
     }
 
-    /// Text of one line: line ends become a space.
+    /// Text of one line: line breaks become spaces.
     #[must_use]
     pub fn line(raw: &str) -> Self {
         Self(clean(raw, Tabs::Expand, false))
     }
 
-    /// Text shown so exactly that [`Safe::reveal`] gives the very characters back: tabs and CR are marked too.
+    /// Text shown so exactly that [`Safe::reveal`] returns the original characters: tabs and CR are marked too.
     #[must_use]
     pub fn exact(raw: &str) -> Self {
         Self(clean(raw, Tabs::Mark, true))
@@ -48,7 +50,7 @@ impl Safe {
         out
     }
 
-    /// Text for a pipe: what nobody would see, and every control but tabs and line ends, is marked; all else stays as it is.
+    /// Text for a pipe: marks invisible characters and all control characters except tabs and line breaks.
     #[must_use]
     pub fn marked(raw: &str) -> String {
         let mut out = String::with_capacity(raw.len());
@@ -56,8 +58,8 @@ impl Safe {
         out
     }
 
-    /// Text for the clipboard, with how many characters were left out of it: escape sequences, controls but tabs and line
-    /// ends, and what nobody would see.
+    /// Text for the clipboard, and the number of characters left out: escape sequences, invisible characters, and
+    /// control characters except tabs and line breaks.
     #[must_use]
     pub fn copied(raw: &str) -> (String, usize) {
         let mut out = String::with_capacity(raw.len());
@@ -73,13 +75,13 @@ impl Safe {
         (out, left)
     }
 
-    /// The sanitised text.
+    /// The sanitized text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// How many characters of `raw` nobody would see without the marks.
+    /// Number of characters of `raw` that are invisible without marks.
     #[must_use]
     pub fn hidden(raw: &str) -> usize {
         raw.chars().filter(|c| invisible(*c)).count()
@@ -139,7 +141,7 @@ fn clean(raw: &str, tabs: Tabs, lines: bool) -> String {
     out
 }
 
-/// A literal `⟨U` could be read as a mark, so it is marked itself; this keeps [`Safe::exact`] reversible.
+/// A literal `⟨U` could be read as a mark, so it is marked itself, which keeps [`Safe::exact`] reversible.
 fn raw_mark_follows(next: Option<char>) -> bool {
     next == Some('U')
 }
@@ -164,7 +166,7 @@ fn pictograph(c: char) -> bool {
     matches!(u32::from(c), 0x2600..=0x27BF | 0xFE0F | 0x1_F000..=0x1_FAFF)
 }
 
-/// Goes through a text, saying of each character whether it is to be hidden: nobody sees it, or a terminal acts on it.
+/// Calls `each` for every character, with whether it must be hidden: it is invisible, or a terminal interprets it.
 fn walk(raw: &str, mut each: impl FnMut(char, bool)) {
     let mut chars = raw.chars().peekable();
     let mut before = ' ';
@@ -174,7 +176,7 @@ fn walk(raw: &str, mut each: impl FnMut(char, bool)) {
             '\n' | '\t' => true,
             '\r' => next == Some('\n'),
             '\u{200d}' if pictograph(before) && next.is_some_and(pictograph) => true,
-            // Scripts in which letters join by them.
+            // Scripts in which letters are joined by them.
             '\u{200c}' | '\u{200d}' => joins(before) && next.is_some_and(joins),
             c => !forbidden(c),
         };
@@ -187,17 +189,17 @@ fn joins(c: char) -> bool {
     matches!(u32::from(c), 0x0600..=0x0DFF) && !forbidden(c)
 }
 
-/// Takes in what is seen, and counts the rest.
+/// Appends the visible characters and counts the others.
 fn keep_seen(out: &mut String, raw: &str) -> usize {
     let mut left = 0;
     walk(raw, |c, hidden| if hidden { left += 1 } else { out.push(c) });
     left
 }
 
-/// Bytes of the longest escape sequence that is looked for.
+/// Maximum bytes of an escape sequence.
 const LONGEST: usize = 8 << 10;
 
-/// The bytes of the escape sequence with which a text begins; of one that never ends, only its first character.
+/// Bytes of the escape sequence at the beginning of a text; for one that never ends, only its first character.
 fn sequence(text: &str) -> usize {
     let mut chars = text.char_indices();
     let first = chars.next().map_or(0, |(_, c)| c.len_utf8());
@@ -243,7 +245,8 @@ mod tests {
         assert_eq!(Safe::line("one\ntwo").as_str(), "one two");
     }
 
-    /// Held against Unicode's own tables, character by character. What joins or colors pictographs is left to them.
+    /// Compared with Unicode's own tables, character by character. Joiners and color modifiers of pictographs are
+    /// excepted.
     #[test]
     fn no_invisible_character_is_passed_on() {
         let pattern =
@@ -284,11 +287,11 @@ mod tests {
         assert_eq!(Safe::hidden("hi\u{e0041}\u{200b}"), 2);
     }
 
-    /// By Unicode's own properties, whatever our list says.
+    /// By Unicode's own properties, independently of our list.
     #[test]
     fn every_character_that_nobody_sees_is_marked() {
         let unseen = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]$").unwrap();
-        // White space that is laid out, and what changes how the character before it looks.
+        // White space that is rendered, and variation selectors.
         let laid_out = ['\n', '\t', '\u{fe0e}', '\u{fe0f}'];
         let drawn =
             |c: char| matches!(u32::from(c), 0x600..=0x605 | 0x6DD | 0x70F | 0x890..=0x891 | 0x8E2 | 0x110BD | 0x110CD);
@@ -331,7 +334,7 @@ mod tests {
         }
     }
 
-    /// Bytes of the sequences at the beginning of texts; 1 (of a C1 control 2) where there is none.
+    /// Bytes of the sequences at the beginning of texts; 1 (for a C1 control 2) if there is none.
     #[test]
     fn sequences_end_where_a_terminal_ends_them() {
         for (text, bytes) in [

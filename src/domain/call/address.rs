@@ -1,10 +1,10 @@
-//! Addresses of servers as they are shown: without what may be a key.
-//! Not for: reading or calling them (`llm`, `mcp`).
+//! Server addresses for display, without possible secrets.
+//! Not for: parsing or calling them (`llm`, `mcp`).
 
-/// What stands in place of what is hidden.
+/// Replaces hidden text.
 const HIDDEN: &str = "•••";
 
-/// An address without a name and password before its host, without the values of its query and without its fragment.
+/// An address without user name, password, query values and fragment.
 #[must_use]
 pub fn shown(address: &str) -> String {
     let (whole, fragment) = address.split_once('#').map_or((address, false), |(whole, _)| (whole, true));
@@ -15,13 +15,13 @@ pub fn shown(address: &str) -> String {
             let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
             format!("{scheme}://{}{path}", after(authority))
         }
-        // Without a scheme a name and password may stand anywhere before an @.
+        // Without a scheme, a user name and password may precede any `@`.
         None => after(whole),
     };
     if let Some(query) = query {
         let pairs = query.split(['&', ';']).map(|pair| match pair.split_once('=') {
             Some((name, _)) => format!("{name}={HIDDEN}"),
-            // A key may stand there without a name.
+            // A key may be there without a name.
             None if pair.is_empty() => String::new(),
             None => HIDDEN.to_owned(),
         });

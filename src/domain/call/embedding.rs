@@ -1,18 +1,18 @@
-//! Turning texts into vectors: the port, its errors, and the arithmetic that every embedder shares.
+//! Embedding of texts: the port, its errors, and the arithmetic shared by all embedders.
 //! Not for: the models (`llm::embedders::choose`) or comparing vectors (`retrieval::vectors::memory`).
 
 use super::provider::ProviderError;
 
-/// What a text is embedded for; some models want to know.
+/// What a text is embedded for; some models distinguish these.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Purpose {
-    /// A question that others are compared with.
+    /// A question that passages are compared with.
     Query,
-    /// A text that is to be found.
+    /// A text to be found.
     Passage,
 }
 
-/// Why texts could not be embedded. Texts in it are unsanitised.
+/// Why texts could not be embedded. Texts are unsanitized.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum EmbedError {
     /// The caller stopped it.
@@ -26,37 +26,36 @@ pub enum EmbedError {
         /// What is wrong with it.
         why: String,
     },
-    /// The settings make no embedder.
+    /// The settings specify no valid embedder.
     #[error("the embedder can't be set up: {0}")]
     Settings(String),
     /// The server refused, failed, or could not be reached.
     #[error("{}", .0.what)]
     Server(ProviderError),
-    /// The server answered, but not with the vectors that were asked for.
+    /// The server's answer lacks the requested vectors.
     #[error("the answer of the embedding server can't be used: {0}")]
     Answer(String),
 }
 
 /// Makes vectors of texts.
 pub trait Embed: Send + Sync {
-    /// What the vectors come from, stable across starts: vectors under one id can be compared, others cannot. Never holds
-    /// a secret.
+    /// Identifies the origin of the vectors across starts: only vectors with the same id can be compared. Never
+    /// contains a secret.
     fn id(&self) -> String;
 
-    /// How many dimensions the vectors have; 0 while only the first answer can tell.
+    /// Dimensions of the vectors; 0 if only the first answer can tell.
     fn dims(&self) -> usize;
 
     /// Whether texts leave this machine.
     fn remote(&self) -> bool;
 
-    /// A vector for each text, in their order: of length 1, or zeros where nothing can be said (an empty text). Never
-    /// holds infinities or what is no number. A text longer than the model reads is taken apart, and the vector is the
-    /// mean of its parts by their lengths. Blocks; meant for a thread of its own. Asks `go_on` often and stops when it
-    /// says no.
+    /// One vector per text, in order: of length 1, or zeros if there is nothing to embed (an empty text). Always
+    /// finite. A text longer than the model's limit is split, and its vector is the mean of its parts, weighted by
+    /// length. Blocks; meant for a thread of its own. Calls `go_on` often and stops when it returns false.
     fn embed(&self, texts: &[&str], purpose: Purpose, go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
-/// Brings a vector to length 1. What has no direction (zeros) or is broken (infinite, no number) becomes zeros.
+/// Scales a vector to length 1. Vectors that are zero or not finite become zeros.
 pub fn normalise(vector: &mut [f32]) {
     let square: f64 = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
     let scale = square.sqrt().recip();
@@ -71,7 +70,8 @@ pub fn normalise(vector: &mut [f32]) {
     }
 }
 
-/// The mean of the vectors of a text's parts, weighed, brought to length 1. The parts' own lengths do not matter.
+/// The weighted mean of the vectors of a text's parts, scaled to length 1. The lengths of the parts' vectors do not
+/// matter.
 #[must_use]
 pub fn pooled(parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
     let mut sum: Vec<f32> = Vec::new();

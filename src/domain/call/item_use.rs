@@ -1,8 +1,8 @@
-//! What became of the items of a call: which of them its answer used, by what evidence, and sums of that.
+//! Which items of a call its answer used, by what evidence, and sums of that.
 //! Not for: finding the evidence (`context::item_use`) or what a call cost (`ledger`).
 //!
-//! Evidence is lexical or structural: nobody asked a model. An item without any may still have helped, and a quotation
-//! may be chance; that is why kinds of evidence are kept and no verdict. No word of an item is kept.
+//! Evidence is lexical or structural; no model is asked. An item without evidence may still have helped, and a
+//! quotation may be chance, so kinds of evidence are stored rather than a verdict. No word of an item is stored.
 
 use super::run::RunCard;
 use crate::domain::base::hash::Hash;
@@ -12,29 +12,29 @@ use crate::domain::planning::policy::Section;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The rule by which evidence is found at present; raised whenever another rule finds other evidence.
+/// Version of the rule for finding evidence; raised whenever the rule finds other evidence.
 pub const RULE: u32 = 1;
-/// Turns in which an item was sent and never used before it is pointed out.
+/// Turns in which an item was sent without being used before it is reported.
 pub const AGAIN: u32 = 5;
 
 /// How an answer used an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UseKind {
-    /// A run of its words stands in the answer or in the arguments of a tool call.
+    /// A sequence of its words occurs in the answer or in the arguments of a tool call.
     Quoted,
-    /// The answer has a path, identifier, number or turn of it that few other items and not the question have.
+    /// The answer contains a path, identifier, number or turn of it that few other items and not the question contain.
     Named,
-    /// A tool changed its lines, or its file where the lines are not known.
+    /// A tool changed its lines, or its file if the lines are unknown.
     Edited,
-    /// The answer names or calls the symbol that it shows.
+    /// The answer names or calls its symbol.
     Symbol,
-    /// The model had a tool show more of it.
+    /// The model used a tool to see more of it.
     Expanded,
 }
 
 impl UseKind {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,13 +50,13 @@ impl UseKind {
 /// One item of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ItemUse {
-    /// It: the key of its row's atom.
+    /// The key of its row's atom.
     pub item: Hash,
-    /// Where it stood.
+    /// Its section.
     pub section: Section,
-    /// Its tokens as estimated.
+    /// Its estimated tokens.
     pub tokens: u32,
-    /// The evidence; empty where there is none.
+    /// The evidence; empty if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<UseKind>,
 }
@@ -73,20 +73,20 @@ impl ItemUse {
 /// The items of one call, in the order of the request.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CallUses {
-    /// The rule by which evidence was found.
+    /// Version of the rule for finding evidence.
     pub rule: u32,
-    /// They.
+    /// The items.
     pub items: Vec<ItemUse>,
 }
 
 impl CallUses {
-    /// How many there are and how many were used.
+    /// Number of items, and of used ones.
     #[must_use]
     pub fn count(&self) -> UseCount {
         self.items.iter().fold(UseCount::default(), UseCount::and)
     }
 
-    /// What became of each row that went, in the order of the call's plan; none for rows that do not count.
+    /// The use of each included row, in the order of the call's plan; `None` for rows that do not count.
     #[must_use]
     pub fn by_row(&self, plan: &ContextPlan) -> Vec<Option<&ItemUse>> {
         let mut items = self.items.iter();
@@ -94,8 +94,8 @@ impl CallUses {
     }
 }
 
-/// Whether an answer can show that it used a row. Instructions, rules and skills steer an answer and leave no words in it,
-/// and the question is no item.
+/// Whether an answer can show that it used a row. Instructions, rules and skills shape an answer without leaving words
+/// in it, and the question is no item.
 #[must_use]
 pub fn counts(row: &Row) -> bool {
     use RowKind as K;
@@ -116,12 +116,12 @@ pub fn counts(row: &Row) -> bool {
     own && row.section().is_some_and(|section| section != Section::UserMessage)
 }
 
-/// Items that were sent and used, with their tokens.
+/// Number of items that were sent and used, with their tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct UseCount {
     /// Items that were sent.
     pub shown: u32,
-    /// Of these, used.
+    /// Items that were used.
     pub used: u32,
     /// Tokens of all of them.
     pub shown_tokens: u64,
@@ -147,20 +147,20 @@ impl UseCount {
     }
 }
 
-/// An item that is sent again and again and was never used.
+/// An item that was sent repeatedly and never used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusedItem {
-    /// It.
+    /// The item.
     pub atom: Atom,
-    /// Of which kind.
+    /// Its kind.
     pub kind: RowKind,
-    /// First words, unsanitised.
+    /// First words, unsanitized.
     pub title: String,
-    /// It is pinned, and not only leased.
+    /// Whether it is pinned, not only leased.
     pub pinned: bool,
-    /// In how many turns it was sent since it was last used.
+    /// Number of turns in which it was sent since it was last used.
     pub turns: u32,
-    /// What each call saves without it, in tokens as estimated.
+    /// Estimated tokens that each call saves without it.
     pub tokens: u32,
 }
 
@@ -173,23 +173,23 @@ impl UnusedItem {
     }
 }
 
-/// What became of the items of many calls.
+/// The use of the items of many calls.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UseTotals {
-    /// Calls of which it is known.
+    /// Number of calls with known use.
     pub calls: u32,
     /// All items.
     pub all: UseCount,
     /// By section, in the order of sections.
     pub by_section: Vec<(Section, UseCount)>,
-    /// By policy, with its calls, in the order of their names.
+    /// By policy, with the number of its calls, sorted by name.
     pub by_policy: Vec<(String, u32, UseCount)>,
-    /// Items of the next request that were never used, what saves most first.
+    /// Items of the next request that were never used, largest first.
     pub unused: Vec<UnusedItem>,
 }
 
 impl UseTotals {
-    /// Takes a call in.
+    /// Adds a call.
     pub fn add(&mut self, policy: &str, uses: &CallUses) {
         self.calls += 1;
         let at = self.by_policy.binary_search_by(|(name, ..)| name.as_str().cmp(policy)).unwrap_or_else(|at| {
@@ -210,8 +210,8 @@ impl UseTotals {
     }
 }
 
-/// In how many turns each item was sent since an answer last used it. `calls`: the newest first. The calls of a turn count
-/// once: what one of them used was used in the turn.
+/// In how many turns each item was sent since an answer last used it. `calls` are newest first. The calls of a turn
+/// count once: an item used by one of them was used in the turn.
 #[must_use]
 pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>) -> BTreeMap<Hash, u32> {
     let calls: Vec<_> = calls.collect();
@@ -232,12 +232,12 @@ pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>
     turns
 }
 
-/// The rows of the next request that were sent again and again and never used. Only what is attached to a message is
-/// pointed out: the turns of the window are the policy's to choose.
+/// The rows of the next request that were sent repeatedly and never used. Only attached items are reported, since the
+/// policy chooses the turns of the window.
 #[must_use]
 pub fn unused<'a>(rows: impl Iterator<Item = &'a Row>, turns: &BTreeMap<Hash, u32>) -> Vec<UnusedItem> {
     let attached = |row: &&Row| counts(row) && row.section().is_some_and(Section::is_attached);
-    // A person accepted a summary and quoted a message: no mark leaves them out.
+    // Accepted summaries and quoted messages cannot be left out by marks.
     let can = |row: &&Row| !matches!(row.kind, RowKind::Summary | RowKind::Quote);
     let mut found: Vec<UnusedItem> = rows
         .filter(attached)

@@ -1,4 +1,4 @@
-//! Sums of what became of items, and which are pointed out.
+//! Sums of item use, and which items are reported.
 //! Not for: evidence (`context::item_use`).
 
 use super::*;

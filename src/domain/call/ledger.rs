@@ -1,5 +1,5 @@
-//! What calls came to, one after the other: tokens in and out, cost, cached share, how far the estimate was off; totals and
-//! means. What a server did not report is unknown and counts nowhere, never as 0.
+//! The figures of successive calls: tokens in and out, cost, cached share, estimation error; totals and means. Figures
+//! that a server did not report are unknown and never count as 0.
 //! Not for: collecting the calls (`engine`) or drawing (`chart`).
 
 use super::item_use::{UseCount, UseTotals};
@@ -14,17 +14,17 @@ pub struct CallCost {
     pub run: RunId,
     /// Its branch.
     pub branch: BranchId,
-    /// Its turn on its path, from 1; none where its message is no node.
+    /// Its turn on its path, from 1; `None` if its message is no node.
     pub turn: Option<u32>,
     /// The tool round within the turn, from 1.
     pub round: u32,
     /// Milliseconds since 1970.
     pub at: i64,
-    /// How it stands.
+    /// Its status.
     pub status: RunStatus,
     /// The model.
     pub model: String,
-    /// First words of what was asked, unsanitised.
+    /// First words of the question, unsanitized.
     pub title: String,
     /// What the plan estimated for the prompt.
     pub est: u32,
@@ -38,12 +38,12 @@ pub struct CallCost {
     pub cost_micro: Option<u64>,
     /// (actual − estimate) / estimate in thousandths.
     pub error_milli: Option<i64>,
-    /// How many of its items its answer used; none where that is not known.
+    /// How many of its items its answer used; `None` if unknown.
     pub uses: Option<UseCount>,
 }
 
 impl CallCost {
-    /// Figures of a call.
+    /// The figures of a call.
     #[must_use]
     pub fn of(card: &RunCard, turn: Option<u32>, title: String) -> Self {
         let read = card.usage.prompt_read(card.est_total);
@@ -78,20 +78,20 @@ impl CallCost {
     }
 }
 
-/// A quotient to the nearest, halves away from nothing.
+/// A quotient rounded to nearest, halves away from zero.
 fn rounded(part: i64, of: i64) -> i64 {
     let half = if part < 0 { -of / 2 } else { of / 2 };
     (part + half) / of
 }
 
-/// Numbers of those calls of which they are known.
+/// A sum over the calls whose figure is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Sum {
-    /// Of how many calls it is known.
+    /// Number of calls with a known figure.
     pub known: u32,
-    /// All together.
+    /// The sum.
     pub total: u64,
-    /// The largest.
+    /// The largest figure.
     pub most: u64,
 }
 
@@ -103,14 +103,14 @@ impl Sum {
         self.most = self.most.max(value);
     }
 
-    /// The mean, rounded; none where nothing is known.
+    /// The rounded mean; `None` if nothing is known.
     #[must_use]
     pub fn mean(&self) -> Option<u64> {
         let known = u64::from(self.known);
         (known > 0).then(|| self.total.saturating_add(known / 2) / known)
     }
 
-    /// The sum; none where nothing is known.
+    /// The sum; `None` if nothing is known.
     #[must_use]
     pub fn known(&self) -> Option<u64> {
         (self.known > 0).then_some(self.total)
@@ -120,28 +120,28 @@ impl Sum {
 /// Totals over calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Totals {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u32,
-    /// Tokens of prompts as reported.
+    /// Reported prompt tokens.
     pub input: Sum,
     /// Tokens of answers.
     pub output: Sum,
     /// Millionths of a dollar.
     pub cost: Sum,
-    /// Cached tokens, of the calls that tell them.
+    /// Cached tokens, over the calls that report them.
     pub cached: Sum,
-    /// Tokens of those calls' prompts.
+    /// Prompt tokens of those calls.
     pub cached_of: u64,
-    /// How far estimates were off, in thousandths, whichever way.
+    /// Absolute estimation errors, in thousandths.
     pub error: Sum,
-    /// The same with its sign, added up.
+    /// The sum of signed estimation errors, in thousandths.
     pub lean_milli: i64,
     /// Estimates of all prompts.
     pub est: Sum,
 }
 
 impl Totals {
-    /// Takes a call in.
+    /// Adds a call.
     pub fn add(&mut self, call: &CallCost) {
         self.calls += 1;
         self.est.add(Some(u64::from(call.est)));
@@ -156,13 +156,13 @@ impl Totals {
         self.lean_milli = self.lean_milli.saturating_add(call.error_milli.unwrap_or(0));
     }
 
-    /// The cached share of all prompts that tell it, in thousandths.
+    /// The cached share in thousandths of all prompts that report it.
     #[must_use]
     pub fn cached_milli(&self) -> Option<u64> {
         (self.cached_of > 0).then(|| self.cached.total.min(self.cached_of) * 1_000 / self.cached_of)
     }
 
-    /// The mean error with its sign, in thousandths: above 0 where the servers counted more than was estimated.
+    /// The mean signed error in thousandths; positive if servers counted more than estimated.
     #[must_use]
     pub fn mean_lean(&self) -> Option<i64> {
         (self.error.known > 0).then(|| rounded(self.lean_milli, i64::from(self.error.known)))
@@ -172,17 +172,17 @@ impl Totals {
 /// Calls of a branch or of a whole session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ledger {
-    /// Of which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// Of all branches of its session.
+    /// Whether it covers all branches of the session.
     pub whole: bool,
-    /// The newest, oldest first.
+    /// The newest calls, oldest first.
     pub calls: Vec<CallCost>,
-    /// Older ones, that are in the totals only.
+    /// Number of older calls, which count only in the totals.
     pub older: u32,
-    /// Of all of them.
+    /// Totals of all calls.
     pub totals: Totals,
-    /// What became of their items.
+    /// Item use of all calls.
     pub uses: UseTotals,
 }
 
@@ -192,7 +192,7 @@ pub fn percent(milli: u64) -> String {
     if milli >= 1_000 { format!("{} %", milli / 10) } else { format!("{}.{} %", milli / 10, milli % 10) }
 }
 
-/// The same with its sign: `+2.3 %`.
+/// Thousandths as percent with a sign: `+2.3 %`.
 #[must_use]
 pub fn signed_percent(milli: i64) -> String {
     let sign = match milli {

@@ -1,30 +1,30 @@
-//! How far our counts can be trusted: the factor learned from what servers reported, the sign of a prompt that was cut in
-//! silence, and what a call costs before it is sent. For display and alarm only.
-//! Not for: admission, which uses raw counts (`context`), or keeping reports (`store`).
+//! How reliable our token counts are: the factor learned from server reports, the sign of a silently truncated prompt,
+//! and the cost of a call before it is sent. For display and alarms only.
+//! Not for: admission, which uses raw counts (`context`), or storing reports (`store`).
 
 use super::model::Price;
 use super::tokens::{Certainty, grouped};
 use serde::{Deserialize, Serialize};
 
-/// How many of the newest reports of a model count.
+/// Number of the newest reports of a model that count.
 pub const NEWEST: usize = 20;
-/// Below this many reports nothing is said of the factor's error.
+/// Minimum number of reports for an error of the factor.
 const FEWEST: usize = 3;
-/// From so many reports on, a part that does not grow with the prompt is looked for (tool schemas that a server does not
-/// count, a template of its own).
+/// Minimum number of reports for an offset independent of the prompt's size (tool schemas that a server does not count,
+/// a template of its own).
 const LINE: usize = 5;
-/// Slopes outside this are no tokenizer's.
+/// Plausible slopes for a tokenizer.
 const SLOPES: std::ops::RangeInclusive<f64> = 0.25..=4.0;
-/// A server that read less than the expectation by this share has cut the prompt, where our counts are steady.
+/// A server that read this share less than expected has truncated the prompt, if our counts are steady.
 const SHORT: f64 = 0.20;
-/// Where they scatter, up to this share less is believed.
+/// If our counts scatter, up to this share less is plausible.
 const SHORTEST: f64 = 0.50;
-/// One standard deviation is 1.4826 median absolute deviations of normal scatter; four of them are no accident.
+/// One standard deviation is 1.4826 median absolute deviations of a normal distribution; four of them are no accident.
 const DEVIATIONS: f64 = 4.0 * 1.4826;
-/// Framing and templates alone make small prompts differ: no alarm for fewer missing tokens.
+/// Minimum number of missing tokens for an alarm, since framing and templates alone make small prompts differ.
 const SHORT_TOKENS: u32 = 256;
 
-/// One call: what was estimated for its prompt, and what the server read.
+/// One call: the estimate for its prompt, and the server's count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
     /// Our estimate in tokens.
@@ -33,22 +33,22 @@ pub struct Sample {
     pub actual: u32,
 }
 
-/// What is learned of how a model's server counts, beside our counts in one encoding.
+/// What was learned about a model server's counts, relative to our counts in one encoding.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Calibration {
     /// Median of actual / estimate; with an offset, the slope.
     pub factor: f64,
-    /// Tokens that come to it whatever the prompt's size; 0 unless that halves the error.
+    /// Tokens added independently of the prompt's size; 0 unless that halves the error.
     pub offset: i32,
-    /// In percent, the larger of two medians: how far the reports lie from this, and by how much each of them missed what
-    /// the ones before it had taught. None from fewer than three calls.
+    /// Error in percent, the larger of two medians: how far the reports are from this calibration, and by how much each
+    /// report missed the calibration of the ones before it. `None` for fewer than three calls.
     pub error_pct: Option<f64>,
-    /// From how many calls.
+    /// Number of calls.
     pub samples: u32,
 }
 
 impl Calibration {
-    /// Learns from the [`NEWEST`] of the samples, newest first. None where nothing was reported.
+    /// Learns from the [`NEWEST`] of the samples, newest first. `None` without reports.
     #[must_use]
     pub fn learn(samples: &[Sample]) -> Option<Self> {
         let told = samples.iter().filter(|sample| sample.est > 0 && sample.actual > 0).take(NEWEST);
@@ -62,7 +62,7 @@ impl Calibration {
         Some(Self { factor, offset: offset.round() as i32, error_pct, samples })
     }
 
-    /// An estimate as the server would count it.
+    /// An estimate as the server would count it, in tokens.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float stops at the bounds")]
     pub fn apply(&self, est: u32) -> u32 {
@@ -76,7 +76,7 @@ impl Calibration {
         format!("{} {}{error}", grouped(self.apply(est).into()), Certainty::Calibrated.label())
     }
 
-    /// The factor for people: `× 1.051 ±2 % from 20 calls`.
+    /// The factor as text: `× 1.051 ±2 % from 20 calls`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
@@ -90,12 +90,12 @@ impl Calibration {
     }
 }
 
-/// `2 %`, `0.4 %`; a median of nothing is no promise, so never less than `0.1 %`.
+/// `2 %`, `0.4 %`; never less than `0.1 %`, since a median of 0 is no promise.
 fn percent(error: f64) -> String {
     if error >= 0.95 { format!("{error:.0} %") } else { format!("{:.1} %", error.max(0.1)) }
 }
 
-/// Slope, offset and median deviation of what fits the reports: the median quotient, or a line where that halves the error.
+/// Slope, offset and median deviation of the best fit: the median quotient, or a line if that halves the error.
 fn fit(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let deviation = |slope, more| median(told.iter().map(|one| missed(*one, (slope, more, 0.0))).collect());
     let factor = median(told.iter().map(|(est, actual)| actual / est).collect())?;
@@ -104,13 +104,13 @@ fn fit(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     Some(line.filter(|line| line.2 * 2.0 < plain.2).unwrap_or(plain))
 }
 
-/// By which share of the prediction a report missed it.
+/// The relative error of the prediction for a report.
 fn missed((est, actual): (f64, f64), (slope, more, _): (f64, f64, f64)) -> f64 {
     (actual / (est * slope + more).max(1.0) - 1.0).abs()
 }
 
-/// The line through the reports by the median of all slopes between two of them, and of what is then left over (Theil and
-/// Sen): a few wild reports do not turn it. None where the prompts are too few or too alike.
+/// The Theil–Sen line through the reports: the median of all pairwise slopes and of the remaining offsets, which a few
+/// outliers do not change. `None` if the prompts are too few or too similar.
 fn line(told: &[(f64, f64)]) -> Option<(f64, f64)> {
     if told.len() < LINE {
         return None;
@@ -135,7 +135,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 /// A model's calibration, as lists of models show it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CalibrationEntry {
-    /// The profile that was asked.
+    /// The profile.
     pub profile: String,
     /// The model.
     pub model: String,
@@ -149,16 +149,16 @@ pub struct CalibrationEntry {
 /// A server read far less than was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ShortRead {
-    /// Tokens that it says it read.
+    /// Tokens that it reports.
     pub read: u32,
-    /// Tokens that were expected, calibrated where that is known.
+    /// Expected tokens, calibrated if possible.
     pub expected: u32,
 }
 
 impl ShortRead {
-    /// Looks for the sign of a cut prompt. `read` must lie below the expectation by a fifth, or by four standard deviations
-    /// of the calibration where that is more (at most half), and by 256 tokens; and below the raw count of the texts alone
-    /// too, so that neither a factor learned from another language nor a server that does not count tool schemas and
+    /// Detects a truncated prompt. `read` must be below the expectation by a fifth, or by four standard deviations of
+    /// the calibration if that is more (at most half), and by 256 tokens; and also below the raw count of the texts
+    /// alone, so that neither a factor learned from another language nor a server that does not count tool schemas and
     /// framing (`fixed` tokens of the estimate) raises an alarm.
     #[must_use]
     pub fn find(est: u32, fixed: u32, calibration: Option<&Calibration>, read: u32) -> Option<Self> {
@@ -189,23 +189,23 @@ impl ShortRead {
     }
 }
 
-/// What a call's prompt costs, before it is sent. Money is in millionths of a dollar.
+/// The cost of a call's prompt before it is sent, in millionths of a dollar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PromptCost {
-    /// With what the server has cached at the price of cached tokens, where the table tells one.
+    /// With cached tokens at their own price, if the table has one.
     pub micro: u64,
     /// With nothing cached.
     pub uncached_micro: u64,
-    /// Tokens taken as cached.
+    /// Tokens assumed to be cached.
     pub cached: u32,
-    /// The answer, if it takes all the room that is kept free for it.
+    /// The answer, if it uses all tokens reserved for it.
     pub answer_most_micro: u64,
-    /// How sure the count is on which it stands.
+    /// The certainty of the token count.
     pub certainty: Certainty,
 }
 
 impl PromptCost {
-    /// Works it out from the estimate, of which `same_prefix` tokens are the same as in the request before.
+    /// The cost of a prompt of `est` estimated tokens, of which `same_prefix` are the same as in the previous request.
     #[must_use]
     pub fn new(price: &Price, est: u32, same_prefix: u32, answer: u32, calibration: Option<&Calibration>) -> Self {
         let prompt = calibration.map_or(est, |calibration| calibration.apply(est));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is learned from a server that counts by a fixed factor gives its numbers back, within rounding.
+        /// A calibration learned from a server with a fixed factor reproduces its numbers, within rounding.
         #[test]
         fn a_steady_factor_is_found(factor in 0.3_f64..4.0, ests in prop::collection::vec(200_u32..50_000, 1..30)) {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
@@ -322,7 +322,7 @@ mod tests {
             }
         }
 
-        /// One wild report among many does not move the number far.
+        /// One outlier among many reports does not change the factor much.
         #[test]
         fn an_outlier_does_not_move_it(wild in 1_u32..1_000_000, at in 0_usize..9) {
             let mut told = samples(&[(1_000, 1_050), (1_000, 1_060), (1_000, 1_040), (1_000, 1_050), (1_000, 1_055),
@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    /// What [`Calibration::learn`] is said to do, written down once more without a thought of speed.
+    /// A direct implementation of the definition of [`Calibration::learn`].
     fn by_definition(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
@@ -362,7 +362,8 @@ mod tests {
     }
 
     proptest! {
-        /// Few different estimates, so that many reports share one; an offset, so that a line fits better than a factor.
+        /// With few different estimates, so that many reports share one; with an offset, so that a line fits better
+        /// than a factor.
         #[test]
         fn what_is_learned_is_the_line_or_factor_of_the_medians(
             told in prop::collection::vec((1_u32..7, 0_u32..60), 1..12), slope in 0.3_f64..3.0, more in 0_u32..2_000,
@@ -415,7 +416,7 @@ mod tests {
     fn each_sign_of_a_cut_prompt_must_hold() {
         let known = |factor, error| Calibration { factor, offset: 0, error_pct: Some(error), samples: 9 };
         let find = |est, fixed, known: &Calibration, read| ShortRead::find(est, fixed, Some(known), read).is_some();
-        // The share: a fifth, then four deviations (5.9304 percent for each percent), at most half.
+        // The share: a fifth, then four deviations (5.9304 percent per percent), at most half.
         for (error, least) in
             [(0.0, 8_000), (3.0, 8_000), (4.0, 7_628), (6.0, 6_442), (8.0, 5_256), (9.0, 5_000), (50.0, 5_000)]
         {
@@ -426,7 +427,7 @@ mod tests {
         let one = known(1.0, 1.0);
         assert_eq!((find(10_000, 3_000, &one, 7_000), find(10_000, 3_000, &one, 6_999)), (false, true));
         assert!(!find(10_000, 10_001, &one, 1));
-        // So many tokens.
+        // The minimum number of tokens.
         assert_eq!((find(1_000, 0, &one, 745), find(1_000, 0, &one, 744)), (false, true));
     }
 

@@ -1,5 +1,5 @@
 //! Calls to models: servers and profiles, runs, usage, prices, token counts, requests, races, retrieval sets.
-//! Not for: talking to a server (the room `llm`).
+//! Not for: talking to a server (`llm`).
 
 pub mod address;
 pub mod embedding;

@@ -1,4 +1,4 @@
-//! Model servers as data: profiles, dialects, where a key comes from, and what is known of a model.
+//! Model servers as data: profiles, dialects, the source of a key, and what is known about a model.
 //! Not for: talking to them (`llm`) or reading configuration files (`config`).
 
 use super::tokens::Encoding;
@@ -6,16 +6,16 @@ use super::usage::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a server wants requests written. Plain data: the bytes are rendered from it.
+/// How a server expects requests to be written.
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own, named in configuration files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dialect {
     /// The role that carries instructions: `system`, `developer` or `user`.
     pub instruction_role: String,
-    /// Neighbouring messages of one role must be joined.
+    /// Adjacent messages of one role must be joined.
     pub strict_alternation: bool,
-    /// The field that limits the answer: `max_tokens`, `max_completion_tokens` or empty for none.
+    /// The field that limits the answer: `max_tokens`, `max_completion_tokens`, or empty for none.
     pub limit_field: String,
     /// Ask for usage in the stream.
     pub stream_options: bool,
@@ -38,7 +38,7 @@ impl Default for Dialect {
     }
 }
 
-/// A change of dialect that a server asked for by refusing a request.
+/// A change of dialect learned from a server's refusal of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quirk {
@@ -61,7 +61,7 @@ pub enum Quirk {
 }
 
 impl Quirk {
-    /// One sentence for the notice.
+    /// The sentence of the notice.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Quirk {
         Self::ALL.into_iter().find(|quirk| quirk.name() == name)
     }
 
-    /// Whether a request holds what this quirk would change. A refusal of a request that does not teaches nothing.
+    /// Whether a request contains what this quirk would change. A refusal of any other request teaches nothing.
     #[must_use]
     pub fn held_in(self, request: &Value) -> bool {
         let has = |field: &str| request.get(field).is_some();
@@ -150,20 +150,20 @@ impl Quirk {
     }
 }
 
-/// What answers: a server, or one of the models built in.
+/// What answers: a server, or a built-in model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
     /// An OpenAI-compatible server.
     #[default]
     Openai,
-    /// The built-in offline model: quotes its context, is no language model.
+    /// The built-in offline model: a placeholder that quotes its context.
     Offline,
     /// Replays a recording.
     Scripted,
 }
 
-/// One place to ask, as configured.
+/// A configured place to send requests to.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
@@ -182,25 +182,25 @@ pub struct Profile {
     pub needs_key: bool,
     /// The model asked by default.
     pub model: String,
-    /// Context window in tokens where the server does not tell; 0 is unknown.
+    /// Context window in tokens if the server does not report it; 0 is unknown.
     pub context_window: u32,
-    /// Limit asked for the answer, in tokens; 0 lets the program choose.
+    /// Maximum tokens of the answer; 0 lets the program choose.
     pub max_output: u32,
-    /// Temperature; none sends none.
+    /// Temperature; `None` sends none.
     pub temperature: Option<f64>,
     /// Extra headers.
     pub headers: std::collections::BTreeMap<String, String>,
     /// How requests are written.
     pub dialect: Dialect,
-    /// Seconds without a byte after which a call is given up.
+    /// Seconds without data after which a call is aborted.
     pub idle_timeout: u32,
-    /// Seconds to connect.
+    /// Timeout for connecting, in seconds.
     pub connect_timeout: u32,
-    /// Attempts before the first event, 1 for no retry.
+    /// Maximum attempts before the first event; 1 for no retry.
     pub attempts: u32,
-    /// The recording that a scripted profile replays.
+    /// The recording of a scripted profile.
     pub recording: String,
-    /// The `tokenizer.json` of its models; empty where there is none.
+    /// The `tokenizer.json` of its models; empty if there is none.
     pub tokenizer: String,
 }
 
@@ -228,7 +228,7 @@ impl Default for Profile {
     }
 }
 
-/// Prices in dollars for a million tokens.
+/// Prices in dollars per million tokens.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct Price {
@@ -236,11 +236,11 @@ pub struct Price {
     pub input: f64,
     /// Answer.
     pub output: f64,
-    /// Prompt tokens from the cache; as `input` where it is not told.
+    /// Prompt tokens read from the cache; default: `input`.
     pub cached: Option<f64>,
-    /// Prompt tokens put into the cache; as `input` where it is not told.
+    /// Prompt tokens written to the cache; default: `input`.
     pub cache_write: Option<f64>,
-    /// Tokens thought aloud; as `output` where it is not told.
+    /// Reasoning tokens; default: `output`.
     pub reasoning: Option<f64>,
 }
 
@@ -258,13 +258,13 @@ impl Price {
         (fresh + reused + f64::from(completion) * self.output).round().max(0.0) as u64
     }
 
-    /// What a call costs until now, its prompt and so many tokens of its answer, in millionths of a dollar.
+    /// The cost of a call so far in millionths of a dollar: its prompt and this many tokens of its answer.
     #[must_use]
     pub fn so_far(&self, prompt_micro: u64, completion: u32) -> u64 {
         prompt_micro + self.micro(0, 0, completion)
     }
 
-    /// What a call cost by the server's own numbers, in millionths of a dollar. None where it told too little to know.
+    /// The cost of a call by the server's own numbers, in millionths of a dollar. `None` if it reported too little.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -276,7 +276,7 @@ impl Price {
         let (read, written) = (usage.cached_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
         let fresh = prompt.saturating_sub(read.saturating_add(written));
         let thought = usage.reasoning.unwrap_or(0);
-        // Where more was thought than answered, the answer's number leaves the thoughts out.
+        // If there are more reasoning than answer tokens, the answer's number excludes them.
         let said = if thought > completion { completion } else { completion - thought };
         let parts = [
             (fresh, self.input),
@@ -290,24 +290,24 @@ impl Price {
     }
 }
 
-/// What is known of a model.
+/// What is known about a model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// Its name as the server knows it.
     pub name: String,
     /// Context window in tokens.
     pub context_window: u32,
-    /// Limit on the prompt alone, where there is one.
+    /// Limit of the prompt alone, if there is one.
     pub input_limit: Option<u32>,
-    /// Limit on the answer, where known.
+    /// Limit of the answer, if known.
     pub max_output: Option<u32>,
-    /// How its tokens are counted.
+    /// The encoding of its tokens.
     pub encoding: Encoding,
-    /// Whether the encoding is the model's own (else every number is a rougher estimate).
+    /// Whether the encoding is the model's own (otherwise counts are rougher estimates).
     pub exact_encoding: bool,
-    /// Prices, where known.
+    /// Prices, if known.
     pub price: Option<Price>,
-    /// Where the window comes from: `server`, `table`, `profile` or `assumed`.
+    /// The source of the window: `server`, `table`, `profile` or `assumed`.
     pub source: String,
 }
 

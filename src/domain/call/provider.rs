@@ -1,5 +1,5 @@
 //! The port to a model: bytes in, deltas out, one of four ends.
-//! Not for: any protocol (`llm`) or what the bytes say (`context::render`).
+//! Not for: any protocol (`llm`) or the contents of the bytes (`context::render`).
 
 use super::model::Quirk;
 use super::usage::Usage;
@@ -8,7 +8,7 @@ use crate::domain::base::ids::RunId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A rendered request: the very bytes that are posted, and their hash.
+/// A rendered request: the exact bytes that are posted, and their hash.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wire {
     /// The body.
@@ -26,49 +26,51 @@ impl Wire {
     }
 }
 
-/// One thing that arrived (or did not) while a call runs.
+/// An event during a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Delta {
-    /// Nothing new; lets the receiver stop the call. Comes at least every 50 ms.
+    /// Nothing new; lets the receiver stop the call. Sent at least every 50 ms.
     Tick,
-    /// The server took the request; nothing of the answer is here yet.
+    /// The server accepted the request; no part of the answer has arrived.
     Accepted,
-    /// Words of the answer.
+    /// Text of the answer.
     Text(String),
-    /// Words thought aloud.
+    /// Reasoning text.
     Reasoning(String),
     /// A piece of a tool call. Pieces with one `index` belong together.
     Call {
-        /// Which call of the answer.
+        /// Index of the call in the answer.
         index: u32,
-        /// Its id, in the first piece at least.
+        /// Its id, at least in the first piece.
         id: Option<String>,
         /// The tool's name or a piece of it.
         name: Option<String>,
         /// A piece of the arguments.
         args: String,
     },
-    /// What the server says it used.
+    /// The usage that the server reports.
     Usage(Usage),
-    /// Something came that could not be taken as it was.
+    /// Received data that could not be used as it was.
     Diagnostic(Diagnostic),
-    /// Before the first event only: the attempt failed and another follows.
+    /// Before the first event only: the attempt failed, and another follows.
     Retry {
-        /// Which attempt comes next, from 2.
+        /// Number of the next attempt, from 2.
         attempt: u32,
-        /// In how many milliseconds.
+        /// Milliseconds until then.
         wait_ms: u64,
         /// Why, in a sentence.
         why: String,
     },
 }
 
-/// Something in an answer that could not be taken as it came. It is kept with the run, so that nothing is dropped in silence.
+/// A part of an answer that could not be used as received. It is stored with the run, so that nothing is dropped
+/// silently.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// What happened, in a sentence for people.
     pub what: String,
-    /// The beginning of the bytes in question, free of keys, unsanitised. Bytes that are no text stand as `\xNN`. May be empty.
+    /// The beginning of the bytes in question, without keys, unsanitized. Bytes that are no text are written as
+    /// `\\xNN`. May be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub raw: String,
 }
@@ -76,7 +78,7 @@ pub struct Diagnostic {
 /// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallEnd {
-    /// A finish reason or `[DONE]` came.
+    /// A finish reason or `[DONE]` was received.
     Complete,
     /// The stream stopped without either, or at the output limit.
     Truncated,
@@ -93,51 +95,51 @@ pub enum ProviderErrorKind {
     Connect,
     /// The key is missing or wrong.
     Auth,
-    /// The model is unknown there.
+    /// The server does not know the model.
     Model,
     /// Too many requests.
     RateLimit,
-    /// No money or quota left; no use trying again.
+    /// No money or quota left; retrying is useless.
     Quota,
-    /// The prompt is longer than the model reads.
+    /// The prompt exceeds the model's window.
     TooLong,
-    /// The server wants another body.
+    /// The server expects another body.
     Body(Quirk),
     /// The request was refused for another reason.
     Refused,
     /// The server failed (5xx).
     Server,
-    /// The answer is no event stream, or cannot be read.
+    /// The answer is not an event stream, or cannot be read.
     Protocol,
-    /// Nothing came for too long.
+    /// Nothing was received for too long.
     Idle,
 }
 
-/// A failed call, for people: a sentence each for what happened and what to do. Already free of keys.
+/// A failed call as two sentences: what happened and what to do. Contains no keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProviderError {
     /// The kind.
     pub kind: ProviderErrorKind,
-    /// What happened, with the server's own words where it had any (at most 400 characters, unsanitised).
+    /// What happened, with the server's own words if there were any (at most 400 characters, unsanitized).
     pub what: String,
     /// What to do.
     pub hint: String,
-    /// The HTTP status, where there was one.
+    /// The HTTP status, if there was one.
     pub status: Option<u16>,
 }
 
-/// What became of a call. The text itself went through the sink.
+/// The outcome of a call. Its text went to the sink.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// How it ended.
     pub end: CallEnd,
-    /// Whether anything of an answer came.
+    /// Whether any part of an answer was received.
     pub any: bool,
     /// The finish reason, verbatim.
     pub finish_reason: Option<String>,
-    /// What the server says it used.
+    /// The usage that the server reports.
     pub usage: Usage,
-    /// The failure, when it failed.
+    /// The failure, if it failed.
     pub error: Option<ProviderError>,
     /// POSTs made.
     pub attempts: u32,
@@ -149,7 +151,8 @@ pub struct Outcome {
 
 /// A model that can be called.
 pub trait Provider: Send + Sync {
-    /// Posts the bytes as they are and feeds `sink` until the end. Blocks; meant for a thread of its own. Stops within
-    /// 100 ms after `sink` returned false. Retries only before the first event, and tells the sink of each.
+    /// Posts the bytes unchanged and passes events to `sink` until the end. Blocks; meant for a thread of its own.
+    /// Stops within 100 ms after `sink` returns false. Retries only before the first event, and reports each retry to
+    /// the sink.
     fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome;
 }

@@ -1,4 +1,4 @@
-//! What is kept of each branch of a race: with which settings it was asked, within which limits, what it took.
+//! What is stored about each branch of a race: its settings, limits and usage.
 //! Not for: the settings themselves (`planning::variant`) or the calls (`run`).
 
 use super::run::RunStatus;
@@ -7,17 +7,17 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// How much one branch of a race may take. Nothing set is no limit; 0 too, so that a limit from the settings can be lifted.
+/// The limits of one branch of a race. `None` and 0 mean no limit, so that a limit from the settings can be lifted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Tokens of its answer, over all rounds of tools, as estimated while they come.
+    /// Tokens of its answer over all tool rounds, estimated while it is received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u32>,
-    /// Millionths of a dollar, over all its calls, where prices are known.
+    /// Millionths of a dollar over all its calls, if prices are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micro: Option<u64>,
-    /// Seconds from the first call on.
+    /// Seconds from the first call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u32>,
 }
@@ -28,25 +28,25 @@ pub struct Limits {
 pub enum Limit {
     /// Tokens of the answer.
     Tokens,
-    /// What it costs.
+    /// Cost.
     Cost,
-    /// The time that it took.
+    /// Time.
     Time,
 }
 
-/// What a branch of a race took.
+/// The usage of a branch of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RaceUsage {
-    /// Tokens of the answer: as the server reported them once it has, estimated before.
+    /// Tokens of the answer: as reported by the server, estimated before that.
     pub tokens: u32,
-    /// Millionths of a dollar, where prices are known.
+    /// Millionths of a dollar, if prices are known.
     pub cost_micro: Option<u64>,
     /// Milliseconds.
     pub ms: u64,
 }
 
 impl Limits {
-    /// These, and where they say nothing, others.
+    /// These limits, with `other` for those that are not set.
     #[must_use]
     pub fn over(self, other: Self) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Limits {
         }
     }
 
-    /// Without those that are 0.
+    /// Without limits that are 0.
     #[must_use]
     pub fn set(self) -> Self {
         Self {
@@ -66,13 +66,13 @@ impl Limits {
         }
     }
 
-    /// Whether there are none.
+    /// Whether no limit is set.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.set() == Self::default()
     }
 
-    /// The first limit that is reached.
+    /// The first limit that was reached.
     #[must_use]
     pub fn reached(self, spent: RaceUsage) -> Option<Limit> {
         let limits = self.set();
@@ -85,7 +85,7 @@ impl Limits {
         limits.seconds.filter(|most| spent.ms >= u64::from(*most) * 1_000).map(|_| Limit::Time)
     }
 
-    /// `400 tok, $0.01, 30 s`; empty where there are none.
+    /// The limits as text, such as `400 tok, $0.01, 30 s`; empty if there are none.
     #[must_use]
     pub fn words(self) -> String {
         let limits = self.set();
@@ -96,10 +96,11 @@ impl Limits {
         words.join(", ")
     }
 
-    /// Takes one word in, such as `tokens:400`, `cost:0.01` (dollars) or `time:30` (seconds). False where it is another word.
+    /// Reads one word such as `tokens:400`, `cost:0.01` (dollars) or `time:30` (seconds) into the limits. Returns false
+    /// for any other word.
     ///
     /// # Errors
-    /// The word names a limit that has no such value.
+    /// If the limit cannot have this value.
     pub fn take(&mut self, word: &str) -> Result<bool, String> {
         let Some((name, value)) = word.split_once([':', '=']) else { return Ok(false) };
         let bad = |wants: &str| format!("{name} can't be {value:?}; it takes {wants}");
@@ -113,7 +114,7 @@ impl Limits {
     }
 }
 
-/// Reads dollars with at most six places as millionths of a dollar.
+/// Parses dollars with at most six decimals as millionths of a dollar.
 #[must_use]
 pub fn micro(text: &str) -> Option<u64> {
     let text = text.trim().trim_start_matches('$');
@@ -163,7 +164,7 @@ impl Limit {
     }
 }
 
-/// By which settings a branch was asked, as they were at that moment, defaults included.
+/// The settings with which a branch was called, as they were at that moment, defaults included.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Config {
     /// Profile.
@@ -176,37 +177,37 @@ pub struct Config {
     pub layout: String,
     /// Context mode.
     pub mode: Mode,
-    /// Tokens that the prompt may have.
+    /// Maximum tokens of the prompt.
     pub budget: u32,
-    /// The most that an answer may have, as the request says.
+    /// Maximum tokens of the answer, as in the request.
     pub max_output: u32,
-    /// What the branch itself overrides.
+    /// The branch's own overrides.
     pub overrides: Overrides,
 }
 
-/// What is kept of one branch of a race.
+/// What is stored about one branch of a race.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BranchRun {
     /// The race.
     pub race: RaceId,
     /// The branch.
     pub branch: BranchId,
-    /// The branch that it was forked from.
+    /// The branch it was forked from.
     pub from: BranchId,
-    /// Its place among the branches of the race, from 0.
+    /// Its index in the race, from 0.
     pub place: u32,
-    /// By which settings it was asked.
+    /// Its settings.
     pub config: Config,
-    /// Within which limits.
+    /// Its limits.
     pub limits: Limits,
-    /// Its calls, in order: one, and one more for each round of tools.
+    /// Its calls in order: one, and one more for each tool round.
     pub runs: Vec<RunId>,
-    /// What it took so far.
+    /// Its usage so far.
     pub spent: RaceUsage,
-    /// The limit that ended it.
+    /// The limit that stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Limit>,
-    /// How its turn ended; none before that.
+    /// How its turn ended; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<RunStatus>,
     /// Milliseconds since 1970.

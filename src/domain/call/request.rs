@@ -1,45 +1,45 @@
-//! A chat request's body as text: its parts, what is wrong with it, its messages as a text to edit and back again.
-//! Not for: making one from a plan (`context::render`) or counting it (`context::checks`).
+//! A chat request's body as text: its parts, its faults, and its messages as an editable text and back.
+//! Not for: making one from a plan (`context::render`) or counting it (`context::render::checks`).
 
 use serde_json::Value;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 
-/// What a part of a body is.
+/// The kind of a part of a body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BlockKind {
-    /// What stands before the first message.
+    /// Everything before the first message.
     Head,
-    /// A message of the list, counted from 0.
+    /// A message of the list.
     Message {
-        /// Which.
+        /// Its index, from 0.
         index: usize,
-        /// Its role, unsanitised.
+        /// Its role, unsanitized.
         role: String,
     },
-    /// The tools on offer.
+    /// The offered tools.
     Tools,
-    /// What stands behind the messages.
+    /// Everything after the messages.
     Tail,
 }
 
-/// A part of a body. All parts one after the other are the body, byte for byte.
+/// A part of a body. All parts together are the body, byte for byte.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// What it is.
+    /// Its kind.
     pub kind: BlockKind,
-    /// Which bytes.
+    /// Its bytes.
     pub range: Range<usize>,
 }
 
-/// What is wrong with a text, and where, both counted from 1.
+/// What is wrong with a text, and where; line and column from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BodyFault {
     /// The line.
     pub line: usize,
-    /// The column, in characters; 1 where the whole line is meant.
+    /// The column, in characters; 1 if the whole line is meant.
     pub column: usize,
-    /// What is wrong, as a sentence without its full stop.
+    /// What is wrong, as a sentence without a period.
     pub what: String,
 }
 
@@ -49,15 +49,15 @@ impl fmt::Display for BodyFault {
     }
 }
 
-/// Where values of a body stand.
+/// Positions of the values in a body.
 #[derive(Default)]
 struct Places {
     messages: Vec<Range<usize>>,
     tools: Option<Range<usize>>,
 }
 
-/// Walks through a body once. Knows strings, brackets and the keys of the outermost object, nothing else; what is no JSON
-/// gives no places.
+/// Scans a body once. Recognizes only strings, brackets and the keys of the outermost object; invalid JSON gives no
+/// positions.
 fn places(body: &str) -> Places {
     let bytes = body.as_bytes();
     let (mut found, mut stack) = (Places::default(), Vec::new());
@@ -102,7 +102,7 @@ fn places(body: &str) -> Places {
     found
 }
 
-/// The place behind a string that begins at `at`.
+/// The position after the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while end < bytes.len() {
@@ -115,7 +115,7 @@ fn string_end(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// The parts of a body, in order. What is no request at all is one part.
+/// The parts of a body, in order. Anything that is not a request is one part.
 #[must_use]
 pub fn blocks(body: &str) -> Vec<Block> {
     let found = places(body);
@@ -139,7 +139,7 @@ pub fn blocks(body: &str) -> Vec<Block> {
     all
 }
 
-/// The place behind the opening quote of a message's content, where that is a text.
+/// The position after the opening quote of a message's content, if that is a string.
 #[must_use]
 pub fn content_at(body: &str, block: &Block) -> Option<usize> {
     let bytes = &body.as_bytes()[block.range.clone()];
@@ -166,16 +166,17 @@ pub fn content_at(body: &str, block: &Block) -> Option<usize> {
     None
 }
 
-/// How many bytes a text takes inside a JSON string.
+/// Bytes of a text inside a JSON string.
 #[must_use]
 pub fn escaped_len(text: &str) -> usize {
     serde_json::to_string(text).map_or(0, |json| json.len().saturating_sub(2))
 }
 
-/// Whether a text is a chat request that can be sent: an object with a model's name and a list of messages with roles.
+/// Checks that a text is a chat request that can be sent: an object with a model's name and a list of messages with
+/// roles.
 ///
 /// # Errors
-/// What is wrong first, with its line and column.
+/// The first fault, with its line and column.
 pub fn check(body: &str) -> Result<(), BodyFault> {
     let value: Value = serde_json::from_str(body).map_err(|error| {
         let whole = error.to_string();
@@ -197,7 +198,7 @@ pub fn check(body: &str) -> Result<(), BodyFault> {
     Err(BodyFault { line, column, what: format!("message {} has no role", at + 1) })
 }
 
-/// A column in characters, from one in bytes.
+/// Converts a column in bytes to one in characters.
 fn column(body: &str, line: usize, bytes: usize) -> usize {
     let text = body.split('\n').nth(line - 1).unwrap_or_default();
     let chars = text.char_indices().take_while(|(at, _)| *at < bytes).count();
@@ -210,7 +211,7 @@ fn position(body: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// What the last message of the person says, as plain text; none where there is no such message.
+/// The plain text of the last user message; `None` if there is none.
 #[must_use]
 pub fn asked(body: &str) -> Option<String> {
     let value: Value = serde_json::from_str(body).ok()?;
@@ -219,7 +220,7 @@ pub fn asked(body: &str) -> Option<String> {
     Some(said(last))
 }
 
-/// The words of a message, of its text parts where it has several.
+/// The text of a message, from its text parts if there are several.
 #[must_use]
 pub fn said(message: &Value) -> String {
     match message.get("content") {
@@ -232,8 +233,8 @@ pub fn said(message: &Value) -> String {
     }
 }
 
-/// The person's own words in an edited request. Where blocks of ours stand before them in one message, as they did in the
-/// request that was edited, those are not theirs.
+/// The person's own words in an edited request: without the blocks that precede them in the same message, as in the
+/// request before the edit.
 #[must_use]
 pub fn own_words(before: Option<&str>, draft: &str, edited: &str) -> String {
     let blocks = before.and_then(|before| before.strip_suffix(draft));
@@ -241,14 +242,14 @@ pub fn own_words(before: Option<&str>, draft: &str, edited: &str) -> String {
     own.unwrap_or(edited).to_owned()
 }
 
-/// The model that a body names.
+/// The model of a body.
 #[must_use]
 pub fn model(body: &str) -> Option<String> {
     serde_json::from_str::<Value>(body).ok()?.get("model")?.as_str().map(str::to_owned)
 }
 
-/// The messages of a body as one text to edit: each below a line as `=== 2 user`. The run of `=` is longer than any that
-/// begins a line of the messages.
+/// The messages of a body as one editable text: each below a line such as `=== 2 user`. The run of `=` is longer than
+/// any that begins a line of the messages.
 #[must_use]
 pub fn texts(body: &str) -> String {
     let messages = parsed(body);
@@ -285,11 +286,11 @@ struct EditedMessage {
     text: String,
 }
 
-/// Puts edited texts back into a body. Messages that were not touched, and everything beside the messages, keep their very
-/// bytes; one without a number is new, one that is missing goes.
+/// Puts edited texts back into a body. Unchanged messages and everything beside the messages keep their exact bytes; a
+/// message without a number is new, a missing one is removed.
 ///
 /// # Errors
-/// A line that heads no message, a number that the body does not have or that comes twice, no message at all.
+/// A line that heads no message, a number that is unknown or repeated, or no message at all.
 pub fn written(body: &str, texts: &str) -> Result<String, BodyFault> {
     let messages = read(texts)?;
     let found = places(body);
@@ -318,7 +319,7 @@ pub fn written(body: &str, texts: &str) -> Result<String, BodyFault> {
     Ok(out)
 }
 
-/// A message with other words, or its very bytes where they are the same.
+/// A message with new text, or its exact bytes if the text is unchanged.
 fn changed(json: &str, to: &EditedMessage) -> String {
     let Ok(mut message) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
     let same = said(&message) == to.text && message.get("role").and_then(Value::as_str) == Some(to.role.as_str());

@@ -1,32 +1,32 @@
-//! What was looked up for a call and what came of it: the query, the gate's word, the items with the parts of their scores,
-//! and what nearly went.
-//! Not for: looking it up (`retrieval`) or sending it (`context`).
+//! The record of a retrieval for a call: the query, the gate's decision, the items with the parts of their scores, and
+//! the near misses.
+//! Not for: retrieving (`retrieval`) or sending (`context`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use serde::{Deserialize, Serialize};
 
-/// Why nothing was looked up.
+/// Why nothing was retrieved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipWhy {
-    /// The person said that this call goes without.
+    /// A person turned it off for this call.
     NotWanted,
-    /// Their words are still being indexed.
+    /// The messages are still being indexed.
     Indexing,
-    /// Nothing on the path that could be found.
+    /// The path has no searchable messages.
     NothingToFind,
-    /// The message names nothing: fillers and stop words only.
+    /// The message has no content words.
     NoContent,
-    /// What it names was never spoken of here.
+    /// Its words do not occur in older messages.
     Unknown,
-    /// What it names is everyday talk here.
+    /// Its words are too common here.
     Common,
-    /// What it shares with older messages says too little.
+    /// It shares too little with older messages.
     Faint,
 }
 
 impl SkipWhy {
-    /// The sentence beside the gate's decision.
+    /// The sentence with the gate's decision.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl SkipWhy {
     }
 }
 
-/// Why something was looked up.
+/// Why something was retrieved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassWhy {
@@ -49,9 +49,9 @@ pub enum PassWhy {
     Forced,
     /// It points to the past.
     Cue,
-    /// Rare words of it stand in older messages.
+    /// Older messages contain its rare words.
     Rare,
-    /// Several known words of it.
+    /// Older messages contain several of its words.
     Several,
     /// An older message is far nearer to it in meaning than the others.
     Meaning,
@@ -63,14 +63,14 @@ pub enum PassWhy {
 pub enum Gate {
     /// Searched.
     Pass(PassWhy),
-    /// Not searched; the previous message's results stayed. Only sets stored by earlier versions have it.
+    /// Not searched; the previous results were kept. Only in sets stored by earlier versions.
     Inherited(SkipWhy),
     /// Not searched.
     Skipped(SkipWhy),
 }
 
 impl Gate {
-    /// Whether something was looked up.
+    /// Whether a search was made.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pass(_))
@@ -82,45 +82,45 @@ impl Gate {
 #[serde(transparent)]
 pub struct ClusterId(pub u32);
 
-/// What a score is made of; the sum is the score.
+/// The parts of a score, which sum to it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScoreParts {
-    /// Its own words.
+    /// The query's own words.
     pub bm25: f32,
     /// Words learned from the best passages.
     pub feedback: f32,
-    /// Its neighbours on the path.
+    /// Its neighbors on the path.
     pub smooth: f32,
     /// The best of its sitting.
     pub sitting: f32,
     /// Its speaker is named.
     pub speaker: f32,
-    /// Its role, and other things known beforehand.
+    /// Its role and other priors.
     pub prior: f32,
     /// Cosine with the query.
     pub cos: f32,
 }
 
 impl ScoreParts {
-    /// The sum.
+    /// The score.
     #[must_use]
     pub fn sum(&self) -> f32 {
         self.bm25 + self.feedback + self.smooth + self.sitting + self.speaker + self.prior + self.cos
     }
 }
 
-/// An item of evidence: a message, whole or by a passage.
+/// An item of evidence: a message, or a passage of it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Evidence {
     /// The message's key.
     pub key: Hash,
     /// Hash of its content.
     pub content: Hash,
-    /// Bytes of its text that go, from and to; the first and last where several passages go.
+    /// Byte range of its text that is sent; from the first to the last of several passages.
     pub span: (u32, u32),
     /// Its score.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub score_parts: ScoreParts,
     /// Its rank, from 1.
     pub rank: u32,
@@ -128,66 +128,66 @@ pub struct Evidence {
     pub tokens: u32,
 }
 
-/// Why an item nearly went.
+/// Why an item was a near miss.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum MissWhy {
-    /// It would not have fitted.
+    /// It did not fit.
     NoRoom {
-        /// Tokens that were missing.
+        /// Missing tokens.
         missing: u32,
     },
-    /// Another item says the same.
+    /// Another item contains the same text.
     Duplicate,
-    /// Better ones had filled the room.
+    /// Better items filled the room.
     Below,
-    /// It says too little of what is asked.
+    /// It is not about the question.
     Unrelated,
 }
 
-/// An item that nearly went.
+/// A near miss.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NearMiss {
     /// The message's key.
     pub key: Hash,
-    /// Bytes of its text, from and to.
+    /// Byte range of its text.
     pub span: (u32, u32),
     /// Its score.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub score_parts: ScoreParts,
-    /// Why it did not go.
+    /// Why it was not included.
     #[serde(flatten)]
     pub why: MissWhy,
 }
 
-/// Everything about one look-up.
+/// The record of one retrieval.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RetrievalSet {
     /// See [`RetrievalSet::id_of`].
     pub id: Hash,
-    /// What was asked.
+    /// The query.
     pub query: String,
-    /// What limited it, as a digest (lane, window, time, exclusions).
+    /// Digest of what limited it (lane, window, time, exclusions).
     pub filters: Hash,
     /// The gate's decision.
     pub gate: Gate,
     /// The query's cluster.
     pub cluster: Option<ClusterId>,
-    /// What goes, in the order in which it is sent.
+    /// The sent items, in sending order.
     pub items: Vec<Evidence>,
-    /// What nearly went, best first.
+    /// Near misses, best first.
     pub near: Vec<NearMiss>,
-    /// Id of the embedder whose vectors were compared; none where words alone were.
+    /// Id of the embedder whose vectors were compared; `None` for words alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
-    /// How long it took, in microseconds; measured by the engine.
+    /// Duration in microseconds, measured by the engine.
     pub elapsed_us: u64,
 }
 
 impl RetrievalSet {
-    /// H(query, filters, ordered (key, content hash)). Scores and times are fields beside it: one message elsewhere moves
-    /// every BM25.
+    /// H(query, filters, ordered (key, content hash)). Scores and times are not part of it, since one message elsewhere
+    /// changes every BM25 score.
     #[must_use]
     pub fn id_of(query: &str, filters: Hash, items: &[Evidence]) -> Hash {
         let start = Fields::new("retrieval set").text(query).hash(filters).number(items.len() as u64);

@@ -1,4 +1,4 @@
-//! Runs: one row for every call to a model, written before the call is made.
+//! Runs: one row for every call to a model, written before the call.
 //! Not for: making calls (`engine`, `llm`).
 
 use super::item_use::UseCount;
@@ -11,17 +11,17 @@ use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
 
-/// What has to be said of any comparison of a call with the same call made again.
+/// The caution for any comparison of a call with its repetition.
 pub const CAUTION: &str = "The same request can give different answers: a difference may be chance.";
 
-/// Diagnostics that one run keeps.
+/// Maximum diagnostics stored with a run.
 pub const DIAGNOSTICS: usize = 16;
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// Under way.
+    /// In progress.
     Open,
     /// Ended by a finish reason.
     Complete,
@@ -29,14 +29,14 @@ pub enum RunStatus {
     Truncated,
     /// Stopped by a person.
     Cancelled,
-    /// Its program died.
+    /// The program crashed.
     Interrupted,
     /// Failed.
     Errored,
 }
 
 impl RunStatus {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl RunStatus {
         }
     }
 
-    /// Reads the word.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Open, Self::Complete, Self::Truncated, Self::Cancelled, Self::Interrupted, Self::Errored]
@@ -58,7 +58,7 @@ impl RunStatus {
     }
 }
 
-/// One call, as lists and the line under a message show it.
+/// A call, as shown in lists and under a message.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunCard {
     /// Its id.
@@ -67,9 +67,9 @@ pub struct RunCard {
     pub session: SessionId,
     /// Its branch.
     pub branch: BranchId,
-    /// The user message that it answers, once that is a node.
+    /// The user message it answers, once that is a node.
     pub user: Option<NodeId>,
-    /// The answer, once that is a node.
+    /// The answer, once it is a node.
     pub answer: Option<NodeId>,
     /// The tool round within its turn, from 1.
     pub round: u32,
@@ -85,41 +85,41 @@ pub struct RunCard {
     pub policy: String,
     /// Context mode.
     pub mode: Mode,
-    /// Where it stands.
+    /// Its status.
     pub status: RunStatus,
-    /// What the plan estimated for the whole prompt.
+    /// Estimated tokens of the whole prompt.
     pub est_total: u32,
-    /// Items attached beyond the turns themselves.
+    /// Number of items beyond the turns of the window.
     pub items: u32,
     /// Their tokens.
     pub attached: u32,
-    /// What the server reported.
+    /// The usage that the server reported.
     pub usage: Usage,
     /// The server read far less than was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_read: Option<ShortRead>,
-    /// A person edited its body by hand before it went.
+    /// A person edited its body before it was sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
-    /// Cost in millionths of a dollar, where known.
+    /// Cost in millionths of a dollar, if known.
     pub cost_micro: Option<u64>,
     /// The finish reason, verbatim.
     pub finish_reason: Option<String>,
     /// Milliseconds to the first event.
     pub ttft_ms: Option<u64>,
-    /// Milliseconds in all.
+    /// Milliseconds in total.
     pub total_ms: Option<u64>,
-    /// POSTs made.
+    /// Number of POSTs.
     pub attempts: u32,
-    /// Why it failed, for people.
+    /// Why it failed, for display.
     pub error: Option<String>,
-    /// What of its answer could not be taken as it came; at most [`DIAGNOSTICS`].
+    /// Parts of its answer that could not be used as received; at most [`DIAGNOSTICS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
-    /// A side question: nothing of it is a message.
+    /// A side question: no part of it is a message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
-    /// How many of its items its answer used; none where that was not looked for.
+    /// How many of its items its answer used; `None` if not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<UseCount>,
     /// Milliseconds since 1970.
@@ -127,7 +127,7 @@ pub struct RunCard {
 }
 
 impl RunCard {
-    /// A call that is about to be made from a plan: `at` is in milliseconds since 1970.
+    /// A call about to be made from a plan; `at` is in milliseconds since 1970.
     #[must_use]
     pub fn open(
         id: RunId,
@@ -154,7 +154,7 @@ impl RunCard {
         }
     }
 
-    /// An open call of no plan.
+    /// An open call without a plan.
     pub(crate) fn blank(id: RunId, session: SessionId, branch: BranchId) -> Self {
         Self {
             id,
@@ -189,14 +189,14 @@ impl RunCard {
         }
     }
 
-    /// Keeps a diagnostic, as long as there is room.
+    /// Stores a diagnostic, up to the maximum.
     pub fn diagnose(&mut self, diagnostic: Diagnostic) {
         if self.diagnostics.len() < DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
         }
     }
 
-    /// Takes in how the call ended, its status apart.
+    /// Records how the call ended, except for its status.
     pub fn ended(&mut self, outcome: &Outcome, cost_micro: Option<u64>) {
         self.usage = outcome.usage;
         self.finish_reason.clone_from(&outcome.finish_reason);

@@ -1,24 +1,24 @@
-//! Counting tokens: the port, the encodings, and how sure a number is.
-//! Not for: the tokenizers themselves (`llm::counting::tokens`).
+//! Counting tokens: the port, the encodings, and the certainty of a number.
+//! Not for: the tokenizers (`llm::counting::tokens`).
 
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A tokenizer's vocabulary. Serialised as its name.
+/// A tokenizer's vocabulary, serialized as its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Encoding {
     /// `OpenAI` models since GPT-4o.
     O200kBase,
     /// GPT-4, GPT-3.5 and the older embeddings.
     Cl100kBase,
-    /// No vocabulary known: a quarter of the characters, rounded up.
+    /// No known vocabulary: a quarter of the characters, rounded up.
     Approximate,
-    /// A model's own `tokenizer.json`, by the hash of that file.
+    /// A model's own `tokenizer.json`, identified by the hash of that file.
     File(Hash),
 }
 
-/// What stands before the hash in the name of a file's encoding.
+/// Prefix of the hash in the name of a file's encoding.
 const FILE: &str = "tokenizer.json:";
 const BUILT_IN: [(Encoding, &str); 3] = [
     (Encoding::O200kBase, "o200k_base"),
@@ -27,7 +27,7 @@ const BUILT_IN: [(Encoding, &str); 3] = [
 ];
 
 impl Encoding {
-    /// Its name; of a file with the whole hash, so that counts of two files never meet.
+    /// Its name; for a file with the whole hash, so that counts of two files are never mixed.
     #[must_use]
     pub fn name(self) -> Cow<'static, str> {
         match self {
@@ -38,7 +38,7 @@ impl Encoding {
         }
     }
 
-    /// Its name as people read it: of a file with the first eight digits of its hash.
+    /// Its name for display; for a file with the first eight digits of its hash.
     #[must_use]
     pub fn title(self) -> Cow<'static, str> {
         match self {
@@ -47,7 +47,7 @@ impl Encoding {
         }
     }
 
-    /// Reads a name.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let built_in = BUILT_IN.into_iter().find(|(_, known)| *known == name).map(|(encoding, _)| encoding);
@@ -69,20 +69,20 @@ impl<'de> Deserialize<'de> for Encoding {
     }
 }
 
-/// How sure a number of tokens is. It goes with every number that a person sees.
+/// The certainty of a number of tokens, shown with every such number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
-    /// Counted with the model's vocabulary, or one that is close.
+    /// Counted with the model's vocabulary or a similar one.
     Estimated,
-    /// An estimate corrected by what the server reported before.
+    /// An estimate corrected by earlier server reports.
     Calibrated,
     /// Reported by the server.
     Actual,
 }
 
 impl Certainty {
-    /// The short label beside a number.
+    /// The short label of a number.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl Certainty {
     }
 }
 
-/// A number with thousands separated: `1,204`.
+/// A number with thousands separators: `1,204`.
 #[must_use]
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -113,19 +113,20 @@ pub fn counted(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(n)) }
 }
 
-/// Counts tokens. Never panics and takes any text; slow on first use (loads a vocabulary), so never on the screen's thread.
+/// Counts tokens. Never panics, and takes any text; slow on first use (loads a vocabulary), so never on the screen's
+/// thread.
 pub trait CountTokens: Send + Sync {
     /// Tokens of `text` in `encoding`.
     fn count(&self, encoding: Encoding, text: &str) -> u32;
 
-    /// Loads what an encoding needs. Where that cannot be had: the encoding that stands in for it, and why.
+    /// Loads what an encoding needs. If that fails: the substitute encoding, and why.
     fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
         (encoding, None)
     }
 }
 
-/// A quarter of the characters, rounded up for each run between safe cuts: the labelled fallback where no vocabulary is
-/// known. Rounding run by run keeps it additive over [`safe_cut`]s, as the vocabularies are.
+/// A quarter of the characters, rounded up for each run between safe cuts: the labeled fallback without a vocabulary.
+/// Rounding each run keeps it additive over [`safe_cut`]s, like the vocabularies.
 #[must_use]
 pub fn approximate(text: &str) -> u32 {
     let mut total = 0_usize;
@@ -141,14 +142,14 @@ pub fn approximate(text: &str) -> u32 {
     u32::try_from(total + run.div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// Whether a text that begins with `c` may follow a line end without changing how either side is counted: no white space
-/// (it would join the line end) and no slash (o200k lets line ends and slashes trail punctuation).
+/// Whether a text that begins with `c` may follow a line break without changing the token count of either side: no
+/// white space (it would join the line break) and no slash (o200k attaches line breaks and slashes to punctuation).
 #[must_use]
 pub fn opens_safely(c: char) -> bool {
     !c.is_whitespace() && c != '/'
 }
 
-/// Whether two texts can be joined so that their tokens add up.
+/// Whether two texts can be joined so that their token counts add up.
 #[must_use]
 pub fn safe_cut(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || (left.ends_with('\n') && right.starts_with(opens_safely))

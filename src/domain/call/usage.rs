@@ -1,4 +1,4 @@
-//! What a call used: the server's own numbers beside ours, and money in millionths of a dollar.
+//! The usage of a call: the server's own numbers, our estimates, and cost in millionths of a dollar.
 //! Not for: estimating (`tokens`, `plan`).
 
 use super::meter::Sample;
@@ -10,23 +10,24 @@ use crate::domain::base::ids::RunId;
 use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
 
-/// Tokens as a server reported them; what it did not say stays `None`, never invented.
+/// Tokens as reported by a server; what it does not report stays `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the prompt, cached ones included.
     pub prompt: Option<u32>,
     /// Tokens of the answer, reasoning included.
     pub completion: Option<u32>,
-    /// Tokens thought aloud.
+    /// Reasoning tokens.
     pub reasoning: Option<u32>,
-    /// Prompt tokens that the server had cached.
+    /// Prompt tokens read from the server's cache.
     pub cached_read: Option<u32>,
-    /// Prompt tokens that it put into its cache.
+    /// Prompt tokens written to the server's cache.
     pub cache_write: Option<u32>,
 }
 
 impl Usage {
-    /// Tokens of the whole prompt. Cached ones are within `prompt`, unless they are more than it: then it leaves them out.
+    /// Tokens of the whole prompt. Cached tokens are part of `prompt`, unless there are more of them: then they are
+    /// separate.
     #[must_use]
     pub fn whole_prompt(&self) -> Option<u32> {
         let (prompt, apart) = (self.prompt?, self.apart());
@@ -37,8 +38,8 @@ impl Usage {
         self.cached_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0))
     }
 
-    /// Tokens that the server read of a prompt of about `expected`. Where `prompt` alone is less by more than a fifth, and
-    /// with the cached ones it is about what was sent, the server tells only the rest there. A 0 is no count.
+    /// Tokens that the server read of a prompt of about `expected` tokens. If `prompt` alone is more than a fifth below
+    /// that, and about equal with cached tokens added, the server reports only the uncached part. 0 is no count.
     #[must_use]
     pub fn prompt_read(&self, expected: u32) -> Option<u32> {
         let whole = self.whole_prompt().filter(|tokens| *tokens > 0)?;
@@ -48,7 +49,8 @@ impl Usage {
         Some(if beside { u32::try_from(with).unwrap_or(u32::MAX) } else { whole })
     }
 
-    /// With cached tokens bounded by the prompt, unless they plausibly stand beside it in a prompt of about `expected`.
+    /// With cached tokens limited to the prompt, unless they are plausibly separate in a prompt of about `expected`
+    /// tokens.
     #[must_use]
     pub fn bounded(self, expected: u32) -> Self {
         let Some(prompt) = self.prompt else { return self };
@@ -61,8 +63,8 @@ impl Usage {
         Self { cached_read: read, cache_write: self.cache_write.map(|written| written.min(room)), ..self }
     }
 
-    /// Prompt and answer for people, each number with its label: `441 in (300 cached) · 18 out actual`, or where the
-    /// server said nothing, `450 in est`. `dot` stands between the parts.
+    /// Prompt and answer as text, each number with its label: `441 in (300 cached) · 18 out actual`, or `450 in est`
+    /// without a report. `dot` separates the parts.
     #[must_use]
     pub fn words(&self, est: u32, dot: &str) -> String {
         let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
@@ -89,54 +91,54 @@ impl Usage {
         }
     }
 
-    /// Whether the server said anything.
+    /// Whether the server reported nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The account of one call.
+/// The accounting of one call.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UsageReport {
     /// The call.
     pub run: RunId,
     /// Its plan.
     pub plan: Hash,
-    /// The profile that was asked.
+    /// The profile.
     pub provider: String,
-    /// The model that was asked.
+    /// The model.
     pub model: String,
-    /// How our tokens were counted; empty in accounts of older versions.
+    /// The encoding of our counts; empty in reports of older versions.
     #[serde(default)]
     pub encoding: String,
-    /// What the plan estimated.
+    /// The estimate for the prompt.
     pub est_prompt: u32,
-    /// The estimate, section by section.
+    /// The estimate by section.
     pub est_by_section: Vec<(String, u32)>,
-    /// What the server said.
+    /// The server's report.
     pub usage: Usage,
-    /// The server read far less than was sent: nothing is learned from it.
+    /// The server read far less than was sent, so nothing is learned from it.
     #[serde(default)]
     pub short: bool,
-    /// (actual − estimate) / estimate, in percent, where the server said anything.
+    /// (actual − estimate) / estimate in percent, if the server reported usage.
     pub est_error_pct: Option<f64>,
     /// The finish reason, verbatim.
     pub finish_reason: Option<String>,
     /// Milliseconds to the first event.
     pub ttft_ms: Option<u64>,
-    /// Milliseconds in all.
+    /// Milliseconds in total.
     pub total_ms: u64,
-    /// How many POSTs it took.
+    /// Number of POSTs.
     pub attempts: u32,
-    /// Cost in millionths of a dollar, where prices are known.
+    /// Cost in millionths of a dollar, if prices are known.
     pub cost_micro: Option<u64>,
     /// Milliseconds since 1970.
     pub at: i64,
 }
 
 impl UsageReport {
-    /// The account of a call that ended, from its card, its plan and its outcome.
+    /// The accounting of an ended call, from its card, its plan and its outcome.
     #[must_use]
     pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
         let off =
@@ -161,7 +163,7 @@ impl UsageReport {
         }
     }
 
-    /// What the call teaches of the model's tokens, where the server reported its prompt.
+    /// What the call teaches about the model's tokens, if the server reported its prompt.
     #[must_use]
     pub fn sample(&self) -> Option<Sample> {
         let actual = self.usage.prompt_read(self.est_prompt).filter(|_| !self.short)?;

@@ -1,5 +1,5 @@
-//! Code of a workspace in plain words: symbols, the map, and the rules that a workspace states.
-//! Not for: reading code (the room `code`).
+//! The code of a workspace as data: symbols, the map, and the workspace's rules.
+//! Not for: reading code (`code`).
 
 pub mod settings;
 pub mod symbols;

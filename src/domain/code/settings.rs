@@ -1,22 +1,22 @@
-//! What of a workspace's code goes into a call by itself, as the settings say it.
-//! Not for: finding it (`code`) or putting it into a plan (`engine::plans::sources::code`).
+//! The settings for code in calls.
+//! Not for: finding code (`code`) or adding it to a plan (`engine::plans::sources::code`).
 
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// The settings about code. All of it wants the folder's trust.
+/// The settings for code. All of them require a trusted folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodeSettings {
-    /// Code is read, named behind an `@`, and put into calls.
+    /// Whether code is indexed, offered after `@`, and added to calls.
     pub enabled: bool,
-    /// Tokens of the map; 0 for none.
+    /// Tokens of the map; 0 for no map.
     pub map_tokens: u32,
-    /// Central symbols beside the map in Heavy.
+    /// Central symbols listed with the map in Heavy.
     pub anchors: u32,
-    /// Hundredths of what may be looked up that code may take.
+    /// Maximum share of the retrieval allowance for code, in percent.
     pub share: u32,
-    /// The model may look for symbols and open them.
+    /// Whether the model may search and open symbols.
     pub tools: bool,
 }
 
@@ -26,23 +26,23 @@ impl Default for CodeSettings {
     }
 }
 
-/// What goes of code in a mode.
+/// The limits for code in a mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeLimits {
     /// Tokens of the map.
     pub map: u32,
-    /// Central symbols beside it.
+    /// Central symbols listed with it.
     pub anchors: usize,
-    /// Touchpoints.
+    /// Maximum touchpoints.
     pub items: usize,
-    /// Lines of each.
+    /// Maximum lines of each.
     pub lines: usize,
-    /// Tokens of each.
+    /// Maximum tokens of each.
     pub tokens: u32,
 }
 
 impl CodeSettings {
-    /// What goes in a mode: nothing in Off; the map, and for a focus thin cards, in Light; more of each in Heavy.
+    /// The limits in a mode: nothing in Off; the map, and short cards for a focus, in Light; more of each in Heavy.
     #[must_use]
     pub fn limits(&self, mode: Mode) -> CodeLimits {
         let items = mode.limits(u32::MAX).cards as usize;
@@ -60,10 +60,10 @@ impl CodeSettings {
     }
 }
 
-/// Names that are kept to, at most.
+/// Maximum names of a focus.
 const NAMES: usize = 32;
 
-/// What a person keeps to, as typed: names between spaces or commas, an `@` before each or not, each once.
+/// Parses a focus as typed: names separated by spaces or commas, with or without `@`, without duplicates.
 #[must_use]
 pub fn focus(words: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();

@@ -1,15 +1,15 @@
-//! Code of a workspace in plain words: kinds of symbols, languages, touchpoints, the map, and what an index holds.
-//! Not for: how symbols are found (`code`).
+//! The code of a workspace as data: kinds of symbols, languages, touchpoints, the map, and the contents of an index.
+//! Not for: finding symbols (`code`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What sort of thing a symbol is.
+/// The kind of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The file itself: what stands in no other symbol.
+    /// The file itself: everything outside other symbols.
     File,
     /// A module or namespace inside a file.
     Module,
@@ -31,7 +31,7 @@ pub enum Kind {
     Method,
     /// A declaration of a function without its body.
     Prototype,
-    /// A constant, static or variable of a whole file.
+    /// A constant, static or global variable.
     Constant,
     /// An alias or other type.
     Type,
@@ -76,7 +76,7 @@ impl Kind {
         matches!(self, Self::Class | Self::Struct | Self::Enum | Self::Union | Self::Interface | Self::Impl)
     }
 
-    /// Whether it is executed when called.
+    /// Whether it can be called.
     #[must_use]
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Prototype | Self::Macro)
@@ -121,7 +121,7 @@ pub const LANGUAGES: [Language; 9] = [
 ];
 
 impl Language {
-    /// Its name for people.
+    /// Its display name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ impl Language {
         }
     }
 
-    /// What stands between the parts of a qualified name.
+    /// The separator in a qualified name.
     #[must_use]
     pub fn separator(self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ impl Language {
     }
 }
 
-/// What became of a file.
+/// The outcome of reading a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParseOutcome {
@@ -155,17 +155,17 @@ pub enum ParseOutcome {
     Parsed,
     /// No grammar for it.
     NoLanguage,
-    /// Larger than the bound.
+    /// Larger than the limit.
     TooLarge,
-    /// It holds bytes that no text has.
+    /// Not a text.
     Binary,
-    /// A program wrote it, by its name, its first lines or its long lines.
+    /// Generated code, recognized by its name, its first lines or its long lines.
     Generated,
     /// It could not be read.
     Unreadable,
 }
 
-/// Every fate, in the order of their stored numbers.
+/// Every outcome, in the order of their stored numbers.
 pub const FATES: [ParseOutcome; 6] = [
     ParseOutcome::Parsed,
     ParseOutcome::NoLanguage,
@@ -175,7 +175,7 @@ pub const FATES: [ParseOutcome; 6] = [
     ParseOutcome::Unreadable,
 ];
 
-/// What a score is made of; the sum is the score.
+/// The parts of a score, which sum to it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Parts {
     /// The symbol's own words.
@@ -184,13 +184,13 @@ pub struct Parts {
     pub file: f32,
     /// Words of its path.
     pub path: f32,
-    /// What it uses and what uses it.
+    /// Symbols it uses and symbols that use it.
     pub graph: f32,
-    /// What stands around it and beside it.
+    /// Its surroundings.
     pub near: f32,
-    /// A name of it that the query writes out.
+    /// An exact name in the query.
     pub exact: f32,
-    /// Its size and what it is.
+    /// Its size and kind.
     pub prior: f32,
     /// The focus.
     #[serde(default)]
@@ -205,51 +205,51 @@ impl Parts {
     }
 }
 
-/// A symbol with what is sent of it.
+/// A symbol and the text sent for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Touchpoint {
-    /// The file beneath the root, with `/`.
+    /// The file relative to the root, with `/`.
     pub path: String,
-    /// First and last line, from 1, of what is sent.
+    /// First and last line of the sent text, from 1.
     pub span: (u32, u32),
     /// The symbol's name.
     pub symbol: String,
-    /// With modules and types before it.
+    /// Its name with modules and types.
     pub qualified: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// First and last line of the whole symbol.
     pub whole: (u32, u32),
     /// Its signature, on one line.
     pub signature: String,
-    /// What is sent.
+    /// The sent text.
     pub text: String,
-    /// What that costs, the line with the file's path included in the first of each file.
+    /// Its tokens, with the path's line for the first of each file.
     pub tokens: u32,
     /// Its rank, from 1.
     pub rank: u32,
     /// Higher is better; only comparable within one query.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub score_parts: Parts,
-    /// Why it is here, in words.
+    /// Why it was chosen, as text.
     pub why: String,
     /// The hash of the file.
     pub file_hash: Hash,
 }
 
-/// A symbol that a row or a mark is about, with its file as it was then.
+/// The symbol of a row or mark, with its file as it was then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeRef {
-    /// The file beneath the workspace, with `/`.
+    /// The file relative to the workspace, with `/`.
     pub path: String,
-    /// The symbol's full name.
+    /// The symbol's qualified name.
     pub qualified: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
-    /// How many symbols of its file have the same full name and kind and stand before it.
+    /// Number of earlier symbols of its file with the same qualified name and kind.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub nth: u32,
     /// The hash of the file.
@@ -262,8 +262,8 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl CodeRef {
-    /// One hash for the symbol, whatever its file holds: by its file, its full name, what it is, and its place among those
-    /// that have all this in common.
+    /// One hash for the symbol, whatever the file's contents: by its file, qualified name, kind, and index among
+    /// symbols that share all of these.
     #[must_use]
     pub fn key(&self) -> Hash {
         let named = Fields::new("symbol").text(&self.path).text(&self.qualified).text(self.kind.name());
@@ -283,20 +283,20 @@ impl CodeRef {
 /// A symbol by its name and place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedSymbol {
-    /// The file beneath the root, with `/`.
+    /// The file relative to the root, with `/`.
     pub path: String,
-    /// What names it shortly and, in this workspace, for certain: its name, its type's before it, or its file's.
+    /// Its shortest unambiguous name in this workspace: its name, with its type, or with its file.
     pub short: String,
-    /// With modules and types before it.
+    /// Its name with modules and types.
     pub qualified: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
 }
 
 impl NamedSymbol {
-    /// `src/a.rs, lines 3 to 9 (Parser::parse)`: where a text comes from, for a heading.
+    /// Where a text comes from, for a heading: `src/a.rs, lines 3 to 9 (Parser::parse)`.
     #[must_use]
     pub fn place(&self) -> String {
         let (first, last) = self.lines;
@@ -304,14 +304,14 @@ impl NamedSymbol {
     }
 }
 
-/// A symbol with its whole source as it is now.
+/// A symbol with its current source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolSource {
-    /// Which.
+    /// The symbol.
     pub named: NamedSymbol,
-    /// Its lines, with what looks like a secret masked.
+    /// Its lines, with possible secrets masked.
     pub text: String,
-    /// How many things are masked.
+    /// Number of masked secrets.
     pub masked: usize,
 }
 
@@ -322,15 +322,15 @@ pub struct NearSymbol {
     pub path: String,
     /// The symbol.
     pub symbol: String,
-    /// Its full name.
+    /// Its qualified name.
     pub qualified: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
     /// Its score.
     pub score: f32,
-    /// Why not.
+    /// Why it was not sent.
     pub why: NearWhy,
 }
 
@@ -340,27 +340,27 @@ pub struct NearSymbol {
 pub enum NearWhy {
     /// No room.
     NoRoom {
-        /// Tokens that it would have taken.
+        /// Tokens it would have taken.
         needed: u32,
     },
-    /// It stands in another one that is sent.
+    /// It is inside another symbol that is sent.
     Inside,
-    /// It stands in the request already.
+    /// It is already in the request.
     Sent,
-    /// Its file is not as it was read.
+    /// Its file has changed since it was indexed.
     Changed,
 }
 
-/// A symbol that much depends on.
+/// A symbol that many others depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapAnchor {
-    /// The file beneath the root.
+    /// The file relative to the root.
     pub path: String,
     /// Its line, from 1.
     pub line: u32,
-    /// Its full name.
+    /// Its qualified name.
     pub symbol: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The first sentence of its documentation.
     pub doc: String,
@@ -369,54 +369,54 @@ pub struct MapAnchor {
 /// The map.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeMap {
-    /// One line a folder, indented; what a folder holds stands behind its name.
+    /// One line per folder, indented; a folder's contents follow its name.
     pub text: String,
-    /// What it costs.
+    /// Its tokens.
     pub tokens: u32,
-    /// The most central symbols, the first the most.
+    /// The most central symbols, most central first.
     pub anchors: Vec<MapAnchor>,
 }
 
-/// What an index of a workspace holds.
+/// The contents of a workspace's index.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IndexStatus {
     /// The workspace's folder.
     pub root: String,
-    /// Files listed.
+    /// Number of files listed.
     pub files: usize,
-    /// Files read in the last round; the others were known.
+    /// Files read in the last round; the others were unchanged.
     pub read: usize,
     /// Lines of files that were parsed.
     pub lines: u64,
-    /// Symbols, files as symbols not counted.
+    /// Symbols, not counting files.
     pub symbols: usize,
     /// Uses of one symbol by another.
     pub uses: usize,
     /// Files and symbols by language.
     pub languages: BTreeMap<String, (usize, usize)>,
-    /// Files by what became of them.
+    /// Files by outcome.
     pub fates: BTreeMap<ParseOutcome, usize>,
-    /// Files of which some did not parse.
+    /// Number of files with syntax errors.
     pub errors: usize,
-    /// Whether there is more than the bounds allow.
+    /// Whether there is more than the limits allow.
     pub more: bool,
-    /// How long the last round took, in microseconds.
+    /// Duration of the last round in microseconds.
     pub elapsed_us: u64,
-    /// The most memory that the process held, in bytes, where the system tells.
+    /// Peak memory of the process in bytes, if known.
     pub peak_bytes: Option<u64>,
-    /// What else is to be known: a cache that could not be kept, say.
+    /// Further notices, such as a cache that could not be written.
     pub notes: Vec<String>,
 }
 
-/// What a look through the code found.
+/// The result of a search in the code.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CodeFound {
     /// The workspace's folder.
     pub root: String,
-    /// What is sent: by file, best file first, then by line.
+    /// What is sent: best file first, then by line.
     pub items: Vec<Touchpoint>,
-    /// The best that are not sent.
+    /// The best symbols that are not sent.
     pub near: Vec<NearSymbol>,
-    /// How long the look took, in microseconds.
+    /// Duration in microseconds.
     pub elapsed_us: u64,
 }

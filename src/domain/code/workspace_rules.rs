@@ -1,25 +1,25 @@
-//! What a project says of itself beside its code: files with rules (AGENTS.md), skills, and how each of them stands.
-//! Not for: reading them (`tools::folder`), putting them into a plan (`engine`) or summaries of modules (`module`).
+//! A project's own texts beside its code: rule files (AGENTS.md) and skills, and their state in the next call.
+//! Not for: reading them (`tools::folder`), adding them to a plan (`engine`) or module summaries (`module`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::Atom;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What an item of the project is.
+/// The kind of a project item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProjectKind {
-    /// A file with rules.
+    /// A rule file.
     Rules,
-    /// A skill: a text that is loaded when it is wanted.
+    /// A skill: a text that is loaded on demand.
     Skill,
-    /// A summary of a part of the program.
+    /// A module summary.
     Module,
 }
 
 impl ProjectKind {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,23 +30,23 @@ impl ProjectKind {
     }
 }
 
-/// How marks name an item: by the project (the name of its topmost folder) and the path in it, whatever the text is.
+/// How marks name an item: by the project (the name of its topmost folder) and the path in it, whatever the text.
 #[must_use]
 pub fn atom(kind: ProjectKind, project: &str, path: &str) -> Atom {
     Atom::Section { text: Fields::new("project item").text(kind.name()).text(project).text(path).finish() }
 }
 
-/// How an item stands to the next call.
+/// The state of an item in the next call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "stands", rename_all = "snake_case")]
 pub enum RuleState {
-    /// It goes.
+    /// It is included.
     Goes,
-    /// It goes once a file near it is named in a message or touched by a tool; a skill once it is loaded.
+    /// It is included once a message names or a tool touches a file near it; a skill once it is loaded.
     Waits,
-    /// A person took it out.
+    /// A person excluded it.
     Excluded {
-        /// Of this call only.
+        /// For this call only.
         once: bool,
     },
     /// Switched off in the settings.
@@ -55,15 +55,15 @@ pub enum RuleState {
     NoRoom,
     /// The folder is not trusted.
     Untrusted,
-    /// It cannot be read: the end of a sentence that begins with its path.
+    /// It cannot be read.
     Unread {
-        /// Why.
+        /// Why, as the end of a sentence that begins with its path.
         why: String,
     },
 }
 
 impl RuleState {
-    /// In a word or two.
+    /// The state in a word or two.
     #[must_use]
     pub fn short(&self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl RuleState {
         }
     }
 
-    /// With why.
+    /// The state with its reason.
     #[must_use]
     pub fn words(&self) -> String {
         let why = match self {
@@ -93,7 +93,7 @@ impl RuleState {
         format!("{} {why}", self.short())
     }
 
-    /// Whether it goes.
+    /// Whether it is included.
     #[must_use]
     pub fn goes(&self) -> bool {
         *self == Self::Goes
@@ -105,30 +105,30 @@ impl RuleState {
 pub struct ProjectItem {
     /// What it is.
     pub kind: ProjectKind,
-    /// How marks name it. For a skill: the list of all of them.
+    /// How marks name it. For a skill: the list of all skills.
     #[serde(skip)]
     pub atom: Option<Atom>,
-    /// Its path as people name it: beneath the workspace, `../` above it, whole for what is the person's own.
+    /// Its path for display: relative to the workspace, with `../` above it, absolute for the person's own.
     pub path: String,
-    /// For a skill its name, else its path.
+    /// A skill's name, otherwise its path.
     pub title: String,
-    /// For rules the folder whose work they are for, for a skill what it is for.
+    /// For rules the folder they apply to, for a skill its purpose.
     pub about: String,
-    /// How it stands.
+    /// Its state.
     #[serde(flatten)]
     pub stands: RuleState,
-    /// Tokens that it takes, or would take.
+    /// Tokens that it takes or would take.
     pub tokens: u32,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Bytes that do not go because the file is too large.
+    /// Bytes left out because the file is too large.
     pub left: u64,
-    /// What else is to be known: links to other files, invisible characters, what was masked.
+    /// Further notices: links to other files, invisible characters, masked secrets.
     pub notes: Vec<String>,
-    /// Its text as it stands in the file, as far as it is read.
+    /// Its text, as far as it is read.
     #[serde(skip)]
     pub text: Arc<str>,
-    /// Whether a person can write it from here.
+    /// Whether a person can edit it in the program.
     #[serde(skip)]
     pub writable: bool,
     /// Hash of its text.
@@ -136,19 +136,19 @@ pub struct ProjectItem {
     pub hash: Hash,
 }
 
-/// Everything that a project says of itself.
+/// All items of a project.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct ProjectList {
-    /// The topmost folder that is looked at.
+    /// The topmost folder that is searched.
     pub root: String,
     /// Whether the workspace is trusted.
     pub trusted: bool,
-    /// Rules, the person's own first, then from the topmost folder down; then skills by name.
+    /// Rules (the person's own first, then from the topmost folder down), then skills by name.
     pub items: Vec<ProjectItem>,
 }
 
-/// Name and purpose of a skill, from the lines between `---` at the start of its file; both empty where there are none. Knows
-/// plain and quoted values, and those that go on in indented lines.
+/// Name and purpose of a skill, from the lines between `---` at the start of its file; both empty if there are none.
+/// Supports plain and quoted values, and values continued in indented lines.
 #[must_use]
 pub fn frontmatter(text: &str) -> (String, String) {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
@@ -185,7 +185,7 @@ fn unquoted(value: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(value)
 }
 
-/// A name or path that may stand in a label: on one line, without controls, bounded.
+/// A name or path for a label: on one line, without control characters, limited in length.
 #[must_use]
 pub fn plain(name: &str) -> String {
     let clean = |c: char| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { '?' } else { c };

@@ -1,13 +1,13 @@
-//! How alive an item is in a conversation: what touched it, turn by turn, and the numbers by which the program leases items
-//! and lets go of them.
-//! Not for: the decision itself (`context::activation`), finding out what touched what (`engine`) or pins (`mark`).
+//! The activation of an item: what touched it, turn by turn, and the numbers by which the program leases and releases
+//! items.
+//! Not for: the decision (`context::activation`), recording touches (`engine`) or pins (`mark`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::ClusterId;
 use crate::domain::planning::tuning::Milli;
 use serde::{Deserialize, Serialize};
 
-/// What one turn did to one older turn.
+/// How one turn touched one older turn.
 #[allow(clippy::struct_excessive_bools, reason = "each is a way of touching, and several can hold at once")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -20,16 +20,16 @@ pub struct Touch {
     /// The answer referred to it.
     #[serde(skip_serializing_if = "no")]
     pub model: bool,
-    /// It went with the call, outside the window.
+    /// It was sent with the call, outside the window.
     #[serde(skip_serializing_if = "no")]
     pub plan: bool,
-    /// It was found for the message.
+    /// It was retrieved for the message.
     #[serde(skip_serializing_if = "no")]
     pub found: bool,
-    /// Somebody spoke of code that uses code of it, or that it uses.
+    /// The turn referred to code that uses its code, or that its code uses.
     #[serde(skip_serializing_if = "no")]
     pub hop: bool,
-    /// A tool that failed named something of it.
+    /// A failed tool call named something of it.
     #[serde(skip_serializing_if = "no")]
     pub against: bool,
 }
@@ -40,21 +40,21 @@ fn no(flag: &bool) -> bool {
 }
 
 impl Touch {
-    /// Whether somebody spoke of it.
+    /// Whether the person or the answer referred to it.
     #[must_use]
     pub fn refers(self) -> bool {
         self.user || self.model
     }
 }
 
-/// What one completed turn touched. Stored under the key of its last node, so that it counts on the paths that hold that.
+/// What one completed turn touched. Stored under the key of its last node, so that it counts on paths that contain it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Touches {
     /// The subject of its question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterId>,
-    /// The older turns that it touched, by their place on the path.
+    /// The older turns that it touched, in the order of the path.
     pub touched: Vec<Touch>,
 }
 
@@ -64,36 +64,36 @@ pub struct Touches {
 pub struct Activation {
     /// Whether the program pins anything by itself.
     pub on: bool,
-    /// Whether questions are put into clusters: then being found counts in the cluster in which it happened, and leases end
-    /// when two questions in a row are of others.
+    /// Whether questions are clustered: then retrieval counts only in its own cluster, and leases end when two
+    /// questions in a row belong to other clusters.
     pub clusters: bool,
-    /// The share of an item's activation that stays from turn to turn.
+    /// The share of an item's activation that remains after a turn.
     pub keep: Milli,
     /// Added when the person's message refers to it.
     pub user: Milli,
     /// Added when the answer refers to it.
     pub model: Milli,
-    /// Added when it went with the call, outside the window.
+    /// Added when it was sent with the call, outside the window.
     pub plan: Milli,
-    /// Added when it was found for a question of the present cluster.
+    /// Added when it was retrieved for a question of the present cluster.
     pub found: Milli,
-    /// Added when somebody spoke of code one use away from code of it.
+    /// Added when a turn referred to code one use away from its code.
     pub hop: Milli,
-    /// Taken off when a tool that failed named something of it.
+    /// Subtracted when a failed tool call named something of it.
     pub negative: Milli,
-    /// From this activation on an item is leased.
+    /// Minimum activation for a lease.
     pub promote: Milli,
-    /// So is one that was referred to in this many of the last `within` turns.
+    /// An item is also leased after this many references in the last `within` turns.
     pub turns: u32,
     /// See `turns`.
     pub within: u32,
-    /// Leases of the program's below this activation make room when their cap is full.
+    /// The program's leases below this activation end when the cap is full.
     pub demote: Milli,
-    /// Leases that the program holds at once.
+    /// Maximum leases that the program holds at once.
     pub leases: u32,
-    /// Items that it keeps for one call at once.
+    /// Maximum items that it keeps for one call.
     pub ephemeral: u32,
-    /// After so many renewals it suggests to pin the item.
+    /// Number of renewals after which it suggests to pin the item.
     pub suggest_after: u32,
 }
 

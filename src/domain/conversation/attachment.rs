@@ -1,9 +1,9 @@
-//! Texts of files and symbols that stand behind a message: how each is headed, and which ones a message holds.
-//! Not for: reading files, or what goes with a message (`tui::chat::model::composer`).
+//! Texts of files and symbols attached after a message: their headings, and the attachments of a message.
+//! Not for: reading files, or attaching them (`tui::chat::model::composer`).
 
 const FILE: &str = "File ";
 
-/// The line over a text: `File src/a.rs:` or `File src/a.rs, lines 3 to 9 (parse):`.
+/// The line above a text: `File src/a.rs:` or `File src/a.rs, lines 3 to 9 (parse):`.
 #[must_use]
 pub fn heading(place: &str) -> String {
     format!("{FILE}{place}:")
@@ -15,7 +15,7 @@ pub fn path(place: &str) -> &str {
     lines(place).map_or(place, |(path, _)| path)
 }
 
-/// Path and lines of a place that names some.
+/// Path and lines of a place that has lines.
 fn lines(place: &str) -> Option<(&str, (u32, u32))> {
     let (path, rest) = place.rsplit_once(", lines ")?;
     let (first, rest) = rest.split_once(" to ")?;
@@ -23,18 +23,18 @@ fn lines(place: &str) -> Option<(&str, (u32, u32))> {
     Some((path, (first.parse().ok()?, last.parse().ok()?)))
 }
 
-/// A text that stands behind a message.
+/// A text attached to a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AttachedText<'a> {
     /// The file.
     pub path: &'a str,
-    /// Its first and last line, from 1; none for the whole file.
+    /// Its first and last line, from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
     /// The text.
     pub text: &'a str,
 }
 
-/// The texts behind a message, in order.
+/// The texts attached to a message, in order.
 #[must_use]
 pub fn held(message: &str) -> Vec<AttachedText<'_>> {
     let mut found = Vec::new();

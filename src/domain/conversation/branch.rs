@@ -1,5 +1,5 @@
-//! Branches and sessions: names, heads, and the overlay of choices that a branch carries.
-//! Not for: marks themselves (`mark`) or the messages (`tree`).
+//! Branches and sessions: names, heads, and a branch's overrides.
+//! Not for: marks (`mark`) or messages (`tree`).
 
 use super::mark::{Atom, Mark};
 use super::state_suggestions::SuggestedPin;
@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 pub struct SessionCard {
     /// Its id.
     pub id: SessionId,
-    /// Its title, unsanitised.
+    /// Its title, unsanitized.
     pub title: String,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970 of the last change.
     pub updated_at: i64,
-    /// How many messages it holds.
+    /// Number of messages.
     pub messages: u64,
-    /// How many branches that are not archived.
+    /// Number of branches that are not archived.
     pub branches: u32,
 }
 
@@ -53,36 +53,36 @@ pub struct Overrides {
     /// Model name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether summaries are made by themselves.
+    /// Whether summaries are made automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compacting>,
     /// Personality text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
-    /// The lane of new messages ([`crate::domain::conversation::lane::Lane`]'s stored text; empty is the root); none goes on in the lane in which
-    /// the branch stands.
+    /// The lane of new messages ([`crate::domain::conversation::lane::Lane`]'s stored text; empty is the root); `None`
+    /// continues in the branch's present lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
-    /// Files, folders and symbols to which looking at code keeps.
+    /// Files, folders and symbols to which the search of code is limited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub focus: Vec<String>,
-    /// Pins that were suggested and turned down: they are not suggested again.
+    /// Suggested pins that were dismissed and are not suggested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dismissed: Vec<Atom>,
-    /// Items without which a call that was made again gave another answer, as a person judged: they are suggested as pins.
+    /// Items without which a repeated call gave a different answer, as a person judged; they are suggested as pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mattered: Vec<Atom>,
-    /// Tools that are switched off, as [`crate::domain::tool::mcp::switch`] names them; the program's own by their names.
+    /// Tools that are switched off, named as by [`crate::domain::tool::mcp::switch`]; the program's own by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_off: Vec<String>,
-    /// Its tasks, oldest first; only the last can be running.
+    /// Its tasks, oldest first; only the last one can be running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskSpan>,
 }
 
 impl Overrides {
-    /// What differs from these in others, as an act on a branch of this name; none where it is nothing, several things, or
-    /// nothing that a person calls a setting.
+    /// The change to `after` as an act on a branch of this name; `None` if there is no change, several, or none that a
+    /// person would call a setting.
     #[must_use]
     pub fn act(&self, after: &Self, branch: &str) -> Option<String> {
         let number = |value: Option<u32>| value.map(|n| n.to_string());
@@ -96,7 +96,7 @@ impl Overrides {
             ("server", self.profile != after.profile, after.profile.clone()),
             ("model", self.model != after.model, after.model.clone()),
             ("compaction", self.compaction != after.compaction, after.compaction.map(|own| own.name().into())),
-            // Its words are a text of their own.
+            // Its text is a text of its own.
             ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
             ("focus", self.focus != after.focus, words),
         ];
@@ -117,41 +117,41 @@ pub struct Branch {
     pub id: BranchId,
     /// Its session.
     pub session: SessionId,
-    /// Its name, unsanitised.
+    /// Its name, unsanitized.
     pub name: String,
-    /// The last node of its path; none while it is empty.
+    /// The last node of its path; `None` while it is empty.
     pub head: Option<NodeId>,
-    /// The branch that it was forked from.
+    /// The branch it was forked from.
     pub parent: Option<BranchId>,
     /// The node at which it was forked.
     pub fork: Option<NodeId>,
-    /// Put away; nothing is lost.
+    /// Hidden from lists; nothing is deleted.
     pub archived: bool,
     /// Milliseconds since 1970.
     pub created_at: i64,
-    /// Grows with every head move: compare-and-swap and fences go by it.
+    /// Incremented with every move of the head; used for compare-and-swap and fences.
     pub seq: u64,
-    /// Choices that this branch makes.
+    /// The branch's own settings.
     pub overrides: Overrides,
-    /// Where the window of an anchored policy starts.
+    /// The start of the window of an anchored policy.
     pub anchor: Option<Anchor>,
     /// Pins, leases, exclusions.
     pub marks: Vec<Mark>,
-    /// The state version that counts on this branch.
+    /// The state version that applies on this branch.
     pub state: Option<StateVersion>,
-    /// A state that came with an import, would count here, and waits for a person's yes.
+    /// An imported state that would apply here and waits for a person's approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<StateVersion>,
     /// A message of this session that the next question replies to.
     #[serde(default)]
     pub reply: Option<Hash>,
-    /// Ids of the capsules in use, at most one of each kind and lane: the newest level of each.
+    /// Ids of the summaries in use, at most one of each kind and lane: the newest level of each.
     #[serde(default)]
     pub capsules: Vec<Hash>,
 }
 
 impl Branch {
-    /// A branch with no choices, marks, or state of its own.
+    /// A branch without overrides, marks, or a state of its own.
     #[must_use]
     pub fn new(id: BranchId, session: SessionId, name: &str, head: Option<NodeId>, created_at: i64) -> Self {
         Self {
@@ -175,7 +175,7 @@ impl Branch {
     }
 }
 
-/// A branch whose path holds a node: the one stood on, else the first that is not put away, else any.
+/// A branch whose path contains a node: the current one, else the first that is not archived, else any.
 #[must_use]
 pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot) -> Option<BranchId> {
     let mut sorted: Vec<&Branch> = branches.iter().collect();
@@ -190,26 +190,26 @@ pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot
 pub struct StateVersion {
     /// The block's text without its delimiters.
     pub text: String,
-    /// The node whose answer held it, or after which a person wrote it.
+    /// The node whose answer contained it, or after which a person wrote it.
     pub node: NodeId,
     /// The same node's key.
     pub key: Hash,
     /// Whether a person wrote it.
     pub edited: bool,
-    /// For a version that a person wrote: the one branch on which it counts.
+    /// For a version written by a person: the only branch on which it applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchId>,
-    /// Taken back by undo.
+    /// Reverted by undo.
     #[serde(default)]
     pub withdrawn: bool,
-    /// It came with an import: it counts nowhere before a person takes it, and then as a version of theirs.
+    /// It was imported: it applies nowhere until a person accepts it, and then as their version.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offered: bool,
-    /// Counts up within the session.
+    /// Increments within the session.
     pub version: u32,
     /// Milliseconds since 1970.
     pub at: i64,
-    /// What the same block suggested to pin.
+    /// The pins that the same block suggested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<SuggestedPin>,
 }

@@ -1,5 +1,5 @@
-//! Two branches side by side: the message at which they part, and what each says, used and cost after it.
-//! Not for: working it out (`engine`) or what differs between two plans (`diff`).
+//! Two branches side by side: the message after which they diverge, and what each says, used and cost after it.
+//! Not for: computing it (`engine`) or the differences of two plans (`diff`).
 
 use super::mark::Atom;
 use super::message::Role;
@@ -7,27 +7,27 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::planning::diff::{CallRef, PlanDiff};
 use serde::Serialize;
 
-/// A message as it is compared.
+/// A message of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ComparedMessage {
     /// The message.
     pub node: NodeId,
-    /// Who.
+    /// Its role.
     pub role: Role,
-    /// Its words, unsanitised; long ones are cut.
+    /// Its text, unsanitized; long texts are cut.
     pub text: String,
 }
 
 /// A turn of one side.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Turn {
-    /// Its number on the side's path, from 1; 0 for what stands before the first question.
+    /// Its number on the side's path, from 1; 0 for the preamble.
     pub number: u32,
-    /// It, as plans and marks name it.
+    /// How plans and marks name it.
     pub atom: Atom,
     /// Its messages after the common ancestor.
     pub messages: Vec<ComparedMessage>,
-    /// It is no turn but a text that is pinned on this side only: its words, unsanitised.
+    /// For a text that is pinned on this side only, in place of a turn: the text, unsanitized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
 }
@@ -37,44 +37,44 @@ pub struct Turn {
 pub struct Side {
     /// The branch.
     pub branch: BranchId,
-    /// Its name, unsanitised.
+    /// Its name, unsanitized.
     pub name: String,
-    /// Its turns, oldest first; then what is pinned on this side only.
+    /// Its turns, oldest first; then the texts that are pinned on this side only.
     pub turns: Vec<Turn>,
-    /// Turns that are not told, because there are more than are compared.
+    /// Number of further turns, beyond the maximum.
     pub more: u32,
-    /// Calls made for them.
+    /// Number of calls made for them.
     pub calls: u32,
-    /// Tokens of the prompts, as servers reported them, else estimated.
+    /// Prompt tokens as reported by servers, otherwise estimated.
     pub prompt: u64,
-    /// Tokens of the answers, as servers reported them.
+    /// Answer tokens as reported by servers.
     pub answer: u64,
-    /// Millionths of a dollar; none where no price is known.
+    /// Millionths of a dollar; `None` if no price is known.
     pub cost_micro: Option<u64>,
-    /// Tools that were called, by name, with how often.
+    /// Called tools by name, with the number of calls.
     pub tools: Vec<(String, u32)>,
-    /// Models that were asked.
+    /// Models that were called.
     pub models: Vec<String>,
     /// The branch's last call.
     pub last: Option<CallRef>,
 }
 
 impl Side {
-    /// How many turns it has of its own, told or not.
+    /// Number of its own turns, including further ones.
     #[must_use]
     pub fn count(&self) -> usize {
         self.turns.iter().filter(|turn| turn.pin.is_none()).count() + self.more as usize
     }
 }
 
-/// Where two branches part.
+/// The last common message of two branches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ancestor {
-    /// The last message that both have.
+    /// The message.
     pub node: NodeId,
     /// Its turn.
     pub turn: u32,
-    /// First words of its question, unsanitised.
+    /// First words of its question, unsanitized.
     pub title: String,
     /// Milliseconds since 1970.
     pub at: i64,
@@ -83,10 +83,10 @@ pub struct Ancestor {
 /// Two branches side by side.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
-    /// The last message that both have; none where they share nothing.
+    /// The last common message; `None` if they share nothing.
     pub ancestor: Option<Ancestor>,
-    /// Both.
+    /// Both branches.
     pub sides: [Side; 2],
-    /// What differs between the plans of their last calls, where both made one.
+    /// The differences between the plans of their last calls, if both made one.
     pub plans: Option<Box<PlanDiff>>,
 }

@@ -1,12 +1,12 @@
-//! Lanes: which thread of a conversation a message belongs to, as a short text that is stored with it.
-//! Not for: deciding what a lane's window holds (`context`) or branches, which are other continuations, not other topics.
+//! Lanes: the thread of a conversation that a message belongs to, as a short text stored with it.
+//! Not for: the window of a lane (`context`) or branches, which are other continuations rather than other topics.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 
-/// What a reply lane's text begins with.
+/// Prefix of a reply lane's text.
 const REPLY: &str = "reply:";
-/// What a topic's text may begin with; topics that an import brought stand without it.
+/// Optional prefix of a topic's text; imported topics have none.
 const TOPIC: &str = "topic:";
 
 /// A lane. Its stored text is empty for the root, `reply:` and a key, or a topic's name.
@@ -14,14 +14,14 @@ const TOPIC: &str = "topic:";
 pub enum Lane {
     /// No topic and no reply.
     Root,
-    /// The replies below one message: the root of the reply chain, by its key in hex (whole or its first digits).
+    /// The replies to one message: the root of the reply chain, by its key in hex (whole or a prefix).
     Reply(String),
     /// A named topic.
     Topic(String),
 }
 
 impl Lane {
-    /// Reads a stored text, or what a person typed. `root` and nothing at all name the root.
+    /// Parses a stored text, or what a person typed. `root` and an empty text name the root.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let text = text.trim();
@@ -43,7 +43,7 @@ impl Lane {
         }
     }
 
-    /// The key that names it among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
+    /// The key that identifies it among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
     /// `root:<session>`.
     #[must_use]
     pub fn key(&self, session: SessionId) -> String {
@@ -54,7 +54,7 @@ impl Lane {
         }
     }
 
-    /// Its name for people.
+    /// Its display name.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
@@ -64,9 +64,9 @@ impl Lane {
         }
     }
 
-    /// The lane of a new message, topic before reply before root: the replied message's own topic or reply lane,
-    /// so that a chain of replies stays in the lane of its root; else the branch's topic; else a reply lane rooted at the
-    /// replied message; else the lane that the branch stands in.
+    /// The lane of a new message. In order of precedence: the topic or reply lane of the message replied to, so that a
+    /// chain of replies stays in the lane of its root; the branch's topic; a new reply lane rooted at the message
+    /// replied to; the branch's present lane.
     #[must_use]
     pub fn of_message(current: &Self, replied: Option<(&Self, Hash)>) -> Self {
         match (replied, current) {
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(Lane::of_message(&topic, Some((&other, key))), other);
     }
 
-    /// The prototype made a lane from the message replied to, so that an answer to an answer began another lane.
+    /// An answer to an answer does not begin another lane.
     #[test]
     fn a_reply_to_a_reply_stays_in_the_lane_of_the_chains_root() {
         let root = Hash::of(b"root of the chain");

@@ -1,5 +1,5 @@
-//! Marks: what a person (or the engine) decided about an item: pins, leases, exclusions, include once.
-//! Not for: what a mark does to a plan (`context`) or undo (`operation`).
+//! Marks: decisions of a person or the engine about an item: pins, leases, exclusions, include once.
+//! Not for: the effect of a mark on a plan (`context`) or undo (`operation`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// The smallest thing that a plan includes or excludes, by keys (never by row ids).
+/// The smallest thing that a plan includes or leaves out, named by keys (never by row ids).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(tag = "atom", rename_all = "lowercase")]
 pub enum Atom {
-    /// What stands before the first user message; the key of its first node.
+    /// Everything before the first user message.
     Preamble {
         /// First node.
         first: Hash,
     },
-    /// From a user message to just before the next; two answers to one question are two turns.
+    /// From a user message to just before the next one; two answers to one question are two turns.
     Turn {
         /// The user message.
         user: Hash,
@@ -36,12 +36,12 @@ pub enum Atom {
         /// The node.
         node: Hash,
     },
-    /// A section's text: system, state, a note …; the hash of the text.
+    /// A section's text: system, state, a note, and so on.
     Section {
-        /// Content hash.
+        /// Hash of the text.
         text: Hash,
     },
-    /// Neighbouring turns with one verdict.
+    /// Adjacent turns with one verdict.
     Range {
         /// Key of the first turn's first node.
         first: Hash,
@@ -63,7 +63,7 @@ impl Atom {
         Fields::new("atom").json(self).finish()
     }
 
-    /// The first and the last of its messages, by their keys; none for texts.
+    /// The keys of its first and last message; `None` for texts.
     #[must_use]
     pub fn ends(&self) -> Option<(Hash, Hash)> {
         match *self {
@@ -88,13 +88,13 @@ pub enum Actor {
     Model,
 }
 
-/// How many turns a lease still lasts. It is stored as a number; 0 is a lease that has ended.
+/// How many turns a lease lasts. Stored as a number; 0 is a lease that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]
 pub enum LeaseTurns {
-    /// So many.
+    /// This many turns.
     Left(NonZeroU32),
-    /// None: it pins nothing any more.
+    /// None: it has no effect any more.
     Ended,
 }
 
@@ -119,29 +119,30 @@ impl fmt::Display for LeaseTurns {
     }
 }
 
-/// What a mark says.
+/// The kind of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MarkKind {
-    /// Stays until taken off; never dropped in silence.
+    /// A permanent pin: stays until removed, and is never dropped silently.
     Sticky,
-    /// Stays for a number of turns.
+    /// A lease: stays for a number of turns.
     Leased {
         /// Turns left.
         turns: LeaseTurns,
     },
-    /// Out until taken back.
+    /// Excludes the item until removed.
     Exclude,
-    /// Out of the next completed turn's calls only.
+    /// Excludes the item from the next completed turn's calls only.
     ExcludeOnce,
-    /// Into the next completed turn's calls only.
+    /// Includes the item in the next completed turn's calls only.
     IncludeOnce,
-    /// Into the next completed turn's calls only, while the leases' cap and the room last: what the program keeps by itself.
+    /// The program's own: includes the item in the next completed turn's calls only, within the cap of leases and the
+    /// budget.
     Ephemeral,
 }
 
 impl MarkKind {
-    /// A lease for so many turns.
+    /// A lease of `turns` turns.
     #[must_use]
     pub fn leased(turns: u32) -> Self {
         Self::Leased { turns: turns.into() }
@@ -153,13 +154,13 @@ impl MarkKind {
         matches!(self, Self::Sticky | Self::Leased { .. } | Self::Ephemeral)
     }
 
-    /// Whether it takes out.
+    /// Whether it excludes.
     #[must_use]
     pub fn excludes(self) -> bool {
         matches!(self, Self::Exclude | Self::ExcludeOnce)
     }
 
-    /// Whether it wants something that would not go by itself. A lease that has run out wants nothing.
+    /// Whether it includes an item that would not be sent by itself. An ended lease does not.
     #[must_use]
     pub fn wants(self) -> bool {
         match self {
@@ -175,7 +176,7 @@ impl MarkKind {
         matches!(self, Self::ExcludeOnce | Self::IncludeOnce | Self::Ephemeral)
     }
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -189,38 +190,38 @@ impl MarkKind {
     }
 }
 
-/// A decision about one atom on one branch. At most one mark stands on an atom of a branch.
+/// A decision about one atom on one branch. An atom has at most one mark on a branch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Mark {
-    /// What it is about.
+    /// Its atom.
     pub target: Atom,
-    /// What it says.
+    /// Its kind.
     pub kind: MarkKind,
     /// Who made it.
     pub by: Actor,
-    /// A free note's text, where the target is a section of the person's own.
+    /// The text of a free note, if the target is a person's own section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where the mark came from, when a fork copied it: the other branch's name.
+    /// The name of the branch from which a fork copied the mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited_from: Option<String>,
-    /// Grows with every change, so that undo sees whether it still applies.
+    /// Incremented with every change, so that undo can tell whether it still applies.
     pub revision: u64,
     /// The key of the last user message for which a lease was counted down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Hash>,
-    /// How often the program began its lease anew.
+    /// How often the program renewed its lease.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewals: u32,
-    /// For what was picked or brought back from another branch: where from.
+    /// The origin of a text picked or brought back from another branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
-    /// For a symbol of the workspace's code: which.
+    /// The symbol, for a mark on the workspace's code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<CodeRef>>,
 }
 
-/// Where a text came from that stands on a branch in whose path its messages are not.
+/// The origin of a text on a branch whose path does not contain its messages.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// The branch.
@@ -229,7 +230,7 @@ pub struct Origin {
     pub name: String,
     /// The first turn on that branch's path, from 1.
     pub turn: Option<u32>,
-    /// How many turns.
+    /// Number of turns.
     pub turns: u32,
     /// The first message.
     pub node: NodeId,
@@ -237,12 +238,12 @@ pub struct Origin {
     pub sources: Vec<Hash>,
     /// Key of the branch's head at that time.
     pub head: Hash,
-    /// It is what the branch came to, not a part that was picked: it is stale once the branch grows.
+    /// Whether it is the branch's result rather than a picked part; a result is stale once the branch grows.
     pub result: bool,
 }
 
 impl Origin {
-    /// Whether the branch went on since its result was brought back; `head` is the key of its head now.
+    /// Whether the branch has grown since its result was brought back; `head` is the key of its present head.
     #[must_use]
     pub fn stale(&self, head: Option<Hash>) -> bool {
         self.result && head != Some(self.head)
@@ -270,15 +271,15 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Mark {
-    /// Whether it wants one message, given by its key, that would not go by itself.
+    /// Whether it includes this message, which would not be sent by itself.
     #[must_use]
     pub fn brings(&self, key: Hash) -> bool {
         let here = matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
         here && self.kind.wants()
     }
 
-    /// What the end of a turn makes of the mark; none where it stays as it is. A mark for one call is used up, a lease of the
-    /// program's that ended before goes, and a lease that was `sent` loses a turn, once for each user message.
+    /// The mark after the end of a turn; `None` if unchanged, `Some(None)` if removed. A mark for one call is used up,
+    /// an ended lease of the program is removed, and a lease that was `sent` loses one turn per user message.
     #[must_use]
     pub fn after_turn(&self, user: Option<Hash>, sent: bool) -> Option<Option<Self>> {
         match self.kind {
@@ -293,7 +294,7 @@ impl Mark {
     }
 }
 
-/// The order-free digest of a branch's marks.
+/// The digest of a branch's marks, independent of their order.
 #[must_use]
 pub fn marks_digest(marks: &[Mark]) -> Hash {
     let mut keys: Vec<Hash> =
@@ -328,7 +329,8 @@ mod tests {
         }
     }
 
-    /// Stores and exports of earlier versions hold marks without what came later; a mark that has none of it is written so.
+    /// Stores and exports of earlier versions have marks without later fields; a mark without these fields is written
+    /// in the old form.
     #[test]
     fn what_a_mark_does_not_have_is_not_written() {
         let plain = Mark { renewals: 0, ..mark(Sticky, Actor::User) };
@@ -340,7 +342,7 @@ mod tests {
         assert_eq!(serde_json::from_value::<Mark>(serde_json::to_value(&renewed).unwrap()).unwrap(), renewed);
     }
 
-    /// Each kind: pins, excludes, wants, is used up by a turn.
+    /// Each kind: pins, excludes, includes, is used up by a turn.
     #[test]
     fn what_each_kind_of_mark_does() {
         let table = [
@@ -359,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Stores of all versions hold the number of turns; a lease that has ended is 0.
+    /// Stores of all versions contain the number of turns; 0 is an ended lease.
     #[test]
     fn leases_are_stored_as_numbers() {
         for (turns, lease) in [(3, LeaseTurns::Left(NonZeroU32::new(3).unwrap())), (0, LeaseTurns::Ended)] {

@@ -1,38 +1,40 @@
-//! Memories: what is to be known beyond the message that said it, typed, with where it comes from and where it holds.
-//! Not for: reading suggestions from answers (`state_suggestions`), choosing what goes with a call (`engine`) or storing (`store`).
+//! Memories: facts, preferences, outcomes and events that stay known beyond the message that said them, with their
+//! origin and scope.
+//! Not for: reading suggestions from answers (`state_suggestions`), choosing which are sent (`engine`) or storing them
+//! (`store`).
 //!
-//! A memory is suggested by a model or written by a person; only a confirmed one is ever sent. One that holds in all
-//! sessions, and one that holds in the whole session, reaches every branch there: memory is shared by nature, like the
-//! configuration, and so stands outside the promise that branches do not see each other. Deciding about it stays with
-//! the branch: a pin or an exclusion of a memory is a mark like any other.
+//! A memory is suggested by a model or written by a person; only a confirmed one is ever sent. A memory of a session,
+//! or of all sessions, reaches every branch there: like the configuration it is shared, and so excepted from the
+//! isolation of branches. Decisions about it stay with the branch: a pin or an exclusion of a memory is a mark like any
+//! other.
 
 use super::mark::{Actor, Atom};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{MemoryId, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// Characters of a memory at the most.
+/// Maximum characters of a memory.
 pub const LONGEST: usize = 300;
 
-/// What a memory is.
+/// The kind of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryKind {
-    /// Something that is so.
+    /// A fact.
     Fact,
-    /// How a person wants things.
+    /// A person's preference.
     Preference,
-    /// What came of something.
+    /// The outcome of something.
     Outcome,
-    /// Something that happened.
+    /// An event.
     Event,
 }
 
 impl MemoryKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Fact, Self::Preference, Self::Outcome, Self::Event];
 
-    /// Its word.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,25 +45,25 @@ impl MemoryKind {
         }
     }
 
-    /// Reads a word, in any case.
+    /// Parses a name, in any case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 
-/// Where a memory holds.
+/// Where a memory applies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// In one session.
     Session(SessionId),
-    /// In all.
+    /// In all sessions.
     All,
 }
 
 impl Scope {
-    /// Whether it holds in a session.
+    /// Whether it applies in a session.
     #[must_use]
     pub fn holds_in(self, session: SessionId) -> bool {
         match self {
@@ -71,20 +73,20 @@ impl Scope {
     }
 }
 
-/// Whether it counts.
+/// The status of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryStatus {
-    /// Somebody must look at it first.
+    /// It waits for a person's decision.
     Suggested,
-    /// A person said that it is right.
+    /// A person confirmed it.
     Confirmed,
-    /// A person turned it down; it is kept so that it is not suggested again.
+    /// A person dismissed it; it is stored so that it is not suggested again.
     Dismissed,
 }
 
 impl MemoryStatus {
-    /// Its word.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -98,35 +100,35 @@ impl MemoryStatus {
 /// Where a memory comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// The session in which it was made; none once that is deleted.
+    /// The session in which it was made; `None` after that is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// The key of the message that it was made from.
+    /// The key of the message it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Hash>,
     /// Who made it.
     pub by: Actor,
 }
 
-/// Something to be known.
+/// A memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Memory {
     /// Its id.
     pub id: MemoryId,
-    /// What it is.
+    /// Its kind.
     pub kind: MemoryKind,
-    /// What is to be known: one line, at most [`LONGEST`] characters.
+    /// Its text: one line, at most [`LONGEST`] characters.
     pub text: String,
-    /// Where it holds.
+    /// Where it applies.
     pub scope: Scope,
-    /// The lane in which it was said; empty for the main one.
+    /// The lane in which it was made; empty for the root lane.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lane: String,
     /// Where it comes from.
     pub source: Origin,
-    /// Whether it counts.
+    /// Its status.
     pub status: MemoryStatus,
-    /// Grows with every change, so that two windows do not overwrite each other.
+    /// Incremented with every change, so that two windows do not overwrite each other.
     pub version: u32,
     /// Milliseconds since 1970.
     pub created_at: i64,
@@ -135,13 +137,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// How plans and marks name it: the same through every edit.
+    /// How plans and marks name it: unchanged by edits.
     #[must_use]
     pub fn atom(&self) -> Atom {
         atom(self.id)
     }
 
-    /// Whether it says, is and holds the same, whatever its version.
+    /// Whether everything but the version is equal.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         let plain = |memory: &Self| Self { version: 0, updated_at: 0, ..memory.clone() };
@@ -155,13 +157,13 @@ pub fn atom(id: MemoryId) -> Atom {
     Atom::Section { text: Fields::new("memory").text(&id.to_string()).finish() }
 }
 
-/// A text as a memory holds it: one line, single spaces.
+/// The text of a memory: one line, single spaces.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text for comparing: its words in lower case, without marks.
+/// A text for comparisons: its words in lower case, without punctuation.
 #[must_use]
 pub fn normalised(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

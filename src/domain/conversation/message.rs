@@ -1,12 +1,12 @@
-//! Messages: roles, the parts of a message, how a message ended, and the light head of a node.
-//! Not for: where a node stands in its session (`tree`) or what of it is sent (`plan`).
+//! Messages: roles, the parts of a message, how a message ended, and the head of a node without its content.
+//! Not for: the place of a node in its session (`tree`) or what is sent (`plan`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::NodeId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Who speaks.
+/// Who wrote a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -32,7 +32,7 @@ impl Role {
         }
     }
 
-    /// Reads a role's name; `developer` is read as instructions and `function` as a tool's result.
+    /// Parses a role's name; `developer` means instructions and `function` a tool's result.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -51,26 +51,26 @@ impl fmt::Display for Role {
     }
 }
 
-/// How a message ended. Only `Complete` came whole.
+/// How a message ended. Only `Complete` is a whole message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
     /// Finished by a finish reason, `[DONE]`, or a person.
     Complete,
-    /// The server stopped without saying that it was done, or ran into its output limit.
+    /// The server stopped without a finish reason, or at its output limit.
     Truncated,
     /// A person stopped it.
     Cancelled,
-    /// The program died while it came.
+    /// The program crashed while it was received.
     Interrupted,
-    /// The server failed while it came.
+    /// The server failed while it was received.
     Errored,
-    /// Deleted by a person; only its place is left.
+    /// Deleted by a person; only its place remains.
     Removed,
 }
 
 impl End {
-    /// The word for it in files and on the command line.
+    /// Its name in files and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl End {
         }
     }
 
-    /// Reads the word.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Complete, Self::Truncated, Self::Cancelled, Self::Interrupted, Self::Errored, Self::Removed]
@@ -96,35 +96,35 @@ impl End {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "lowercase")]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text {
-        /// The words, as they came.
+        /// The text, as received.
         text: String,
     },
-    /// What a model thought aloud; kept and shown, never sent again.
+    /// A model's reasoning; stored and displayed, never sent again.
     Reasoning {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A model asks for a tool.
+    /// A tool call of a model.
     Call {
-        /// The call's id, which its reply names.
+        /// The call's id, which its result names.
         id: String,
         /// The tool.
         name: String,
         /// The arguments, verbatim JSON text.
         args: String,
     },
-    /// A tool's answer.
+    /// A tool's result.
     Reply {
-        /// The id of the call that it answers.
+        /// The id of its call.
         call: String,
-        /// The tool, where known.
+        /// The tool, if known.
         name: String,
-        /// What it said.
+        /// Its text.
         body: String,
     },
-    /// Something that is not text (an image, a file), kept whole by hash.
+    /// A part that is not text (an image, a file), stored by hash.
     Opaque {
         /// Its media type.
         mime: String,
@@ -135,21 +135,21 @@ pub enum Part {
     },
 }
 
-/// What a message says: its parts, and what an import brought that we have no name for.
+/// A message's parts, and unknown fields of an imported message.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Content {
-    /// The parts in order; none for an empty root.
+    /// The parts in order; empty for an empty root.
     pub parts: Vec<Part>,
     /// Unknown fields of an imported message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<serde_json::Value>,
 }
 
-/// The field of [`Content::extra`] that holds a message's own priority, from 0 to 100.
+/// The field of [`Content::extra`] with a message's own priority, from 0 to 100.
 pub const PRIORITY: &str = "priority";
 
 impl Content {
-    /// A message of plain words.
+    /// A message of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { parts: vec![Part::Text { text: text.into() }], extra: None }
@@ -161,7 +161,7 @@ impl Content {
         Fields::new("content").json(&self.parts).finish()
     }
 
-    /// All words of the message (text parts and tool results), joined by line ends.
+    /// All text of the message (text parts and tool results), joined by line breaks.
     #[must_use]
     pub fn words(&self) -> String {
         let texts: Vec<&str> = self
@@ -176,7 +176,7 @@ impl Content {
         texts.join("\n")
     }
 
-    /// The tool calls in it: id, name, arguments.
+    /// Its tool calls: id, name, arguments.
     pub fn calls(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call { id, name, args } => Some((id.as_str(), name.as_str(), args.as_str())),
@@ -200,18 +200,18 @@ impl Content {
     }
 }
 
-/// A node without its content: what a session's tree keeps in memory for every message.
+/// A node without its content, which a session's tree holds in memory for every message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeHead {
     /// Public id.
     pub id: NodeId,
     /// Content-addressed identity, the same on every machine (see [`node_key`]).
     pub key: Hash,
-    /// The node that it answers or follows.
+    /// The node it answers or follows.
     pub parent: Option<NodeId>,
-    /// Its place among its siblings, from 0.
+    /// Its index among its siblings, from 0.
     pub ord: u32,
-    /// Who speaks.
+    /// Who wrote it.
     pub role: Role,
     /// How it ended.
     pub end: End,
@@ -219,24 +219,24 @@ pub struct NodeHead {
     pub at: i64,
     /// Bytes of its texts.
     pub bytes: u64,
-    /// How many tools it calls.
+    /// Number of its tool calls.
     pub calls: u16,
-    /// Brought by an import as invisible: listed, never sent.
+    /// Imported as invisible: listed, never sent.
     pub hidden: bool,
-    /// Came from an import (instructions from outside are off by default).
+    /// Imported (imported instructions are off by default).
     pub imported: bool,
-    /// The hash of its content; none where there never was any.
+    /// The hash of its content; `None` if it never had any.
     pub content: Option<Hash>,
-    /// The first words, at most 100 characters, unsanitised.
+    /// The first words, at most 100 characters, unsanitized.
     pub preview: String,
-    /// The model that wrote it, where known.
+    /// The model that wrote it, if known.
     pub model: Option<String>,
-    /// The speaker's name, where an import gave one.
+    /// The speaker's name, if imported.
     pub name: Option<String>,
-    /// The lane (topic) it belongs to; empty is the session's root lane.
+    /// The lane it belongs to; empty is the root lane.
     #[serde(default)]
     pub lane: String,
-    /// The id that it had where it came from.
+    /// Its id at its origin.
     #[serde(default)]
     pub external_id: Option<String>,
 }
@@ -262,8 +262,8 @@ impl NodeHead {
 /// Where an imported node came from: its source and its id there.
 pub type Origin<'a> = (&'a str, &'a str);
 
-/// A node's key: H(parent's key, role, content, twin ordinal), with an import's origin where there is one.
-/// `twin` counts earlier siblings with the same role and content.
+/// A node's key: H(parent's key, role, content, twin ordinal), with the origin of an imported node. `twin` counts
+/// earlier siblings with the same role and content.
 #[must_use]
 pub fn node_key(
     parent: Option<Hash>,
@@ -284,6 +284,6 @@ pub fn node_key(
 pub struct Node {
     /// The head.
     pub head: NodeHead,
-    /// What it says.
+    /// Its content.
     pub content: Content,
 }

@@ -1,6 +1,6 @@
-//! What a conversation is made of: messages, the tree they stand in, branches, marks, lanes, tags, tasks, state blocks,
-//! and the operations that change them.
-//! Not for: what of a conversation a call sends (`planning`).
+//! The elements of a conversation: messages, their tree, branches, marks, lanes, tags, tasks, state blocks, and the
+//! operations that change them.
+//! Not for: what a call sends (`planning`).
 
 pub mod activation;
 pub mod attachment;

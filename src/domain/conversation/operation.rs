@@ -1,5 +1,5 @@
-//! The operation log: what was changed, so that it can be undone and redone.
-//! Not for: messages (they are never undone, only left) or carrying operations out (`engine`).
+//! The operation log: recorded changes, for undo and redo.
+//! Not for: messages (which are never undone) or carrying out operations (`engine`).
 
 use super::branch::Overrides;
 use super::mark::{Atom, Mark};
@@ -9,128 +9,128 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// One reversible change. Undo applies `before`, but only where the present still equals `after`.
+/// One reversible change. Undo restores `before`, but only if the present value still equals `after`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// A mark came, went or changed.
+    /// A mark was added, removed or changed.
     Mark {
-        /// Whose.
+        /// Its branch.
         branch: BranchId,
-        /// On what.
+        /// Its atom.
         target: Atom,
-        /// Until then.
+        /// The value before.
         before: Option<Box<Mark>>,
-        /// From then.
+        /// The value after.
         after: Option<Box<Mark>>,
     },
-    /// A branch's head moved by an act (regenerate, edit, sibling).
+    /// A branch's head was moved by an act (regenerate, edit, sibling).
     Head {
-        /// Whose.
+        /// The branch.
         branch: BranchId,
-        /// Until then.
+        /// The value before.
         before: Option<NodeId>,
-        /// From then.
+        /// The value after.
         after: Option<NodeId>,
     },
     /// A branch was renamed.
     Name {
-        /// Which.
+        /// The branch.
         branch: BranchId,
-        /// Until then.
+        /// The value before.
         before: String,
-        /// From then.
+        /// The value after.
         after: String,
     },
-    /// A branch was put away or taken back.
+    /// A branch was archived or restored.
     Archived {
-        /// Which.
+        /// The branch.
         branch: BranchId,
-        /// Until then.
+        /// The value before.
         before: bool,
-        /// From then.
+        /// The value after.
         after: bool,
     },
-    /// A branch was made; undoing archives it.
+    /// A branch was created; undo archives it.
     Forked {
-        /// Which.
+        /// The branch.
         branch: BranchId,
     },
-    /// Mode, policy, budget, model … of a branch.
+    /// A branch's settings: mode, policy, budget, model, and so on.
     Overrides {
-        /// Whose.
+        /// The branch.
         branch: BranchId,
-        /// Until then.
+        /// The value before.
         before: Box<Overrides>,
-        /// From then.
+        /// The value after.
         after: Box<Overrides>,
     },
     /// The session's title.
     Title {
-        /// Until then.
+        /// The value before.
         before: String,
-        /// From then.
+        /// The value after.
         after: String,
     },
-    /// Other capsules are in use: a summary was accepted, or a level taken back.
+    /// The summaries in use changed: one was accepted, or a level was taken back.
     Capsules {
-        /// Whose.
+        /// The branch.
         branch: BranchId,
-        /// Until then.
+        /// The value before.
         before: Vec<Hash>,
-        /// From then.
+        /// The value after.
         after: Vec<Hash>,
     },
-    /// A hand-edited state version came or went (`None` falls back to the path's own).
+    /// A manually edited state version was added or removed (`None` falls back to the path's own).
     State {
-        /// Whose.
+        /// The branch.
         branch: BranchId,
-        /// The version until then.
+        /// The version before.
         before: Option<u32>,
-        /// The version from then.
+        /// The version after.
         after: Option<u32>,
     },
-    /// A message was named or starred, or no longer.
+    /// A message's name or star changed.
     Tag {
-        /// In which session.
+        /// Its session.
         session: SessionId,
         /// The message's key.
         node: Hash,
-        /// Until then.
+        /// The value before.
         before: Option<Tag>,
-        /// From then.
+        /// The value after.
         after: Option<Tag>,
     },
-    /// A tool changed a file of the workspace. The texts stand in the store under their hashes.
+    /// A tool changed a file of the workspace. The texts are stored under their hashes.
     File {
-        /// Which, beneath the workspace.
+        /// Its path relative to the workspace.
         path: String,
-        /// Its text until then; none where it did not exist.
+        /// Its text before; `None` if it did not exist.
         before: Option<Hash>,
-        /// Its text from then; none where it went.
+        /// Its text after; `None` if it was deleted.
         after: Option<Hash>,
     },
-    /// A memory came, went or changed.
+    /// A memory was added, removed or changed.
     Memory {
-        /// Until then.
+        /// The value before.
         before: Option<Box<Memory>>,
-        /// From then.
+        /// The value after.
         after: Option<Box<Memory>>,
     },
 }
 
-/// A group of changes made by one act.
+/// The changes of one act.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Operation {
-    /// Counts up within the store.
+    /// Increments within the store.
     pub seq: u64,
-    /// Where.
+    /// Its session.
     pub session: SessionId,
-    /// What was done, for people: "pinned turn 3".
+    /// The act, for display: "pinned turn 3".
     pub what: String,
     /// The changes, in order.
     pub changes: Vec<Change>,
-    /// Whether it is undone at present.
+    /// Whether it is currently undone.
     pub undone: bool,
     /// Milliseconds since 1970.
     pub at: i64,

@@ -1,4 +1,4 @@
-//! Neutral records: what every import format is read into and every export format is written from.
+//! Neutral records: every import format is read into them, and every export format is written from them.
 //! Not for: the formats (`import`, `export`).
 
 use super::message::{Content, End, Role};
@@ -9,31 +9,31 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// Content after which a portion of records ends.
+/// Bytes of content after which a portion of records ends.
 pub const PORTION: u64 = 2 << 20;
 
-/// Records after which a portion ends.
+/// Number of records after which a portion ends.
 pub const PORTION_RECORDS: usize = 1_000;
 
-/// The key in a message's `extra` under which files keep what a person put on it: `{"label": …, "favourite": true}`.
+/// The key in a message's `extra` under which files store its tag: `{"label": …, "favourite": true}`.
 pub const TAG: &str = "pleach";
 
-/// One message on its way in or out.
+/// One imported or exported message.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
-    /// Its id in the file; derived from its place where the file has none.
+    /// Its id in the file; derived from its position if the file has none.
     pub id: String,
     /// The id of its parent in the file.
     pub parent: Option<String>,
-    /// Who speaks.
+    /// Who wrote it.
     pub role: Role,
     /// The speaker's name.
     pub name: Option<String>,
-    /// What it says.
+    /// Its content.
     pub content: Content,
     /// How it ended.
     pub end: End,
-    /// Milliseconds since 1970; none where the file does not say.
+    /// Milliseconds since 1970; `None` if the file does not say.
     pub at: Option<i64>,
     /// The lane.
     pub lane: String,
@@ -41,50 +41,50 @@ pub struct Record {
     pub hidden: bool,
     /// The model that wrote it.
     pub model: Option<String>,
-    /// The name that a person gave it; empty is none.
+    /// Its name given by a person; empty for none.
     pub label: String,
     /// A person starred it.
     pub favourite: bool,
 }
 
-/// One session on its way in or out, with parents before children.
+/// One imported or exported session, with parents before children.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Transcript {
-    /// Identifies the source session, so that a second import meets the first: format and id.
+    /// Identifies the source session by format and id, so that a second import finds the first.
     pub source: String,
     /// Title.
     pub title: String,
     /// Messages in sibling order, parents first.
     pub records: Vec<Record>,
-    /// The id of the message at which the conversation stands.
+    /// The id of the message at the head of the conversation.
     pub current: Option<String>,
-    /// Its branches in the order in which they were made; none where the file does not name them.
+    /// Its branches in the order of their creation; empty if the file names none.
     pub branches: Vec<BranchPointer>,
 }
 
-/// A branch on its way in or out.
+/// An imported or exported branch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BranchPointer {
     /// Its name.
     pub name: String,
-    /// The id of the message at which it stands.
+    /// The id of the message at its head.
     pub head: Option<String>,
-    /// It is put away.
+    /// Whether it is archived.
     pub archived: bool,
-    /// It is the one in use.
+    /// Whether it is the branch in use.
     pub current: bool,
 }
 
-/// A record, and which one of those that came before it in its session is its parent.
+/// A record, with the number of its parent among the earlier records of its session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlacedRecord {
     /// The record.
     pub record: Record,
-    /// Its parent's number, counted from 0.
+    /// Its parent's number, from 0.
     pub parent: Option<u32>,
 }
 
-/// A part of what a file holds, small enough to be kept in memory. Sessions are numbered from 0; their parts may alternate.
+/// A portion of a file, small enough for memory. Sessions are numbered from 0; their portions may alternate.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Piece {
     /// A session begins.
@@ -98,49 +98,49 @@ pub enum Piece {
     },
     /// Its next records, parents first.
     Records {
-        /// Of which session.
+        /// Number of the session.
         session: usize,
-        /// They.
+        /// The records.
         records: Vec<PlacedRecord>,
     },
-    /// It is over.
+    /// A session ends.
     End {
-        /// Which.
+        /// Number of the session.
         session: usize,
-        /// The number of the record at which it stands.
+        /// The number of the record at its head.
         current: Option<u32>,
-        /// Its branches, and the numbers of the records at which they stand.
+        /// Its branches, and the numbers of the records at their heads.
         branches: Vec<(BranchPointer, Option<u32>)>,
     },
 }
 
-/// What was found in a file, once all of it was read.
+/// The report on a file, after all of it was read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// The format found.
+    /// The detected format.
     pub format: String,
     /// What was skipped.
     pub skipped: Vec<Skipped>,
 }
 
-/// A file that is read piece by piece.
+/// A file that is read in portions.
 pub trait Pieces: Send {
-    /// The next piece; none at the end.
+    /// The next portion; `None` at the end.
     ///
     /// # Errors
-    /// What keeps the rest from being read.
+    /// Why the rest cannot be read.
     fn next(&mut self) -> Result<Option<Piece>, Failure>;
 
-    /// What was found so far.
+    /// The report so far.
     fn report(&mut self) -> Report;
 }
 
-/// Pieces on their way through a request.
+/// The portions of a file, passed along with a request.
 #[derive(Clone)]
 pub struct Incoming(pub Arc<Mutex<dyn Pieces>>);
 
 impl Incoming {
-    /// Of these.
+    /// For these portions.
     pub fn new(pieces: impl Pieces + 'static) -> Self {
         Self(Arc::new(Mutex::new(pieces)))
     }
@@ -159,7 +159,7 @@ impl PartialEq for Incoming {
 }
 
 impl Transcript {
-    /// In pieces, as this session.
+    /// The portions of this session.
     #[must_use]
     pub fn pieces(self, session: usize) -> Vec<Piece> {
         let ids: HashMap<&str, u32> = (0..).zip(&self.records).map(|(at, record)| (record.id.as_str(), at)).collect();
@@ -186,16 +186,16 @@ impl Transcript {
 /// A record that could not be read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Where: line number, or place in the array.
+    /// Its position: line number, or index in the array.
     pub place: String,
     /// Why.
     pub why: String,
 }
 
-/// What a file held.
+/// The contents of a file.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reading {
-    /// The format found.
+    /// The detected format.
     pub format: String,
     /// Its sessions.
     pub transcripts: Vec<Transcript>,
@@ -204,10 +204,10 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// All pieces together.
+    /// Collects all portions.
     ///
     /// # Errors
-    /// Those of reading a piece.
+    /// Those of reading a portion.
     pub fn collect(from: &mut dyn Pieces) -> Result<Self, Failure> {
         let mut transcripts: Vec<Transcript> = Vec::new();
         while let Some(piece) = from.next()? {
@@ -233,7 +233,7 @@ impl Reading {
         Ok(Self { format, transcripts, skipped })
     }
 
-    /// To be read piece by piece.
+    /// As portions.
     #[must_use]
     pub fn incoming(self) -> Incoming {
         let report = Report { format: self.format, skipped: self.skipped };
@@ -243,7 +243,7 @@ impl Reading {
     }
 }
 
-/// A file that was read already.
+/// A file that is already in memory.
 struct LoadedFile {
     pieces: std::vec::IntoIter<Piece>,
     report: Report,
@@ -259,20 +259,20 @@ impl Pieces for LoadedFile {
     }
 }
 
-/// What an import did to one session.
+/// The result of importing one session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Imported {
-    /// States that came with it and wait for a yes.
+    /// Imported states that wait for approval.
     #[serde(default)]
     pub states: u64,
     /// The session.
     pub session: crate::domain::base::ids::SessionId,
     /// Its title.
     pub title: String,
-    /// Messages that are new.
+    /// Number of new messages.
     pub added: u64,
-    /// Messages that were there already.
+    /// Number of messages that already existed.
     pub known: u64,
-    /// The node at which its branch stands.
+    /// The node at the head of its branch.
     pub head: Option<NodeId>,
 }

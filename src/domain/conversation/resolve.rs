@@ -1,23 +1,23 @@
-//! Finds the message that a person names: by its id, the beginning of its id, the id that it was imported with, or the
-//! number of its turn. Every command that takes a message or an item finds it here.
+//! Finds the message that a person names: by id, a prefix of its id, the id it was imported with, or the number of its
+//! turn. Every command that takes a message or an item uses this.
 //! Not for: sessions, branches, and items that are no messages (`engine::sessions::lookup`).
 
 use super::message::Role;
 use super::tree::{Slot, Tree};
 use crate::domain::base::failure::Failure;
 
-/// A shorter number is always the number of a turn, never the beginning of an id.
+/// A shorter number is always the number of a turn, never a prefix of an id.
 const SHORTEST_ID: usize = 4;
 
-/// The word for the last message of the branch.
+/// The name of the last message of the branch.
 pub const LAST: &str = "last";
 
-/// The message that `text` names, on the branch's `path` first and then anywhere in the session: a whole id, key or external
-/// id; `last`; the number of a turn of the path, counted from 1, which is the question of that turn; or the beginning of an
-/// id or key that only one message has.
+/// The message named by `text`, on the branch's `path` first and then anywhere in the session: a whole id, key or
+/// external id; `last`; the number of a turn of the path, from 1, which names its question; or an unambiguous prefix of
+/// an id or key.
 ///
 /// # Errors
-/// A sentence that says that no message or several messages have this name.
+/// If no message or several messages match.
 pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
     let text = text.trim();
     let wanted = text.to_lowercase();
@@ -56,7 +56,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         .todo("`pleach message list` shows the turns and ids."))
 }
 
-/// As [`message`], but the number of a turn means the last message of that turn: where a branch starts after the turn.
+/// As [`message`], but the number of a turn names the last message of that turn, where a branch starts after the turn.
 ///
 /// # Errors
 /// As [`message`].

@@ -1,19 +1,19 @@
-//! A search over messages as a person types it: words, and filters in the same line.
-//! Not for: looking anything up (`store`), or what goes into a prompt (`retrieval`).
+//! A search over messages as a person types it: words and filters in one line.
+//! Not for: running it (`store`), or what is added to a prompt (`retrieval`).
 //!
 //! `dance "round robin" role:user branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`
 
 use super::message::Role;
 use crate::domain::base::ids::{NodeId, SessionId};
 
-/// Words of one search that count; more would only cost time.
+/// Maximum number of words in a search.
 const WORDS: usize = 32;
-/// From so many letters on the last word may be the beginning of one.
+/// Minimum letters of a last word that may be a prefix.
 const OPEN: usize = 3;
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY: i64 = 86_400_000;
 
-/// The filters there are, with what stands behind the colon.
+/// The filters, with what follows the colon.
 pub const FILTERS: &[(&str, &str)] = &[
     ("role", "user|assistant|tool|system"),
     ("session", "TITLE"),
@@ -25,34 +25,34 @@ pub const FILTERS: &[(&str, &str)] = &[
     ("before", "2026-02-01"),
 ];
 
-/// What is looked for. All of it must hold.
+/// A parsed search. All conditions must hold.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SearchFilter {
-    /// Words, and phrases whose words stand beside one another.
+    /// Words, and phrases of adjacent words.
     pub phrases: Vec<String>,
-    /// The last word may be the beginning of one.
+    /// Whether the last word may be a prefix.
     pub open: bool,
-    /// Who spoke; nobody named means anybody.
+    /// Roles; empty for any.
     pub roles: Vec<Role>,
-    /// In sessions whose title has this in it, or whose id begins so.
+    /// In sessions whose title contains this, or whose id starts with it.
     pub session: Option<String>,
-    /// On branches whose name has this in it.
+    /// On branches whose name contains this.
     pub branch: Option<String>,
-    /// By models whose name has this in it.
+    /// By models whose name contains this.
     pub model: Option<String>,
-    /// Calls and results of tools whose name has this in it.
+    /// Calls and results of tools whose name contains this.
     pub tool: Option<String>,
-    /// Messages whose name, given by a person, has this in it.
+    /// Messages whose given name contains this.
     pub label: Option<String>,
-    /// At this moment or later, in milliseconds since 1970.
+    /// At this time or later, in milliseconds since 1970.
     pub after: Option<i64>,
-    /// Before this moment.
+    /// Before this time, in milliseconds since 1970.
     pub before: Option<i64>,
-    /// What could not be read, in sentences.
+    /// What could not be parsed, in sentences.
     pub problems: Vec<String>,
 }
 
-/// A message found by words and filters. All texts are unsanitised.
+/// A message found. All texts are unsanitized.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoundMessage {
     /// Its session.
@@ -61,32 +61,33 @@ pub struct FoundMessage {
     pub title: String,
     /// The node.
     pub node: NodeId,
-    /// The id that it had where it came from.
+    /// Its id at its origin.
     pub external_id: Option<String>,
-    /// Who spoke.
+    /// Who wrote it.
     pub role: Role,
     /// Milliseconds since 1970.
     pub at: i64,
-    /// The model that wrote it, where known.
+    /// The model that wrote it, if known.
     pub model: Option<String>,
-    /// The match in its surroundings: whether a piece is the match, and its words. Without words the message's first ones.
+    /// The match in its context, in pieces: whether a piece is the match, and its text. For a search without words, the
+    /// message's first words.
     pub pieces: Vec<(bool, String)>,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FoundMessages {
     /// The messages, newest first.
     pub messages: Vec<FoundMessage>,
-    /// There may be more of them.
+    /// Whether there may be more.
     pub more: bool,
-    /// What of the line could not be read, in sentences.
+    /// What could not be parsed, in sentences.
     pub problems: Vec<String>,
 }
 
 impl SearchFilter {
-    /// Reads what was typed. Days begin `offset` seconds east of Greenwich. A filter without anything behind its colon is
-    /// one that is still being typed; one that cannot be read is said in [`SearchFilter::problems`] and holds for nothing.
+    /// Parses a search. Days begin `offset` seconds east of UTC. A filter without a value is still being typed and is
+    /// ignored; an invalid one is reported in [`SearchFilter::problems`] and ignored.
     #[must_use]
     pub fn read(line: &str, offset: i32) -> Self {
         let mut find = Self::default();
@@ -106,13 +107,13 @@ impl SearchFilter {
         find
     }
 
-    /// Whether nothing is looked for.
+    /// Whether it has no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.phrases.is_empty() && !self.filtered()
     }
 
-    /// Whether a filter holds.
+    /// Whether it has a filter.
     #[must_use]
     pub fn filtered(&self) -> bool {
         let texts = [&self.session, &self.branch, &self.model, &self.tool, &self.label];
@@ -151,7 +152,7 @@ impl SearchFilter {
     }
 }
 
-/// The roles whose name begins so.
+/// The roles whose name starts with `value`.
 fn roles(value: &str) -> Vec<Role> {
     let value = value.to_lowercase();
     let all = [Role::User, Role::Assistant, Role::Tool, Role::System];
@@ -159,8 +160,8 @@ fn roles(value: &str) -> Vec<Role> {
         .map_or_else(|| all.into_iter().filter(|role| role.name().starts_with(&value)).collect(), |role| vec![role])
 }
 
-/// Days since 1970 of `2026`, `2026-02` or `2026-02-17`; none where there is no such day.
-/// After Howard Hinnant's `days_from_civil`.
+/// Days since 1970 of `2026`, `2026-02` or `2026-02-17`; `None` for an invalid date. Uses Howard Hinnant's
+/// `days_from_civil`.
 fn day(text: &str) -> Option<i64> {
     let mut parts = text.split('-');
     let mut next = |width: usize| match parts.next() {
@@ -192,7 +193,7 @@ fn day(text: &str) -> Option<i64> {
 /// A word, a phrase in quotes, or a filter with its value.
 struct Token {
     text: String,
-    /// Where the first colon stands that is outside quotes.
+    /// Position of the first colon outside quotes.
     colon: Option<usize>,
     quoted: bool,
 }
@@ -204,7 +205,7 @@ impl Token {
     }
 }
 
-/// The words of a line; quotes hold words together and are left out.
+/// The tokens of a line; quotes hold words together and are removed.
 fn tokens(line: &str) -> Vec<Token> {
     let mut all = Vec::new();
     let mut now = Token { text: String::new(), colon: None, quoted: false };
@@ -325,7 +326,7 @@ mod tests {
         assert_eq!(SearchFilter::read(&"abc ".repeat(32), 0).phrases.len(), WORDS);
     }
 
-    /// Against a calendar that counts day by day.
+    /// Compared with counting day by day.
     #[test]
     fn days_of_many_years_are_counted_one_by_one() {
         let mut number = 0;

@@ -1,27 +1,27 @@
-//! The state block that a model keeps at the end of its answers: finding it, cutting it out.
+//! The state block that a model writes at the end of its answers: finding it and removing it.
 //! Not for: storing versions (`store`) or sending the block (`context`).
 //!
 //! The rules: the last complete block at the start of a line and outside code fences counts; `---STATE---` up to
-//! `---END STATE---` (or the end of the text, when the answer ended by itself), or a `### STATE` header up to the next
-//! header of level 3 or above; mentions inside a line are no block; an empty block is none.
+//! `---END STATE---` (or the end of the text, if the answer was finished), or a `### STATE` header up to the next
+//! header of level 3 or above. A mention inside a line is no block, and neither is an empty one.
 
 use std::ops::Range;
 
-/// Tokens are capped elsewhere; this bounds the bytes of a block that is taken at all.
+/// Maximum bytes of a block; its tokens are limited elsewhere.
 pub const MAX_BYTES: usize = 32 * 1024;
 
 /// A block found in an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StateBlock {
-    /// Its text between the delimiters, trimmed.
+    /// Its trimmed text between the delimiters.
     pub text: String,
-    /// The bytes of the answer that it takes, delimiters included.
+    /// Its byte range in the answer, with delimiters.
     pub span: Range<usize>,
-    /// Whether its end marker was there.
+    /// Whether it has an end marker.
     pub terminated: bool,
 }
 
-/// The block of an answer. `finished` says that the answer ended by itself; only then is a block without end marker taken.
+/// The block of an answer. Only in a `finished` answer is a block without an end marker accepted.
 #[must_use]
 pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
     let mut found = None;
@@ -57,7 +57,7 @@ pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
     found
 }
 
-/// The answer without its block, trailing space trimmed; the answer itself where it has none.
+/// The answer without its block and trailing white space; unchanged if it has no block.
 #[must_use]
 pub fn strip(answer: &str, finished: bool) -> String {
     match find(answer, finished) {
@@ -76,8 +76,8 @@ pub fn strip(answer: &str, finished: bool) -> String {
     }
 }
 
-/// How much of a growing answer may be shown before it is known whether a block begins: bytes up to the first line
-/// that starts a block, or could become one.
+/// The number of bytes of a growing answer that may be shown before it is known whether a block begins: up to the first
+/// line that starts a block or could become one.
 #[must_use]
 pub fn shown_while_streaming(answer: &str) -> usize {
     let mut fence = None;
@@ -145,10 +145,11 @@ fn header_level(line: &str) -> Option<usize> {
     (level > 0 && line[level..].starts_with(' ')).then_some(level)
 }
 
-/// The known fields, in the order in which they are shown.
+/// The known fields, in display order.
 pub const FIELDS: [&str; 4] = ["Goal", "Context", "Resolved", "Technical Anchors"];
 
-/// Reads the known fields (in any case); unknown lines stay with the field before them, or come first without a name.
+/// Parses the known fields (in any case); unknown lines are added to the field before them, or come first without a
+/// name.
 #[must_use]
 pub fn fields(block: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
@@ -252,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Answers with the block of a finished one, of an unfinished one, and what is left without it.
+    /// Answers with the block of a finished one, the block of an unfinished one, and the rest.
     #[test]
     fn blocks_by_their_lines() {
         const B: &str = "---STATE---\nx\n---END STATE---\n";

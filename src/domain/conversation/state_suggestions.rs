@@ -1,19 +1,19 @@
-//! What a model asks for in its state block beside the state: lines that name something to remember, or to pin.
-//! Not for: finding the block (`state`) or what becomes of the wishes (`engine`).
+//! Requests in a model's state block beside the state: lines that name something to remember or to pin.
+//! Not for: finding the block (`state`) or handling the requests (`engine`).
 //!
-//! `Remember: <kind>: <text>` suggests a memory (a fact where no kind is named). `Suggest pins: <what>[, <what>…]` names
-//! messages to pin, by an id, by `turn N`, or by words that stand in them, best in double quotes. Both are read at the start
-//! of a line, after list marks and emphasis, in any case; they are taken out of the state.
+//! `Remember: <kind>: <text>` suggests a memory (a fact if no kind is named). `Suggest pins: <what>[, <what>…]` names
+//! messages to pin, by id, by `turn N`, or by words they contain, preferably in double quotes. Both are read at the
+//! start of a line, after list marks and emphasis, in any case; they are removed from the state.
 
 use super::memory::{MemoryKind, one_line};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use serde::{Deserialize, Serialize};
 
-/// Pins that one block may suggest.
+/// Maximum pins that one block may suggest.
 const PINS: usize = 8;
 
-/// A message that the model named to be pinned.
+/// A message that the model suggested to pin.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SuggestedPin {
     /// Its key.
@@ -22,18 +22,18 @@ pub struct SuggestedPin {
     pub branch: BranchId,
 }
 
-/// A state block taken apart.
+/// A parsed state block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ParsedStateBlock {
-    /// The state without the lines that ask for something.
+    /// The state without the requests.
     pub state: String,
-    /// What to remember, in the order of the block.
+    /// Memories to suggest, in the order of the block.
     pub remember: Vec<(MemoryKind, String)>,
-    /// What to pin, as the model named it.
+    /// Pins to suggest, as named by the model.
     pub pins: Vec<String>,
 }
 
-/// Takes a state block's text apart.
+/// Parses a state block's text.
 #[must_use]
 pub fn read(block: &str) -> ParsedStateBlock {
     let mut asks = ParsedStateBlock::default();
@@ -52,7 +52,7 @@ pub fn read(block: &str) -> ParsedStateBlock {
     asks
 }
 
-/// What stands behind one of these words and a colon, at the start of a line.
+/// The text after one of these words and a colon, at the start of a line.
 fn after<'a>(line: &'a str, words: &[&str]) -> Option<&'a str> {
     let (name, rest) = line.trim_start_matches(['-', '*', ' ', '\t']).split_once(':')?;
     let name = name.trim().trim_matches(['*', '_']).trim();
@@ -70,7 +70,7 @@ fn memory(wish: &str) -> Option<(MemoryKind, String)> {
     (!empty(&text)).then_some((kind, text))
 }
 
-/// Things named one after the other: commas part them, but not inside quotes.
+/// The elements of a list: separated by commas outside quotes.
 fn names(list: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut one = String::new();

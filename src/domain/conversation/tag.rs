@@ -1,13 +1,13 @@
-//! Names and stars that a person puts on messages, to find them again in a large tree.
-//! Not for: what goes into a call (`mark`); a name changes no plan.
+//! Names and stars that a person gives to messages, to find them in a large tree.
+//! Not for: what is sent (`mark`); a name changes no plan.
 
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};
 
-/// Characters of a name at the most.
+/// Maximum characters of a name.
 pub const LONGEST: usize = 40;
 
-/// What a person put on one message. A message has one name at the most.
+/// A person's name and star for one message. A message has at most one name.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tag {
     /// The message's key.
@@ -15,26 +15,26 @@ pub struct Tag {
     /// Its name; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// It is a favourite.
+    /// Whether it is starred.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub favourite: bool,
 }
 
 impl Tag {
-    /// One that says nothing yet.
+    /// An empty tag.
     #[must_use]
     pub fn new(node: Hash) -> Self {
         Self { node, label: String::new(), favourite: false }
     }
 
-    /// Whether it says nothing.
+    /// Whether it has neither name nor star.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.label.is_empty() && !self.favourite
     }
 }
 
-/// A name as it is kept: one line without control characters, at most [`LONGEST`] characters.
+/// A name as stored: one line without control characters, at most [`LONGEST`] characters.
 #[must_use]
 pub fn clean(text: &str) -> String {
     let words: Vec<&str> =
@@ -42,19 +42,19 @@ pub fn clean(text: &str) -> String {
     words.join(" ").chars().take(LONGEST).collect::<String>().trim_end().to_owned()
 }
 
-/// What a filter of a tree asks for: `label:x`, `fav`, and words.
+/// A parsed filter of a tree: `label:x`, `fav`, and words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TagFilter {
-    /// Parts of names, in lower case; an empty one wants any name.
+    /// Parts of names, in lower case; an empty one matches any name.
     pub labels: Vec<String>,
-    /// Favourites only.
+    /// Whether only starred messages match.
     pub favourite: bool,
-    /// Words as they were typed, in lower case, one space between them.
+    /// Words in lower case, separated by single spaces.
     pub words: String,
 }
 
 impl TagFilter {
-    /// Reads a filter.
+    /// Parses a filter.
     #[must_use]
     pub fn read(filter: &str) -> Self {
         let mut wanted = Self::default();
@@ -73,19 +73,19 @@ impl TagFilter {
         wanted
     }
 
-    /// Whether it asks for nothing.
+    /// Whether it has no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && !self.favourite && self.words.is_empty()
     }
 
-    /// Whether it asks about names or stars.
+    /// Whether it has conditions on names or stars.
     #[must_use]
     pub fn tagged(&self) -> bool {
         self.favourite || !self.labels.is_empty()
     }
 
-    /// Whether everything that fits this fits `before` too.
+    /// Whether everything that matches this also matches `before`.
     #[must_use]
     pub fn narrows(&self, before: &Self) -> bool {
         let labels = self.labels.len() >= before.labels.len()
@@ -93,7 +93,7 @@ impl TagFilter {
         labels && (self.favourite || !before.favourite) && self.words.contains(&before.words)
     }
 
-    /// Whether a tag is what is asked for, words apart.
+    /// Whether a tag matches, ignoring words.
     #[must_use]
     pub fn fits(&self, tag: Option<&Tag>) -> bool {
         let label = tag.map(|tag| tag.label.to_lowercase()).unwrap_or_default();

@@ -1,32 +1,32 @@
-//! Tasks: stretches of a branch that a person names, begins and ends.
-//! Not for: what kind of work a conversation is doing by its words (`crate::domain::planning::facts::Task`).
+//! Tasks: sections of a branch that a person names, begins and ends.
+//! Not for: the kind of work in a conversation, recognized by its words (`crate::domain::planning::facts::Task`).
 
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};
 
-/// Characters of a task's name at the most.
+/// Maximum characters of a task's name.
 pub const LONGEST: usize = 60;
 
-/// A task on a branch. Its turns are those after `from`, up to `to`; it sleeps while these are not on the path.
+/// A task on a branch. Its turns are those after `from`, up to `to`; it is inactive while these are not on the path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskSpan {
-    /// Its name, unsanitised.
+    /// Its name, unsanitized.
     pub name: String,
-    /// The key of the path's last node when it began; none where the branch was empty.
+    /// The key of the path's last node when it began; `None` if the branch was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Hash>,
-    /// Whether it was ended.
+    /// Whether it has ended.
     #[serde(default)]
     pub done: bool,
     /// The key of the path's last node when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Hash>,
-    /// What came of it, in the person's words.
+    /// Its outcome, in the person's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 }
 
-/// The task that is running among those of a branch: the newest that was not ended.
+/// The running task of a branch: the newest that has not ended.
 #[must_use]
 pub fn running(tasks: &[TaskSpan]) -> Option<&TaskSpan> {
     tasks.last().filter(|task| !task.done)

@@ -1,4 +1,4 @@
-//! One step in the life of something that may be sent: suggested, pinned, dismissed, leased, confirmed; with who and why.
+//! A transition of an item's state: suggested, pinned, dismissed, leased, confirmed; with actor and reason.
 //! Not for: undoing it (`operation`) or deciding it (`engine`).
 
 use super::mark::{Actor, Atom, MarkKind};
@@ -6,7 +6,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, MemoryId};
 use serde::{Deserialize, Serialize};
 
-/// What took the step.
+/// What changed its state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Subject {
@@ -17,7 +17,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// One hash for it, by which its steps are found.
+    /// A hash by which its transitions are found.
     #[must_use]
     pub fn key(&self) -> Hash {
         match self {
@@ -27,30 +27,30 @@ impl Subject {
     }
 }
 
-/// Where an item can stand.
+/// The state of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemState {
-    /// Nowhere yet, or no more.
+    /// No state.
     None,
-    /// Somebody must look at it.
+    /// Waits for a person's decision.
     Suggested,
-    /// Turned down.
+    /// Dismissed by a person.
     Dismissed,
-    /// A person said that it is right.
+    /// Confirmed by a person.
     Confirmed,
-    /// In by itself, for one call.
+    /// Included by the program for one call.
     Ephemeral,
-    /// A pin for some turns.
+    /// Leased.
     Leased,
-    /// A pin until taken off.
+    /// Pinned until removed.
     Sticky,
-    /// Taken out.
+    /// Excluded.
     Excluded,
 }
 
 impl ItemState {
-    /// Its word.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl ItemState {
         }
     }
 
-    /// Where a mark puts its item.
+    /// The state of an item with this mark.
     #[must_use]
     pub fn of(mark: MarkKind) -> Self {
         match mark {
@@ -77,24 +77,24 @@ impl ItemState {
     }
 }
 
-/// A step, as it is stored. It holds no text of any message.
+/// A transition as stored. It contains no text of a message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Transition {
-    /// What.
+    /// The item.
     pub item: Subject,
-    /// From where.
+    /// The state before.
     pub from: ItemState,
-    /// To where.
+    /// The state after.
     pub to: ItemState,
-    /// Why, in a few words of the program's.
+    /// A short reason by the program.
     pub reason: String,
-    /// The key of the message at which it happened; none where there is no message yet.
+    /// The key of the message at which it happened; `None` if there was no message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Hash>,
-    /// On which branch; none for what holds beyond one.
+    /// The branch; `None` for what applies to all branches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchId>,
-    /// Who.
+    /// The actor.
     pub by: Actor,
     /// Milliseconds since 1970.
     pub at: i64,

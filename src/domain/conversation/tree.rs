@@ -1,5 +1,5 @@
-//! A session's tree of nodes in memory, the path of a branch through it, and the atoms on that path.
-//! Not for: contents (they stay in the store) or marks.
+//! A session's tree of nodes in memory, the path of a branch, and the turns and episodes on it.
+//! Not for: contents (which stay in the store) or marks.
 
 use super::message::{NodeHead, Role};
 use crate::domain::base::hash::Hash;
@@ -7,7 +7,7 @@ use crate::domain::base::ids::NodeId;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A node's place in a [`Tree`]; stable for the tree's life.
+/// A node's index in a [`Tree`]; never changes.
 pub type Slot = u32;
 
 /// All nodes of one session, by slot, with parents before children.
@@ -43,7 +43,7 @@ impl Tree {
         tree
     }
 
-    /// Adds a node, or replaces the head of one that is known. Its parent must be known already, else it is a root.
+    /// Adds a node, or replaces the head of a known one. Without a known parent it becomes a root.
     pub fn insert(&mut self, head: NodeHead) -> Slot {
         if let Some(slot) = self.by_id.get(&head.id).copied() {
             self.nodes[slot as usize] = head;
@@ -68,13 +68,13 @@ impl Tree {
         slot
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -153,7 +153,7 @@ impl Tree {
         at == above
     }
 
-    /// The nearest node that both have as ancestor (or are).
+    /// The nearest common ancestor of two nodes (which may be one of them).
     #[must_use]
     pub fn common(&self, mut a: Slot, mut b: Slot) -> Option<Slot> {
         while a != b {
@@ -166,7 +166,7 @@ impl Tree {
         Some(a)
     }
 
-    /// The newest leaf below a node, going down by the last child.
+    /// The newest leaf below a node, following the last child.
     #[must_use]
     pub fn leaf(&self, slot: Slot) -> Slot {
         let mut at = slot;
@@ -176,7 +176,7 @@ impl Tree {
         at
     }
 
-    /// Where a node stands among its siblings, and how many there are: `(0-based place, count)`.
+    /// A node's index among its siblings, from 0, and their number.
     #[must_use]
     pub fn place(&self, slot: Slot) -> (usize, usize) {
         let siblings = self.children(self.parent(slot));
@@ -184,16 +184,16 @@ impl Tree {
     }
 }
 
-/// One turn on a path: a user message and all that came of it before the next one; or the preamble.
+/// A turn on a path: a user message and everything before the next one; or the preamble.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turn {
     /// Its nodes, as positions on the path.
     pub nodes: Range<usize>,
-    /// False for the preamble (what stands before the first user message).
+    /// False for the preamble.
     pub asked: bool,
 }
 
-/// Cuts a path into turns. Every position is in exactly one.
+/// Splits a path into turns. Every position is in exactly one.
 #[must_use]
 pub fn turns(tree: &Tree, path: &[Slot]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
@@ -207,7 +207,7 @@ pub fn turns(tree: &Tree, path: &[Slot]) -> Vec<Turn> {
     turns
 }
 
-/// The episodes within a range of a path: each an assistant message with calls and the tool results after it.
+/// The episodes within a range of a path: each an assistant message with calls, and the results after it.
 #[must_use]
 pub fn episodes(tree: &Tree, path: &[Slot], nodes: Range<usize>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();

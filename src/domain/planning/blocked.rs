@@ -1,5 +1,5 @@
-//! What a plan warns of, and a call that cannot be planned with the ways out of it.
-//! Not for: plans themselves (`plan`).
+//! Warnings of a plan, and a call that cannot be planned with its remedies.
+//! Not for: plans (`plan`).
 
 use super::facts::Task;
 use super::plan::{Basis, Budget, Row};
@@ -8,11 +8,11 @@ use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
-/// Something to know about a plan that stops nobody.
+/// A warning of a plan, which prevents nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "warning", rename_all = "snake_case")]
 pub enum Warning {
-    /// The model's window is not known; a value was assumed.
+    /// The model's window is unknown, and a value was assumed.
     WindowAssumed {
         /// The value.
         tokens: u32,
@@ -22,21 +22,22 @@ pub enum Warning {
         /// How many.
         count: u32,
     },
-    /// Marks sleep because their messages are not on the path.
+    /// Marks are inactive because their messages are not on the path.
     MarksAsleep {
         /// How many.
         count: u32,
     },
-    /// Invisible characters are among what is sent.
+    /// The request contains invisible characters.
     HiddenCharacters {
         /// How many.
         count: u32,
     },
-    /// The last answer brought no state block; the old state is sent.
+    /// The last answer had no state block, so the old state is sent.
     StateMissing,
-    /// The newest summary cannot go (a turn of it left the path, changed, or was taken out): an older one goes, or none.
+    /// The newest summary cannot be sent (one of its turns left the path, changed, or was excluded), so an older one or
+    /// none is sent.
     SummaryOlder {
-        /// The last turn that the one which goes covers; none where none goes.
+        /// The last turn covered by the summary that is sent; `None` if none is.
         to: Option<u32>,
     },
     /// A tool result was missing and is sent as `[cancelled]`.
@@ -44,51 +45,51 @@ pub enum Warning {
         /// How many.
         count: u32,
     },
-    /// Nothing was looked up, because the person would not wait for it or did not want it.
+    /// Nothing was retrieved, because the person did not wait for it or turned it off.
     NotSearched,
-    /// The moving window took another size than at the turn before.
+    /// The adaptive window changed its size since the previous turn.
     WindowAdjusted {
-        /// Its target for the whole request.
+        /// Its target for the whole request, in tokens.
         tokens: u32,
-        /// How complex the last messages are, from 0 to 1.
+        /// The complexity of the last messages, from 0 to 1.
         complexity: Milli,
         /// What the conversation is about.
         task: Task,
-        /// What that multiplies the size by.
+        /// The task's multiplier of the size.
         times: Milli,
-        /// It moves one step at a time and has not arrived.
+        /// Whether the step limit keeps it from the wanted size.
         limited: bool,
     },
-    /// A file that was read earlier in this conversation was changed since; the request holds what was read.
+    /// A file that was read earlier in this conversation has changed since; the request contains the old text.
     FileChanged {
-        /// Which.
+        /// Its path.
         path: String,
     },
-    /// Something in the focus is neither a file, a folder nor a symbol of the workspace.
+    /// A name in the focus is not a file, folder or symbol of the workspace.
     FocusUnknown {
-        /// As it was written.
+        /// The name.
         name: String,
     },
-    /// The model's `tokenizer.json` cannot be used; another vocabulary stands in.
+    /// The model's `tokenizer.json` cannot be used, so another vocabulary replaces it.
     TokenizerUnused {
         /// Why.
         why: String,
-        /// What counts in its place.
+        /// The replacement.
         instead: Encoding,
     },
-    /// There are rules of the project, and none goes because the folder is not trusted.
+    /// The project has rules, and none is sent because the folder is not trusted.
     RulesUntrusted {
-        /// How many files.
+        /// Number of files.
         count: u32,
     },
-    /// A file with rules does not go because it cannot be read.
+    /// A rule file cannot be read and is not sent.
     RulesUnread {
         /// Its path.
         path: String,
-        /// The rest of a sentence that begins with it.
+        /// The rest of a sentence that begins with the path.
         why: String,
     },
-    /// A level holds more than its budget, and nothing of it may leave.
+    /// A level exceeds its budget, and no part of it may leave.
     LevelOver {
         /// Its name.
         level: String,
@@ -97,17 +98,17 @@ pub enum Warning {
         /// Its budget.
         budget: u32,
     },
-    /// Levels are over their mark, and nothing in them is old enough to leave.
+    /// The levels exceed their trigger, and nothing is old enough to leave.
     LevelsCannotFit {
-        /// Tokens over it.
+        /// Tokens over the trigger.
         over: u32,
-        /// The mark, in percent of all levels.
+        /// The trigger, in percent of all levels.
         percent: u32,
     },
 }
 
 impl Warning {
-    /// The sentence.
+    /// The warning as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -165,43 +166,43 @@ impl Warning {
     }
 }
 
-/// A way out of [`Blocked`].
+/// A remedy for [`Blocked`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
 pub enum Choice {
     /// Raise the cap.
     LargerBudget {
-        /// To at least this many tokens, the safety margin included.
+        /// At least this many tokens, including the safety margin.
         at_least: u32,
     },
-    /// Ask a model with a larger window.
+    /// Use a model with a larger window.
     OtherModel,
-    /// Take these pins off, or lease them.
+    /// Unpin these items, or lease them.
     Unpin {
-        /// Which.
+        /// The items.
         atoms: Vec<Atom>,
-        /// Tokens that frees.
+        /// Tokens freed.
         frees: u32,
     },
-    /// Take a policy that shortens tool results (the present one does not).
+    /// Use a policy that shortens tool results (the present one does not).
     ShortenBodies {
-        /// Tokens that frees.
+        /// Tokens freed.
         frees: u32,
     },
     /// Offer fewer tools.
     FewerTools {
-        /// Tokens that frees.
+        /// Tokens freed.
         frees: u32,
     },
-    /// Say it shorter, or in several messages.
+    /// Shorten the message, or split it.
     ShorterMessage {
-        /// By so many tokens.
+        /// By this many tokens.
         by: u32,
     },
 }
 
 impl Choice {
-    /// The sentence.
+    /// The remedy as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -220,23 +221,23 @@ impl Choice {
     }
 }
 
-/// What must go does not fit. Nothing was cut and nothing was sent.
+/// The required items do not fit. Nothing was cut or sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Blocked {
-    /// What it was solved from.
+    /// The basis of the plan.
     pub basis: Basis,
-    /// Tokens that what must go takes.
+    /// Tokens of the required items.
     pub needed: u32,
     /// The prompt budget.
     pub budget: Budget,
-    /// Ways out.
+    /// Remedies.
     pub choices: Vec<Choice>,
-    /// What must go.
+    /// The required items.
     pub rows: Vec<Row>,
 }
 
 impl Blocked {
-    /// The sentence.
+    /// The problem as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         format!(

@@ -1,21 +1,21 @@
-//! Who or what decided that an item is included or left out: a person, the program's rules, or a limit.
+//! Who decided that an item is included or left out: a person, the program's rules, or a limit.
 //! Not for: the reasons themselves (`reason`).
 
 use super::reason::Reason;
 
-/// Who or what decided that an item is included or left out.
+/// Who decided that an item is included or left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DecidedBy {
     /// A person's mark, reply, or setting.
     Person,
     /// The program's rules.
     Program,
-    /// A limit: a person or the rules wanted the item, and it did not fit.
+    /// A limit: the item was wanted but did not fit.
     Limit,
 }
 
 impl Reason {
-    /// Who or what decided: a person, the program's rules, or a limit.
+    /// Who decided: a person, the program's rules, or a limit.
     #[must_use]
     pub fn decided_by(&self) -> DecidedBy {
         match self.name() {

@@ -1,6 +1,5 @@
-//! What differs between two plans: rows that came, went, moved, were shortened or lengthened, and rows that go for another
-//! reason.
-//! Not for: finding them (`row_matching`), whose act it was (`context::cause`) or finding plans (`engine`).
+//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason.
+//! Not for: finding them (`row_matching`), their causes (`context::explain::cause`) or finding plans (`engine`).
 
 use super::plan::{Form, Row, RowKind};
 use super::policy::Section;
@@ -16,28 +15,28 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
-    /// It goes now and did not.
+    /// It is included now and was not.
     Entered,
-    /// It went and does not now.
+    /// It was included and is not now.
     Left,
-    /// It goes in another section, or in another order among the others.
+    /// It is in another section, or in another order among the others.
     Moved,
-    /// It goes with fewer tokens.
+    /// It is sent with fewer tokens.
     Shortened,
-    /// It goes with more tokens.
+    /// It is sent with more tokens.
     Lengthened,
-    /// Its text is another one of the same length.
+    /// It has another text of the same length.
     Changed,
-    /// It goes, or stays out, for another reason.
+    /// It is included or left out for another reason.
     Reason,
 }
 
 impl DiffKind {
-    /// All of them, in the order in which they are told.
+    /// All kinds, in display order.
     pub const ALL: [Self; 7] =
         [Self::Entered, Self::Left, Self::Moved, Self::Shortened, Self::Lengthened, Self::Changed, Self::Reason];
 
-    /// The word for it.
+    /// Its title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -52,22 +51,22 @@ impl DiffKind {
     }
 }
 
-/// Where an item stands in a plan.
+/// The place of an item in a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ItemPlace {
-    /// Whether it goes.
+    /// Whether it is included.
     pub goes: bool,
-    /// Its section, where it goes.
+    /// Its section, if included.
     pub section: Option<Section>,
-    /// Its place among the rows that go, from 1.
+    /// Its position among the included rows, from 1.
     pub at: Option<u32>,
-    /// Tokens, estimated.
+    /// Estimated tokens.
     pub tokens: u32,
-    /// How much of it goes: the farthest from full among its messages.
+    /// Its form: the most shortened among its messages.
     pub form: Form,
-    /// Why.
+    /// Its reason.
     pub reason: Reason,
-    /// It shares a row with its neighbours (turns that stay out together).
+    /// Whether it shares a row with its neighbors (turns that are left out together).
     pub shared: bool,
 }
 
@@ -104,7 +103,7 @@ impl ItemPlace {
         }
     }
 
-    /// Whether a person would call two places the same: section, form and kind of reason.
+    /// Whether two places look the same to a person: section, form and kind of reason.
     #[must_use]
     pub fn like(&self, other: &Self) -> bool {
         self.goes == other.goes
@@ -120,9 +119,9 @@ impl ItemPlace {
 pub enum CauseKind {
     /// A person's act.
     You,
-    /// The model's.
+    /// An act of the model.
     Model,
-    /// The program leased it, renewed or ended a lease.
+    /// The program created, renewed or ended a lease.
     Lease,
     /// The prompt budget.
     Budget,
@@ -132,20 +131,20 @@ pub enum CauseKind {
     Policy,
     /// Another model, whose tokens or window differ.
     OtherModel,
-    /// A summary goes in place of turns.
+    /// A summary replaces turns.
     Summary,
-    /// The look through older messages.
+    /// Retrieval.
     Retrieval,
-    /// The window of recent turns moved on.
+    /// The window of recent turns moved.
     Window,
-    /// The conversation went on.
+    /// The conversation continued.
     Turn,
     /// Another path: a branch, another version of a message.
     Branch,
 }
 
 impl CauseKind {
-    /// The word for it.
+    /// Its title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -168,43 +167,43 @@ impl CauseKind {
 /// One cause of a difference.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cause {
-    /// What.
+    /// Its kind.
     pub by: CauseKind,
     /// A sentence.
     pub words: String,
-    /// When, where that is known: milliseconds since 1970.
+    /// Time in milliseconds since 1970, if known.
     pub at: Option<i64>,
 }
 
-/// One item that differs.
+/// A difference of one item.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ItemDiff {
-    /// What it is about, as the later plan names it.
+    /// The item, as the later plan names it.
     pub atom: Atom,
-    /// Of which kind.
+    /// Its kind.
     pub row: RowKind,
-    /// First words, unsanitised.
+    /// First words, unsanitized.
     pub title: String,
     /// Its turn, from 1.
     pub turn: Option<u32>,
-    /// How it differs, the most telling first; never empty.
+    /// How it differs, most important first; never empty.
     pub kinds: Vec<DiffKind>,
-    /// Before; none where the plan had no such row.
+    /// Its place before; `None` if the plan had no such row.
     pub before: Option<ItemPlace>,
-    /// After.
+    /// Its place after.
     pub after: Option<ItemPlace>,
-    /// Why; empty where nothing is known.
+    /// The causes; empty if unknown.
     pub causes: Vec<Cause>,
 }
 
 impl ItemDiff {
-    /// The group under which it is told.
+    /// The kind under which it is listed.
     #[must_use]
     pub fn kind(&self) -> DiffKind {
         self.kinds.first().copied().unwrap_or(DiffKind::Reason)
     }
 
-    /// What it is called in lists: its turn, or the kind of its row.
+    /// Its name in lists: its turn, or the kind of its row.
     #[must_use]
     pub fn label(&self) -> String {
         match (self.turn, self.row) {
@@ -214,7 +213,7 @@ impl ItemDiff {
         }
     }
 
-    /// What it adds to the request, in tokens (est); negative where it takes away.
+    /// Estimated tokens it adds to the request; negative if it removes some.
     #[must_use]
     pub fn tokens(&self) -> i64 {
         let of = |place: &Option<ItemPlace>| {
@@ -223,7 +222,7 @@ impl ItemDiff {
         of(&self.after) - of(&self.before)
     }
 
-    /// `recent turns, 412 est. tokens → not there`
+    /// The change as text: `recent turns, 412 est. tokens → not there`
     #[must_use]
     pub fn words(&self, becomes: &str) -> String {
         let of = |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::words);
@@ -232,26 +231,26 @@ impl ItemDiff {
     }
 }
 
-/// A call, or the one that would be sent next.
+/// A call, or the next call.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CallRef {
-    /// The run; none for what was not sent.
+    /// The run; `None` if it was not sent.
     pub run: Option<RunId>,
     /// The plan.
     pub plan: Hash,
     /// The branch.
     pub branch: Option<BranchId>,
-    /// Its name, unsanitised.
+    /// Its name, unsanitized.
     pub name: String,
-    /// Milliseconds since 1970; none for what was not sent.
+    /// Milliseconds since 1970; `None` if it was not sent.
     pub at: Option<i64>,
-    /// Tokens of the prompt (est).
+    /// Estimated tokens of the prompt.
     pub tokens: u32,
     /// The prompt budget.
     pub budget: u32,
     /// The model.
     pub model: String,
-    /// Millionths of a dollar, where known.
+    /// Millionths of a dollar, if known.
     pub cost_micro: Option<u64>,
 }
 
@@ -270,36 +269,36 @@ impl CallRef {
     }
 }
 
-/// A setting of the call that differs.
+/// A difference of a setting.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SettingDiff {
     /// Its name.
     pub name: &'static str,
-    /// Before.
+    /// The value before.
     pub before: String,
-    /// After.
+    /// The value after.
     pub after: String,
 }
 
-/// Everything that differs between two plans.
+/// The differences between two plans.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PlanDiff {
-    /// The earlier one.
+    /// The earlier call.
     pub before: CallRef,
-    /// The later one.
+    /// The later call.
     pub after: CallRef,
     /// Settings that differ.
     pub settings: Vec<SettingDiff>,
-    /// Items, by kind, each in the order of the request.
+    /// Items by kind, each in the order of the request.
     pub deltas: Vec<ItemDiff>,
-    /// Rows that go in both as they were.
+    /// Number of unchanged included rows.
     pub same: u32,
-    /// Their tokens (est).
+    /// Their estimated tokens.
     pub same_tokens: u32,
 }
 
 impl PlanDiff {
-    /// How many items are told under a kind, and what they add in tokens.
+    /// The number of items of a kind, and the tokens they add.
     #[must_use]
     pub fn sum(&self, kind: DiffKind) -> (usize, i64) {
         let of = self.deltas.iter().filter(|delta| delta.kind() == kind);
@@ -307,46 +306,46 @@ impl PlanDiff {
     }
 }
 
-/// An item in one call.
+/// An item in consecutive calls.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ItemInCall {
-    /// The first of the calls in a row in which it stood so.
+    /// The first of these calls.
     pub from: CallRef,
-    /// The last.
+    /// The last of them.
     pub to: CallRef,
-    /// How many calls.
+    /// Number of calls.
     pub calls: u32,
-    /// Where it stood in the last of them; none where the plan had no such row.
+    /// Its place in the last of them; `None` if the plan had no such row.
     pub place: Option<ItemPlace>,
-    /// What brought it there.
+    /// The causes of that place.
     pub causes: Vec<Cause>,
 }
 
-/// A step in an item's life.
+/// A transition in an item's history.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HistoryStep {
     /// Milliseconds since 1970.
     pub at: i64,
-    /// Where it came to stand.
+    /// Its new state.
     pub to: ItemState,
     /// What happened, by whom and why.
     pub words: String,
 }
 
-/// An item over the calls of a branch.
+/// The history of an item over the calls of a branch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ItemHistory {
-    /// What.
+    /// The item.
     pub atom: Atom,
-    /// First words, unsanitised.
+    /// First words, unsanitized.
     pub title: String,
     /// Its turn, from 1.
     pub turn: Option<u32>,
-    /// Where it stood, oldest first; calls in a row with the same place are one.
+    /// Its places, oldest first; consecutive calls with the same place are one entry.
     pub stays: Vec<ItemInCall>,
-    /// Calls that were not looked at, because they are older.
+    /// Number of older calls that were not examined.
     pub older: u32,
-    /// What was done to it, oldest first.
+    /// Its transitions, oldest first.
     pub steps: Vec<HistoryStep>,
 }
 
@@ -354,7 +353,7 @@ pub struct ItemHistory {
 mod tests {
     use super::*;
 
-    /// Section, form, reason: what a person reads.
+    /// Section, form and reason as displayed.
     #[test]
     fn where_an_item_stands_is_said() {
         let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);

@@ -1,17 +1,17 @@
-//! What policies know of a turn beside its tokens, frozen into a plan's input: lane, age, flags, mentions.
-//! Not for: finding these out (`engine`) or weighing them (`context`).
+//! Facts about turns beside their tokens, frozen into a plan's input: lane, age, flags, mentions.
+//! Not for: collecting them (`engine`) or weighting them (`context`).
 
 use super::plan::Scores;
 use crate::domain::conversation::message::Role;
 use serde::{Deserialize, Serialize};
 
-/// Something that a message holds.
+/// A property of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Flag {
-    /// It tells of an error.
+    /// It reports an error.
     Error,
-    /// It holds a block of code.
+    /// It contains a code block.
     Code,
     /// It asks something.
     Question,
@@ -23,7 +23,7 @@ pub enum Flag {
     Technical,
 }
 
-/// What a conversation is about at a moment, as far as its user's words tell.
+/// What a conversation is about, as recognized from its user's words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
@@ -32,16 +32,16 @@ pub enum Task {
     General,
     /// Writing code.
     Coding,
-    /// Finding and mending a fault.
+    /// Finding and fixing a fault.
     Debugging,
     /// Looking something up or learning it.
     Research,
-    /// Weighing things against each other.
+    /// Weighing alternatives.
     ComplexAnalysis,
 }
 
 impl Task {
-    /// Its word, in files and on the screen.
+    /// Its name, in files and on the screen.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,51 +54,51 @@ impl Task {
     }
 }
 
-/// Where a turn stands among the tasks that a person named.
+/// A turn's relation to a person's tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// In none.
+    /// In no task.
     #[default]
     None,
-    /// In the one that is running.
+    /// In the running task.
     Running,
-    /// In one that is done.
+    /// In a finished task.
     Done,
 }
 
-/// What is known of one message.
+/// Facts about one message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MessageFacts {
-    /// Who speaks.
+    /// Who wrote it.
     pub role: Role,
     /// Seconds between it and the path's head.
     pub age: u64,
-    /// What it holds, each once, in the order of [`Flag`].
+    /// Its flags, without duplicates, in the order of [`Flag`].
     pub flags: Vec<Flag>,
 }
 
-/// What is known of one turn.
+/// Facts about one turn.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnFacts {
-    /// Its lane as stored ([`crate::domain::conversation::lane::Lane`]); for the open turn the branch's current one.
+    /// Its lane as stored ([`crate::domain::conversation::lane::Lane`]); for the open turn, the branch's present lane.
     pub lane: String,
-    /// Seconds between its last message and the path's head; never from the clock.
+    /// Seconds between its last message and the path's head; never computed from the clock.
     pub age: u64,
     /// What the conversation was about after it.
     pub task: Task,
-    /// Its messages that are sent, in order; empty under policies that do not ask.
+    /// Its sent messages, in order; empty under policies that do not need them.
     pub messages: Vec<MessageFacts>,
-    /// How often its names and terms come in later turns, and in all.
+    /// How many later turns mention its names and terms, and how many turns in all.
     pub mentions: (u32, u32),
-    /// How alike it and the open turn are, in thousandths; may be negative where vectors say so. None where nobody asked.
+    /// Its similarity to the open turn in thousandths; vectors may make it negative. `None` if not computed.
     pub similarity: Option<i32>,
     /// Its own priority, from 0 to 100.
     pub priority: u8,
-    /// Where it stands among the branch's tasks.
+    /// Its relation to the branch's tasks.
     pub part: Part,
-    /// Its activation, where the program pinned it.
+    /// Its activation, if the program pinned it.
     #[serde(skip_serializing_if = "Scores::is_empty")]
     pub alive: Scores,
 }

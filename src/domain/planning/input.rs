@@ -1,6 +1,6 @@
-//! What a plan is solved from: one frozen value that carries every token count, so that planning needs no tokenizer,
-//! no clock and no store.
-//! Not for: gathering it (`engine`) or solving it (`context`).
+//! The input of a plan: one frozen value with all token counts, so that planning needs no tokenizer, no clock and no
+//! store.
+//! Not for: collecting it (`engine`) or solving it (`context`).
 
 use super::facts::TurnFacts;
 use super::mode::Mode;
@@ -16,55 +16,55 @@ use crate::domain::tool::cards::ToolCost;
 use crate::domain::tool::trace::ToolSpec;
 use serde::{Deserialize, Serialize};
 
-/// Tokens that no text shows: what a chat template adds around messages (OpenAI's published rule of thumb: 3 a message
-/// and 3 to open the answer; a call's and its result's ids are taken as 12).
+/// Tokens that no text shows, added by a chat template around messages (OpenAI's published rule of thumb: 3 per message
+/// and 3 to start the answer; the ids of a call and its result count as 12).
 pub const MESSAGE_FRAMING: u32 = 3;
 /// See [`MESSAGE_FRAMING`].
 pub const ANSWER_FRAMING: u32 = 3;
 /// See [`MESSAGE_FRAMING`].
 pub const CALL_FRAMING: u32 = 12;
 
-/// What of a request is not its messages.
+/// The parts of a request beside its messages.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RequestShape {
     /// Model name.
     pub model: String,
-    /// How the server wants it written.
+    /// How the server expects it to be written.
     pub dialect: Dialect,
-    /// The limit asked for the answer, where one is asked.
+    /// Maximum tokens of the answer, if limited.
     pub max_output: Option<u32>,
-    /// Temperature, where one is set.
+    /// Temperature, if set.
     pub temperature: Option<f64>,
-    /// The tools on offer.
+    /// The offered tools.
     pub tools: Vec<ToolSpec>,
 }
 
-/// A section's text, ready as it will be sent (label and separator included).
+/// A section's text, exactly as it will be sent (with label and separator).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
-    /// Where it belongs.
+    /// Its section.
     pub section: Section,
-    /// What it is.
+    /// Its kind.
     pub kind: RowKind,
-    /// Hash of the projected text.
+    /// Hash of the sent text.
     pub text: Hash,
-    /// Tokens of the projected text.
+    /// Tokens of the sent text.
     pub tokens: u32,
     /// One line.
     pub title: String,
-    /// Why it goes.
+    /// Why it is sent.
     pub reason: Reason,
-    /// For a note: its atom as marks name it (else made from `text`).
+    /// For a note: the atom by which marks name it (otherwise made from `text`).
     pub atom: Option<Atom>,
-    /// Where from.
+    /// Its source.
     pub source: Source,
-    /// For what was looked up: its score in thousandths, and what it is made of.
+    /// For retrieved items: the score in thousandths, and its parts.
     #[serde(default, skip_serializing_if = "Scores::is_empty")]
     pub scores: Scores,
 }
 
 impl Block {
-    /// A text of no message: `text` is the hash of its projected form, of so many tokens.
+    /// A text that belongs to no message: `text` is the hash of its sent form, with its tokens.
     #[must_use]
     pub fn new(section: Section, kind: RowKind, (text, tokens): (Hash, u32), title: &str, reason: Reason) -> Self {
         Self {
@@ -81,58 +81,58 @@ impl Block {
     }
 }
 
-/// What was looked up, or could have been, and does not go.
+/// A retrieved or retrievable item that is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NotSent {
-    /// It, as marks name it.
+    /// How marks name it.
     pub atom: Atom,
-    /// Of which kind.
+    /// Its kind.
     pub kind: RowKind,
     /// One line.
     pub title: String,
     /// Tokens that it would take.
     pub tokens: u32,
-    /// Why it stays out.
+    /// Why it is left out.
     pub reason: Reason,
-    /// The action that would bring it in, and what that does.
+    /// The action that would include it, and what that does.
     pub remedy: (String, String),
-    /// Where from.
+    /// Its source.
     pub source: Source,
     /// Its score.
     pub scores: Scores,
 }
 
-/// What one source found for this call, in the order in which it is sent. Admission decides which of it goes.
+/// The candidates of one source for this call, in sending order. Admission decides which of them are sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Offer {
-    /// Stands before the first candidate that goes.
+    /// Precedes the first admitted candidate.
     pub heading: Option<Block>,
     /// See [`Candidate`].
     pub candidates: Vec<Candidate>,
-    /// Tokens of the mode's allowance that they may take together, heading included. None for what draws on the room
-    /// alone, before anything that is looked up (rules of the project, the map of the code).
+    /// Maximum tokens of the mode's allowance for all of them, heading included. `None` for candidates that may take
+    /// any free room before anything retrieved (rules of the project, the map of the code).
     pub most: Option<u32>,
 }
 
-/// Something that may go beside the turns, with its tokens in every form that it may take.
+/// An item that may be sent beside the turns, with its tokens in every form.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Candidate {
-    /// It, as it is sent behind the candidate before it and before another one.
+    /// The block as sent between two other candidates.
     pub block: Block,
-    /// Its text and tokens in each place: see [`Candidate::text`].
+    /// Its text and tokens in each position: see [`Candidate::text`].
     pub texts: [(Hash, u32); 4],
-    /// Candidates of an offer are tried in this order.
+    /// The order in which the candidates of an offer are tried.
     pub order: u32,
-    /// Candidates of an offer with the same number go together or not at all.
+    /// Candidates of an offer with the same number are admitted together or not at all.
     pub together: u32,
-    /// The turn that says the same: while it goes itself, the candidate stays out.
+    /// The turn with the same text: while it is sent itself, the candidate is left out.
     pub turn: Option<Atom>,
-    /// The action that would bring it in, and what that does.
+    /// The action that would include it, and what that does.
     pub remedy: (String, String),
 }
 
 impl Candidate {
-    /// A candidate whose text is the same wherever it stands.
+    /// A candidate whose text is the same in every position.
     #[must_use]
     pub fn plain(block: Block, order: u32, remedy: (&str, &str)) -> Self {
         Self {
@@ -145,70 +145,70 @@ impl Candidate {
         }
     }
 
-    /// Its text and tokens where the candidate before it stays out (`alone`), and where none follows (`last`).
+    /// Its text and tokens if the previous candidate is left out (`alone`), and if no candidate follows (`last`).
     #[must_use]
     pub fn text(&self, alone: bool, last: bool) -> (Hash, u32) {
         self.texts[2 * usize::from(alone) + usize::from(last)]
     }
 }
 
-/// Why a message cannot be sent as it is.
+/// Why a message cannot be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendBarrier {
-    /// Hidden in the export that it came from.
+    /// Hidden in the export it came from.
     Hidden,
-    /// Instructions from an import.
+    /// Imported instructions.
     Foreign,
-    /// Nothing in it.
+    /// It is empty.
     Empty,
-    /// Removed.
+    /// It was removed.
     Removed,
 }
 
-/// A part of a message that the model cannot take: a line of text names it in its place.
+/// A part of a message that the model cannot accept; a line of text replaces it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PartInput {
-    /// One hash for the part at this place: of its message's key, its number and its bytes' hash.
+    /// A hash of the part's message, number and bytes.
     pub atom: Hash,
     /// Its media type and size.
     pub title: String,
 }
 
-/// One message with its tokens in every form that it may take.
+/// A message with its tokens in every form.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MessageInput {
-    /// The node's key (or the key that the draft's node would have).
+    /// The node's key (for the draft, the key that its node would have).
     pub key: Hash,
-    /// The node; none for the draft and for results made up at send time.
+    /// The node; `None` for the draft and for results made at send time.
     pub node: Option<NodeId>,
-    /// Who speaks.
+    /// Who wrote it.
     pub role: Role,
-    /// First words, unsanitised.
+    /// First words, unsanitized.
     pub title: String,
-    /// `Full`, or `NoState` where a state block is cut out.
+    /// `Full`, or `NoState` if a state block is removed.
     pub whole: Form,
     /// Tokens in that form, calls included.
     pub tokens: u32,
-    /// For long tool results: tokens when cut to so many characters.
+    /// For long tool results: tokens when cut to a number of characters, as (characters, tokens).
     pub cuts: Vec<(u32, u32)>,
     /// For a calling message: tokens when its episode is elided.
     pub elided: Option<u32>,
-    /// Tokens of the one line that stands for it when it is left out.
+    /// Tokens of the line that replaces it when it is excluded.
     pub placeholder: u32,
-    /// How many tools it calls.
+    /// Number of its tool calls.
     pub calls: u16,
-    /// A result without its call: sent as labelled text.
+    /// A result without its call, sent as labeled text.
     pub orphan: bool,
-    /// Why it is not sent, where it is not.
+    /// Why it is not sent, if so.
     pub bar: Option<SendBarrier>,
-    /// Parts of it that no request of this dialect can carry.
+    /// Its parts that no request of this dialect can carry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartInput>,
 }
 
 impl MessageInput {
-    /// A message that is no node and has one form only: a draft, a made result, a request of the program's own.
+    /// A message that is no node and has only one form: a draft, a made result, a request of the program's own.
     #[must_use]
     pub fn plain(key: Hash, role: Role, title: String, tokens: u32) -> Self {
         Self {
@@ -229,7 +229,7 @@ impl MessageInput {
     }
 }
 
-/// One turn (or the preamble) as a candidate.
+/// A turn (or the preamble) as a candidate.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TurnInput {
     /// The turn.
@@ -238,27 +238,27 @@ pub struct TurnInput {
     pub number: u32,
     /// One line.
     pub title: String,
-    /// Where from.
+    /// Its source.
     pub source: Source,
     /// Its messages, in order.
     pub messages: Vec<MessageInput>,
-    /// Hash and tokens of the dated card that would stand for it outside the window; only for marked turns.
+    /// Hash and tokens of the dated card that would represent it outside the window; only for marked turns.
     pub card: Option<(Hash, u32)>,
-    /// What policies know of it.
+    /// Facts for policies.
     #[serde(default)]
     pub facts: TurnFacts,
 }
 
-/// Turns that are not looked at one by one.
+/// Consecutive turns that are only counted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Gap {
-    /// It stands before this index of `turns`.
+    /// Index in `turns` before which it lies.
     pub before: usize,
-    /// Its first node's key and last node's key.
+    /// The keys of its first and last node.
     pub range: (Hash, Hash),
-    /// How many turns.
+    /// Number of turns.
     pub turns: u32,
-    /// Their tokens, roughly, for display.
+    /// Their approximate tokens, for display.
     pub tokens: u32,
     /// Number of its first turn.
     pub from: u32,
@@ -269,37 +269,37 @@ pub struct Gap {
 pub struct InactiveMark {
     /// The mark.
     pub mark: Mark,
-    /// What it is on, in a line.
+    /// Its item, in a line.
     pub title: String,
-    /// Where from.
+    /// Its source.
     pub source: Source,
-    /// Tokens that it would take, roughly.
+    /// Approximate tokens that it would take.
     pub tokens: u32,
 }
 
-/// A turn that a summary stands for.
+/// A turn that a summary replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Covered {
     /// Key of its user message.
     pub user: Hash,
     /// Key of its last node.
     pub tip: Hash,
-    /// The capsule.
+    /// Id of the summary.
     pub by: Hash,
 }
 
 /// An accepted summary among the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SummaryInput {
-    /// The capsule.
+    /// Id of the summary.
     pub by: Hash,
-    /// Its block's text.
+    /// Hash of its block's text.
     pub text: Hash,
-    /// The question names its lane or its task: it is asked for, whatever it saves.
+    /// The question names its lane or its task, so it is sent whatever it saves.
     pub named: bool,
-    /// The question names something that it does not say: messages that it covers may be looked up.
+    /// The question names something that it lacks, so messages it covers may be retrieved.
     pub lacks: bool,
-    /// The level before the one that follows: it goes only where that one does not.
+    /// The level below the one that follows: it is sent only if that one is not.
     #[serde(default)]
     pub older: bool,
 }
@@ -307,7 +307,7 @@ pub struct SummaryInput {
 /// Everything that a plan depends on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanInput {
-    /// The digests of all that follows, and of what it was made from.
+    /// The digests of everything below, and of its origin.
     pub basis: Basis,
     /// The policy.
     pub policy: PolicySpec,
@@ -321,49 +321,49 @@ pub struct PlanInput {
     pub profile: String,
     /// The request's other fields.
     pub shape: RequestShape,
-    /// Tokens of the tool schemas as sent.
+    /// Tokens of the tool definitions as sent.
     pub tools_tokens: u32,
-    /// Those of each alone, and of tools that are switched off, in the order in which they are offered.
+    /// The tokens of each tool alone, and of tools that are switched off, in offering order.
     pub tool_costs: Vec<ToolCost>,
-    /// How tokens were counted.
+    /// The encoding of the counts.
     pub encoding: Encoding,
-    /// How sure the counts are.
+    /// The certainty of the counts.
     pub certainty: Certainty,
-    /// The room.
+    /// The budget.
     pub budget: Budget,
-    /// Texts: instructions, state, notes, quoted reply, the request to go on.
+    /// Texts: instructions, state, notes, quoted reply, the request to continue.
     pub blocks: Vec<Block>,
-    /// Asks the model to keep a state block, if the plan leaves out turns.
+    /// The request to keep a state block, sent if the plan leaves out turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_request: Option<Block>,
-    /// Turns of the path that are looked at, oldest first, the open one apart.
+    /// Turns of the path, oldest first, without the open one.
     pub turns: Vec<TurnInput>,
-    /// Turns that are not.
+    /// Turns that are only counted.
     pub gaps: Vec<Gap>,
-    /// The open turn. Its last user message also has a labelled form (see `labelled`).
+    /// The open turn. Its last user message also has a labeled form (see `labelled`).
     pub open: TurnInput,
-    /// Extra tokens of the open turn's user message when it follows blocks in one message and so gets a label.
+    /// Extra tokens of the open turn's user message if blocks precede it in one message, so that it gets a label.
     pub labelled: u32,
     /// Marks on the path and on notes.
     pub marks: Vec<Mark>,
-    /// Marks that sleep.
+    /// Inactive marks.
     pub inactive_marks: Vec<InactiveMark>,
-    /// What was looked up, or could have been, and does not go; best first.
+    /// Retrieved or retrievable items that are left out; best first.
     pub near: Vec<NotSent>,
-    /// What sources found, in the order in which it is sent and may take of the allowance.
+    /// The candidates of the sources, in sending order, in which they also take the allowance.
     pub offers: Vec<Offer>,
-    /// Tokens that mode, policy and the person's wish let everything take that is looked up. What is not spent goes to the
+    /// Tokens that mode, policy and the person's wish allow for all retrieved items. What is not spent is left to the
     /// window.
     pub allowance: u32,
-    /// The retrieval sets that the cards among `blocks` come from.
+    /// The retrieval sets of the cards among `blocks`.
     pub retrieval_set_ids: Vec<Hash>,
-    /// The summaries among `blocks`, in the order in which they were accepted.
+    /// The summaries among `blocks`, in the order of their acceptance.
     #[serde(default)]
     pub summaries: Vec<SummaryInput>,
-    /// Turns that they stand for: those of `turns`, and the last ones of gaps.
+    /// Turns they replace: those of `turns`, and the last ones of gaps.
     pub covered: Vec<Covered>,
-    /// Where the window started last time.
+    /// The start of the last call's window.
     pub anchor: Option<Anchor>,
-    /// What gathering noticed.
+    /// Warnings from collecting the input.
     pub warnings: Vec<Warning>,
 }

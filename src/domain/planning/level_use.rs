@@ -1,4 +1,4 @@
-//! What a plan takes of each priority level, and the level's budget where its policy gives one.
+//! The tokens of each priority level in a plan, and the level's budget if its policy gives one.
 //! Not for: what leaves a level (`context::policy::levels`).
 
 use super::plan::ContextPlan;
@@ -6,28 +6,28 @@ use super::policy::Section;
 use crate::domain::conversation::message::Role;
 use serde::{Deserialize, Serialize};
 
-/// One priority level's use.
+/// The use of one priority level.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LevelUse {
     /// Its name: permanent, session, working, volatile.
     pub name: String,
-    /// Tokens in it in the plan.
+    /// Its tokens in the plan.
     pub used: u32,
-    /// Its budget, where the policy gives one.
+    /// Its budget, if the policy gives one.
     pub budget: Option<u32>,
 }
 
 impl LevelUse {
-    /// Whether more is in it than its budget.
+    /// Whether it exceeds its budget.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.budget.is_some_and(|budget| self.used > budget)
     }
 }
 
-/// What a plan takes of each level: permanent is instructions, sticky pins, and tool definitions; session is state,
-/// summaries, the code map, and leases; working is the turns with the message overhead; volatile is tool results and what
-/// was looked up. Together they are the plan's total.
+/// The tokens of each level in a plan: permanent is instructions, permanent pins and tool definitions; session is
+/// state, summaries, the code map and leases; working is the turns with message overhead; volatile is tool results and
+/// retrieved items. They sum to the plan's total.
 #[must_use]
 pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
     let mut used = [plan.tools, 0, plan.framing, 0];

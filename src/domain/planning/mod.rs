@@ -1,6 +1,6 @@
-//! What a plan is solved from and what it says: the frozen input, rows with reasons, policies, modes, budgets, and the
+//! The input and the result of planning: the frozen input, rows with reasons, policies, modes, budgets, and the
 //! difference between two plans.
-//! Not for: solving one (the room `context`).
+//! Not for: solving a plan (`context`).
 
 pub mod blocked;
 mod decided_by;

@@ -1,13 +1,13 @@
-//! Context modes and what they allow.
-//! Not for: policies (`policy`), which decide how the room is used.
+//! Context modes and their limits.
+//! Not for: policies (`policy`), which decide how the budget is used.
 
 use serde::{Deserialize, Serialize};
 
-/// How much context is gathered by itself.
+/// How much context the program adds by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Nothing by itself: system, state, sticky pins and the window.
+    /// None: system, state, permanent pins and the window.
     Off,
     /// Small, cheap additions (the default).
     #[default]
@@ -17,10 +17,10 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All of them, in the order of the cycling key.
+    /// All modes, in cycling order.
     pub const ALL: [Self; 3] = [Self::Off, Self::Light, Self::Heavy];
 
-    /// The next one in the cycle.
+    /// The next mode in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -30,7 +30,7 @@ impl Mode {
         }
     }
 
-    /// Its name as shown: `Off`, `Light`, `Heavy`.
+    /// Its display name: `Off`, `Light`, `Heavy`.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -40,13 +40,13 @@ impl Mode {
         }
     }
 
-    /// Reads a name in any case.
+    /// Parses a name in any case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.title().eq_ignore_ascii_case(name))
     }
 
-    /// What it allows, for a prompt budget in tokens.
+    /// Its limits, for a prompt budget in tokens.
     #[must_use]
     pub fn limits(self, prompt_budget: u32) -> ModeLimits {
         match self {
@@ -61,20 +61,20 @@ impl Mode {
     }
 }
 
-/// Whether older messages are looked through for what fits a draft.
+/// Whether older messages are searched for a draft.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SearchWish {
-    /// As mode, policy and the message itself say.
+    /// As mode, policy and the message decide.
     #[default]
     Auto,
-    /// Whatever they say.
+    /// Always.
     Anyway,
     /// Not for this call.
     Never,
 }
 
 impl SearchWish {
-    /// The next one in the cycle.
+    /// The next value in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -84,7 +84,7 @@ impl SearchWish {
         }
     }
 
-    /// What it means, as a sentence.
+    /// Its meaning, as a sentence.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
@@ -95,14 +95,14 @@ impl SearchWish {
     }
 }
 
-/// What a mode allows.
+/// The limits of a mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ModeLimits {
-    /// Tokens for everything retrieved.
+    /// Tokens for all retrieved items.
     pub retrieval_tokens: u32,
-    /// How many items may be retrieved.
+    /// Maximum number of retrieved items.
     pub cards: u32,
-    /// Whether the engine may lease items by itself.
+    /// Whether the engine may create leases.
     pub creates_leases: bool,
 }
 

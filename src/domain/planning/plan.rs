@@ -1,6 +1,6 @@
 //! The plan of a call: every item in exactly one row, with its tokens, its section and its reason.
-//! Not for: making plans (`context`), their input (`input`), why a row is in or out (`reason`) or a call that cannot be
-//! planned (`blocked`).
+//! Not for: making plans (`context`), their input (`input`), reasons (`reason`) or a call that cannot be planned
+//! (`blocked`).
 
 use super::mode::Mode;
 use super::policy::{Layout, Section};
@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 pub use super::blocked::{Blocked, Choice, Warning};
 pub use super::reason::{Reason, Remedy};
 
-/// What a plan was solved from. Two equal bases give one plan.
+/// What a plan was solved from. Equal bases give equal plans.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Basis {
-    /// Key of the last node of the path that is answered (zero for an empty branch).
+    /// Key of the last node of the answered path (zero for an empty branch).
     pub head: Hash,
     /// Digest of the marks.
     pub marks: Hash,
@@ -31,75 +31,75 @@ pub struct Basis {
     pub frozen: Hash,
 }
 
-/// Where the window of an anchored policy starts, and how far its tool results are shortened.
+/// The start of the window of an anchored policy, and how far its tool results are shortened.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Anchor {
     /// Key of the first node of the first turn in the window.
     pub start: Hash,
-    /// Tool results up to this node (its key) are shortened as `form` says.
+    /// Tool results up to the node with this key are shortened as `form` says.
     pub shortened_to: Option<Hash>,
-    /// How they are shortened.
+    /// The form of shortened results.
     pub form: Form,
-    /// The prompt budget for which this holds.
+    /// The prompt budget for which the anchor is valid.
     pub budget: u32,
-    /// The policy for which this holds.
+    /// The policy for which the anchor is valid.
     pub policy: String,
-    /// Summaries that went with the call.
+    /// Summaries that were sent with the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<Hash>,
 }
 
-/// How a message is sent.
+/// The form in which a message is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// As it is.
+    /// In full.
     Full,
-    /// Without the state block that it held.
+    /// Without its state block.
     NoState,
-    /// A tool's result cut to so many characters, head and tail.
+    /// A tool result cut to this many characters, head and tail.
     Cut(u32),
-    /// A calling message whose calls are named in one line instead; its results are `Gone`.
+    /// A calling message whose calls are named in one line; its results are `Gone`.
     Elided,
-    /// Not sent: its line stands in the calling message.
+    /// Not sent: its line is in the calling message.
     Gone,
-    /// One line in its place: a person left it out.
+    /// One line in place of a message that a person excluded.
     Placeholder,
     /// A dated, delimited card outside the flow of turns.
     Card,
-    /// Left out together with its whole turn.
+    /// Left out with its whole turn.
     Out,
 }
 
-/// In, out, or only suggested.
+/// Whether a row is included, left out, or only suggested.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// It goes.
+    /// Included.
     In {
-        /// Where.
+        /// Its section.
         section: Section,
     },
-    /// It stays out.
+    /// Left out.
     Out {
-        /// Tokens that it would need beyond what is free.
+        /// Tokens it would need beyond the free ones.
         needed: u32,
-        /// What would bring it in; nothing where nothing can.
+        /// What would include it; `None` if nothing can.
         remedy: Option<Remedy>,
     },
     /// Not part of the call; the engine or the model suggests to pin it.
     Suggested,
 }
 
-/// What kind of thing a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
-    /// One of the program's or person's texts: system, personality, guidelines.
+    /// A text of the program or the person: system, personality, guidelines.
     Text,
     /// The state block.
     State,
-    /// A free note that the person pinned.
+    /// A person's pinned note.
     Note,
     /// Messages before the first user message.
     Preamble,
@@ -109,7 +109,7 @@ pub enum RowKind {
     Card,
     /// A summary of turns.
     Summary,
-    /// The quoted message.
+    /// A quoted message.
     Quote,
     /// Many turns in one row.
     Range,
@@ -117,24 +117,24 @@ pub enum RowKind {
     Message,
     /// A part of a message that is not text.
     Part,
-    /// A look through older messages: what was looked for, and whether it was.
+    /// A search of older messages: the query, and whether it was made.
     Search,
     /// A memory that a person confirmed.
     Memory,
-    /// A message of a request that was edited by hand.
+    /// A message of a request that a person edited.
     Request,
-    /// A file with rules of the project, or of the person's own.
+    /// A rule file of the project, or of the person's own.
     Rules,
-    /// The skills that can be loaded.
+    /// The list of skills that can be loaded.
     Skills,
-    /// A summary of a part of a program.
+    /// A module summary.
     Module,
-    /// Code of the workspace: the map of it, or a symbol.
+    /// Code of the workspace: its map, or a symbol.
     Code,
 }
 
 impl RowKind {
-    /// Its word in JSON.
+    /// Its name in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -160,7 +160,7 @@ impl RowKind {
     }
 }
 
-/// Where a row's text comes from.
+/// The source of a row's text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Source {
     /// The session.
@@ -175,36 +175,36 @@ pub struct Source {
     /// The first message.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<NodeId>,
-    /// Its id where it was imported from.
+    /// Its id at its origin.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub external_id: Option<String>,
     /// Milliseconds since 1970, for display.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<i64>,
-    /// The file, as people name it.
+    /// The file, as displayed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<String>,
-    /// Which bytes of the message's text.
+    /// Byte range of the message's text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub span: Option<(u32, u32)>,
-    /// For code: which symbol, and its file as it was.
+    /// For code: the symbol, and its file as it was.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<Box<CodeRef>>,
 }
 
-/// A score in thousandths with its parts; empty for what is not chosen by score. Not part of a plan's id.
+/// A score in thousandths with its parts; empty for items that are not scored. Not part of a plan's id.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Scores {
-    /// The whole.
+    /// The score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<i32>,
-    /// What it is made of, by name.
+    /// Its parts by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<(String, i32)>,
 }
 
 impl Scores {
-    /// Whether there is none.
+    /// Whether there is no score.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.score.is_none() && self.parts.is_empty()
@@ -218,18 +218,18 @@ pub struct Item {
     pub key: Hash,
     /// The node; none for the draft.
     pub node: Option<NodeId>,
-    /// Who speaks.
+    /// Who wrote it.
     pub role: Role,
-    /// How it is sent.
+    /// Its form.
     pub form: Form,
     /// Tokens of its content in that form.
     pub tokens: u32,
-    /// First words, unsanitised.
+    /// First words, unsanitized.
     pub title: String,
-    /// How many tools it calls.
+    /// Number of its tool calls.
     #[serde(default)]
     pub calls: u16,
-    /// A result without its call: sent as labelled text.
+    /// A result without its call, sent as labeled text.
     #[serde(default)]
     pub orphan: bool,
 }
@@ -237,42 +237,42 @@ pub struct Item {
 /// One row of a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// What.
+    /// The item.
     pub atom: Atom,
-    /// Of which kind.
+    /// Its kind.
     pub kind: RowKind,
-    /// In or out.
+    /// Whether it is included.
     pub verdict: Verdict,
-    /// Why.
+    /// Its reason.
     pub reason: Reason,
-    /// Tokens in the request (for excluded rows: what it would take), label and separator included.
+    /// Tokens in the request, with label and separator; for rows left out, the tokens they would take.
     pub tokens: u32,
-    /// One line, unsanitised.
+    /// One line, unsanitized.
     pub title: String,
-    /// Where from.
+    /// Its source.
     pub source: Source,
     /// The mark on it.
     pub pin: Option<MarkKind>,
     /// Its messages, in order.
     pub items: Vec<Item>,
-    /// For a range: how many turns.
+    /// For a range: number of turns.
     pub turns: u32,
-    /// For texts and cards: hash of the text as it is sent.
+    /// For texts and cards: hash of the sent text.
     #[serde(default)]
     pub text: Option<Hash>,
-    /// Why it, and not another.
+    /// Its scores.
     #[serde(default, skip_serializing_if = "Scores::is_empty")]
     pub scores: Scores,
 }
 
 impl Row {
-    /// Whether it goes.
+    /// Whether it is included.
     #[must_use]
     pub fn included(&self) -> bool {
         matches!(self.verdict, Verdict::In { .. })
     }
 
-    /// Its section, when it goes.
+    /// Its section, if included.
     #[must_use]
     pub fn section(&self) -> Option<Section> {
         match self.verdict {
@@ -282,27 +282,27 @@ impl Row {
     }
 }
 
-/// The room there is, in tokens.
+/// The budget of a request, in tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Budget {
     /// The model's context window.
     pub context_window: u32,
-    /// Kept free for the answer.
+    /// Reserved for the answer.
     pub reserved_output: u32,
-    /// Kept free for what no count can see.
+    /// Safety margin for what no count can see.
     pub safety: u32,
-    /// What the prompt may take: min(cap, input limit, window − reserved) − safety.
+    /// The prompt budget: min(cap, input limit, window − reserved) − safety.
     pub prompt: u32,
-    /// The cap that a person or the policy set, where one did.
+    /// The cap set by a person or the policy, if any.
     pub cap: Option<u32>,
-    /// The most that the server takes as input, where it says so.
+    /// The server's limit on input, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_limit: Option<u32>,
 }
 
 impl Budget {
-    /// Works out the room (safety = max(256, 3 % of the window); reserved = asked limit, else
-    /// min(4,096, a quarter of the window)). On windows too small for that, safety shrinks to an eighth of the room.
+    /// Computes the budget: safety = max(256, 3 % of the window); reserved = the requested limit, else min(4,096, a
+    /// quarter of the window). On windows too small for that, safety is an eighth of the room.
     #[must_use]
     pub fn work_out(window: u32, input_limit: Option<u32>, asked_output: Option<u32>, cap: Option<u32>) -> Self {
         let reserved = asked_output.unwrap_or_else(|| (window / 4).min(4_096)).min(window);
@@ -312,14 +312,14 @@ impl Budget {
         Self { context_window: window, reserved_output: reserved, safety, prompt: capped - safety, cap, input_limit }
     }
 
-    /// The largest cap that changes anything: beyond it the model has no room.
+    /// The largest effective cap; beyond it the model has no room.
     #[must_use]
     pub fn most(&self) -> u32 {
         room(self.context_window, self.reserved_output, self.input_limit)
     }
 
-    /// The smallest cap that leaves a prompt budget of `needed` tokens (see [`Budget::work_out`]); none where the model has
-    /// not that much room.
+    /// The smallest cap that gives a prompt budget of `needed` tokens (see [`Budget::work_out`]); `None` if the model
+    /// has less room.
     #[must_use]
     pub fn cap_for(&self, needed: u32) -> Option<u32> {
         let margin = (self.context_window / 100 * 3).max(256);
@@ -328,7 +328,7 @@ impl Budget {
         Some(cap).filter(|cap| *cap <= self.most())
     }
 
-    /// The action that makes more room, and what it does: a larger budget where there can be one, else another model.
+    /// The action that makes more room, and what it does: a larger budget if possible, otherwise another model.
     #[must_use]
     pub fn remedy(&self) -> (&'static str, &'static str) {
         if self.prompt + self.safety < self.most() {
@@ -339,12 +339,12 @@ impl Budget {
     }
 }
 
-/// What a model takes as input beside the answer.
+/// Tokens of input that the model accepts beside the answer.
 fn room(window: u32, reserved: u32, input_limit: Option<u32>) -> u32 {
     input_limit.unwrap_or(u32::MAX).min(window.saturating_sub(reserved))
 }
 
-/// A solved plan. Its rows are in the order of the request, then suggestions, then what is out (newest first).
+/// A solved plan. Its rows are in the order of the request, then suggestions, then the rows left out (newest first).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContextPlan {
     /// H(rows, policy, layout, dialect, model, parameters, tools).
@@ -365,36 +365,36 @@ pub struct ContextPlan {
     pub profile: String,
     /// Model name.
     pub model: String,
-    /// How tokens were counted.
+    /// The encoding of the counts.
     pub encoding: Encoding,
-    /// How sure the numbers are.
+    /// The certainty of the counts.
     pub certainty: Certainty,
-    /// The room.
+    /// The budget.
     pub budget: Budget,
     /// Rows' tokens + framing + tools.
     pub est_total: u32,
-    /// Tokens that message framing takes.
+    /// Tokens of message framing.
     pub framing: u32,
-    /// Tokens that tool schemas take.
+    /// Tokens of tool definitions.
     pub tools: u32,
-    /// What each of them takes, those among them that are switched off; empty in plans of older versions.
+    /// Tokens of each tool, including those switched off; empty in plans of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_costs: Vec<ToolCost>,
-    /// Budgets of the priority levels, permanent first; none where the policy has no levels.
+    /// Budgets of the priority levels, permanent first; `None` if the policy has no levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level_budgets: Option<[u32; 4]>,
     /// All rows.
     pub rows: Vec<Row>,
-    /// The window's start after this plan; stored when the plan is sent.
+    /// The window's start in this plan; stored when the plan is sent.
     pub anchor: Option<Anchor>,
-    /// Retrieval sets that took part.
+    /// Retrieval sets that were used.
     pub retrieval_set_ids: Vec<Hash>,
-    /// Things to know.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 
 impl ContextPlan {
-    /// Tokens by section, in the layout's order, empty ones left out.
+    /// Tokens by section, in the layout's order, without empty sections.
     #[must_use]
     pub fn sections(&self) -> Vec<(Section, u32)> {
         let sum = |section: Section| -> u32 {
@@ -404,12 +404,12 @@ impl ContextPlan {
         self.layout.sections().iter().copied().filter(present).map(|section| (section, sum(section))).collect()
     }
 
-    /// The rows that go, in order.
+    /// The included rows, in order.
     pub fn included(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.included())
     }
 
-    /// The rows that stay out.
+    /// The rows left out.
     pub fn excluded(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. }))
     }
@@ -419,7 +419,8 @@ impl ContextPlan {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Suggested))
     }
 
-    /// Items attached to the message (see [`Section::is_attached`]), and their tokens: what the line under it shows.
+    /// Number and tokens of the items attached to the message (see [`Section::is_attached`]), shown in the line under
+    /// it.
     #[must_use]
     pub fn attached(&self) -> (u32, u32) {
         let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached));

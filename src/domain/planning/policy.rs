@@ -6,25 +6,25 @@ use crate::domain::conversation::activation::Activation;
 use crate::domain::summary::draft::Compaction;
 use serde::{Deserialize, Serialize};
 
-/// A section of the prompt. Every included row stands in exactly one.
+/// A section of the prompt. Every included row is in exactly one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
     /// The program's (or the person's) instructions.
     System,
-    /// How the model should be.
+    /// The personality.
     Personality,
-    /// How history and state are to be read.
+    /// How to read history and state.
     Guidelines,
     /// The state block.
     State,
-    /// Sticky pins.
+    /// Permanent pins.
     StickyPins,
     /// Summary of the session.
     SessionSummary,
     /// Summary of the lane.
     LaneSummary,
-    /// Scaffold and capsules.
+    /// The code map, rules and module summaries.
     Orientation,
     /// Retrieved cards.
     Retrieved,
@@ -32,9 +32,9 @@ pub enum Section {
     LeasedPins,
     /// The window of recent turns.
     Recent,
-    /// The message that is replied to.
+    /// The message replied to.
     QuotedReply,
-    /// The open turn: the message now asked, and what came of it so far.
+    /// The open turn: the user's message, and what followed it so far.
     UserMessage,
 }
 
@@ -59,8 +59,8 @@ impl Section {
         }
     }
 
-    /// Whether its rows are attached to the message that is asked: marked, looked up or summed up for it. The turns are not,
-    /// nor are the texts that go with every call.
+    /// Whether its rows are attached to the question: marked, retrieved or summarized for it. The turns are not, nor
+    /// are texts sent with every call.
     #[must_use]
     pub fn is_attached(self) -> bool {
         match self {
@@ -77,7 +77,7 @@ impl Section {
         }
     }
 
-    /// Its title for people.
+    /// Its display title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -98,13 +98,14 @@ impl Section {
     }
 }
 
-/// The order of the sections on the wire and on the screen.
+/// The order of the sections in the request and on the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
     /// Instructions, state, pins and summaries first, then the turns.
     Classic,
-    /// What rarely changes first, then the turns, then what changes with each call: a server's cache can reuse most of it.
+    /// What rarely changes first, then the turns, then what changes with each call, so that a server can reuse most of
+    /// its cache.
     #[default]
     CacheFriendly,
 }
@@ -119,7 +120,7 @@ impl Layout {
         }
     }
 
-    /// Reads a name.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Classic, Self::CacheFriendly].into_iter().find(|layout| layout.name() == name)
@@ -164,7 +165,7 @@ impl Layout {
     }
 }
 
-/// What a policy may decide. Hard rules (budget, whole atoms, sticky pins, the open turn) are not among it.
+/// What a policy may decide. Hard rules (budget, whole atoms, permanent pins, the open turn) are not part of it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own, named in policy files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -174,34 +175,34 @@ pub struct PolicySpec {
     pub name: String,
     /// One sentence.
     pub about: String,
-    /// Changes when its meaning does.
+    /// Changes with the meaning of the policy.
     pub version: u32,
-    /// How many of the last turns are in the window; 0 is all.
+    /// Number of turns in the window; 0 is all.
     pub window_turns: u32,
-    /// Keep the window's start fixed until it overflows, then drop to `refill_percent` at once; reach back only while less
-    /// than that is used.
+    /// Keeps the window's start fixed until it overflows, then drops to `refill_percent` at once; reaches back only
+    /// while less than that is used.
     pub anchored: bool,
     /// See `anchored`.
     pub refill_percent: u32,
-    /// Look through older messages for what fits the message, as far as the mode allows.
+    /// Searches older messages for what fits the message, within the mode's limits.
     pub retrieval: bool,
-    /// Look only through messages of the branch's lane.
+    /// Searches only messages of the branch's lane.
     pub one_lane: bool,
-    /// Shorten tool results of closed turns under budget pressure before turns are dropped.
+    /// Shortens tool results of closed turns before turns are dropped.
     pub shorten_tools: bool,
-    /// Cap on the prompt in tokens; 0 leaves the model's own limit.
+    /// Cap on the prompt in tokens; 0 for the model's own limit.
     pub user_cap: u32,
-    /// The order of the sections, where nobody chose one.
+    /// The default order of the sections.
     pub layout: Layout,
-    /// Ask for a state block: `required`, `optional` or `off`.
+    /// Whether to ask for a state block.
     pub state_block: StateBlock,
-    /// Tokens that leased pins may take together.
+    /// Tokens that all leases may take together.
     pub leased_cap_tokens: u32,
-    /// Turns that a new lease lasts.
+    /// Turns of a new lease.
     pub lease_turns: u32,
-    /// What the program leases and suggests by itself.
+    /// Automatic leases and suggestions.
     pub activation: Activation,
-    /// Bring back how an error was resolved when a tool fails in the same way again.
+    /// Quotes how an error was resolved when a tool fails in the same way again.
     pub error_pairs: bool,
     /// How turns are chosen: `recent`, `lane`, `relevance` or `levels`.
     pub choose: Choose,
@@ -209,11 +210,11 @@ pub struct PolicySpec {
     pub lanes: Lanes,
     /// Weights for `relevance`.
     pub relevance: Relevance,
-    /// The moving size for `relevance`.
+    /// The adaptive size for `relevance`.
     pub adaptive: Adaptive,
     /// For `levels`.
     pub levels: Levels,
-    /// Summaries that are made by themselves.
+    /// Automatic summaries.
     pub compaction: Compaction,
 }
 
@@ -250,14 +251,14 @@ impl Default for PolicySpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum StateBlock {
-    /// Asked for from the first request on that leaves out turns; a missing one is mentioned.
+    /// Asked for from the first request that leaves out turns; a missing one is reported.
     Auto,
-    /// Asked for with every answer; a missing one is mentioned.
+    /// Asked for with every answer; a missing one is reported.
     #[default]
     #[serde(alias = "on")]
     Required,
-    /// Asked for; a missing one is not mentioned.
+    /// Asked for; a missing one is not reported.
     Optional,
-    /// Not asked for and not sent.
+    /// Neither asked for nor sent.
     Off,
 }

@@ -1,5 +1,5 @@
-//! Why an item is in a plan or out of it, in one sentence each, and what would bring it in.
-//! Not for: finding the reason (`context`).
+//! Why an item is included or left out, in one sentence each, and what would include it.
+//! Not for: determining the reason (`context`).
 
 pub use super::decided_by::DecidedBy;
 use crate::domain::base::hash::Hash;
@@ -7,7 +7,7 @@ use crate::domain::call::retrieval_set::SkipWhy;
 use crate::domain::call::tokens::grouped;
 use serde::{Deserialize, Serialize};
 
-/// Why an item is in or out. Each has one English sentence.
+/// Why an item is included or left out. Each reason has one English sentence.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Reason {
@@ -24,180 +24,180 @@ pub enum Reason {
     },
     /// In: the newest state on this path.
     CurrentState,
-    /// In: the message now asked, or the turn that is open.
+    /// In: the open turn with the user's message.
     Open,
-    /// In: pinned by the person.
+    /// In: pinned.
     Sticky,
     /// In: leased.
     Leased {
         /// Turns left.
         left: u32,
-        /// By the program itself.
+        /// Whether the program created the lease.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         engine: bool,
     },
-    /// In: the program keeps it for one call, because it was just spoken of.
+    /// In: the program keeps it for one call, because it was just referred to.
     Ephemeral,
-    /// In, brought back: an error like the one just met.
+    /// In: an earlier error like the present one.
     ErrorBefore,
-    /// In, brought back: what was said once the same tool worked after that error.
+    /// In: what was said once the same tool worked after that error.
     ErrorResolved,
     /// In: within the window.
     Recent,
-    /// In: older, and relevant enough.
+    /// In: older, but relevant enough.
     Relevant,
     /// In: in the working level.
     WorkingLevel,
     /// In: the message answers a question that waited for it.
     Pending,
-    /// In: the person asked for it for this call.
+    /// In: a person included it for this call.
     IncludedOnce,
-    /// In: replied to.
+    /// In: the message replied to.
     Replied,
-    /// In: asks the model to go on where its answer was cut.
+    /// In: asks the model to continue a truncated answer.
     GoOn,
-    /// In, brought back: an older message that fits what is asked.
+    /// In: an older message that fits the question.
     Retrieved {
-        /// Its place among what was found, from 1.
+        /// Its rank among the results, from 1.
         rank: u32,
     },
     /// In: the map of a trusted folder's code.
     Oriented,
-    /// In, brought from the workspace's code: it fits what is asked.
+    /// In: code of the workspace that fits the question.
     Touchpoint {
-        /// Its place among what was found, from 1.
+        /// Its rank among the results, from 1.
         rank: u32,
-        /// Why, in words.
+        /// Why, as text.
         because: String,
     },
-    /// In: the heading over what was found in code.
+    /// In: the heading of code that was found.
     CodeSearched {
-        /// Symbols that were looked through.
+        /// Number of symbols searched.
         among: u32,
     },
-    /// Out: the message does not speak of code.
+    /// Out: the message does not refer to code.
     NoCode {
         /// Why.
         because: SkipWhy,
     },
-    /// Out: its file was changed since, and it is no longer there.
+    /// Out: its file changed, and it no longer exists there.
     StaleFile,
-    /// Out: the code is being read.
+    /// Out: the code is being indexed.
     CodeReading,
-    /// In: the heading over what was found.
+    /// In: the heading of retrieved messages.
     Searched {
-        /// How many older messages were looked through.
+        /// Number of messages searched.
         among: u32,
     },
-    /// In: sums up turns that do not go themselves.
+    /// In: summarizes turns that are not sent.
     Summary,
-    /// In: a memory that a person confirmed.
+    /// In: a confirmed memory.
     Memory {
-        /// A short preference that goes whatever is asked.
+        /// A short preference that is always sent.
         standing: bool,
     },
     /// In: rules of the project.
     ProjectRules {
-        /// The folder whose work they are for.
+        /// The folder they apply to.
         folder: String,
-        /// Another text of them went with the last call.
+        /// Whether their text changed since the last call.
         changed: bool,
-        /// Bytes of the file that do not go, since it is too large.
+        /// Bytes left out because the file is too large.
         left: u64,
     },
-    /// In: rules of the person's own, for all projects.
+    /// In: the person's own rules for all projects.
     OwnRules {
-        /// Another text of them went with the last call.
+        /// Whether their text changed since the last call.
         changed: bool,
-        /// Bytes of the file that do not go, since it is too large.
+        /// Bytes left out because the file is too large.
         left: u64,
     },
     /// In: names of the skills that can be loaded.
     Skills {
-        /// How many.
+        /// Number of skills.
         count: u32,
     },
-    /// In: a summary of a part of the program.
+    /// In: a module summary.
     Module {
         /// Who wrote it.
         by: String,
-        /// How it stands to its files.
+        /// Its staleness.
         stands: String,
     },
     /// Out: switched off in the settings.
     SwitchedOff,
-    /// Suggested: the model named it to be pinned.
+    /// Suggested: the model named it.
     PinSuggested,
-    /// Suggested: a person saw that an answer was another without it.
+    /// Suggested: a person saw that an answer was different without it.
     PinMattered,
-    /// Suggested: the program's lease on it was renewed again and again.
+    /// Suggested: the program renewed its lease repeatedly.
     PinEarned {
-        /// How often.
+        /// Number of renewals.
         renewals: u32,
     },
-    /// Out: no room.
+    /// Out: no free tokens in the budget.
     Budget {
         /// Tokens that were free for it.
         free: u32,
     },
-    /// Out: what fits better took the tokens that the mode lets what is looked up take.
+    /// Out: better candidates took the mode's allowance for retrieval.
     Allowance {
-        /// Those tokens.
+        /// The allowance in tokens.
         tokens: u32,
     },
     /// Out: before the window's start.
     OutsideWindow,
-    /// Out: a summary goes in its place.
+    /// Out: a summary replaces it.
     Superseded {
-        /// The capsule.
+        /// Id of the summary.
         by: Hash,
     },
-    /// Out: a summary with which the request would be larger than without it.
+    /// Out: a summary that would make the request larger.
     SavesNothing,
-    /// Out: a summary of turns that have changed, were left out, or are on another branch.
+    /// Out: a summary of turns that changed, were excluded, or are on another branch.
     StaleSummary,
-    /// Out: the person took it out.
+    /// Out: a person excluded it.
     UserExcluded {
         /// For this call only.
         once: bool,
     },
     /// Out: its lease ended.
     TtlExpired,
-    /// Out: the leases together are over their cap.
+    /// Out: all leases together exceed their cap.
     LeaseCap {
         /// The cap in tokens.
         cap: u32,
     },
     /// Out: not on this branch's path.
     OffPath,
-    /// Out: hidden where it was imported from.
+    /// Out: hidden at its origin.
     Hidden,
-    /// Out: instructions that came with an import.
+    /// Out: imported instructions.
     ForeignInstructions,
-    /// Out: the model cannot take it.
+    /// Out: the model cannot accept it.
     ModelCannot,
     /// Out: removed.
     Removed,
-    /// Out: another row already says it.
+    /// Out: another row contains the same text.
     Duplicate,
-    /// Out: the mode gathers nothing by itself.
+    /// Out: the mode adds nothing by itself.
     ModeOff,
-    /// Out: nothing was looked up for this message.
+    /// Out: nothing was retrieved for this message.
     NotSearched {
         /// Why not.
         because: SkipWhy,
     },
-    /// Out: others fit what is asked better.
+    /// Out: others fit the question better.
     BelowThreshold,
-    /// It says too little of what is asked to be sent, whatever room there is.
+    /// Out: it does not fit the question, whatever room there is.
     Unrelated,
-    /// Out: bigger than the whole budget.
+    /// Out: larger than the whole budget.
     TooLarge,
-    /// Out: of another lane.
+    /// Out: in another lane.
     OtherLane,
     /// Out: beyond the newest messages of its lane.
     LaneCount {
-        /// How many those are.
+        /// Number of those messages.
         messages: u32,
     },
     /// Out: others are more relevant, up to the window's target.
@@ -205,30 +205,30 @@ pub enum Reason {
         /// The target in tokens.
         tokens: u32,
     },
-    /// Out: the working level is full of turns that score higher.
+    /// Out: the working level is full of turns with higher scores.
     LevelFull {
-        /// Its tokens.
+        /// The level's budget in tokens.
         budget: u32,
     },
     /// Out: the session level has no room for it.
     SessionFull {
-        /// What that level gives it and its like.
+        /// The level's budget for such items, in tokens.
         budget: u32,
     },
-    /// Out: the levels together were too full, and it scored lowest of what was old enough.
+    /// Out: the levels together were too full, and it had the lowest score of those old enough.
     LevelsOver {
-        /// The percentage above which they are emptied.
+        /// The trigger in percent.
         percent: u32,
     },
-    /// In: a message of the exact request that a person edited.
+    /// In: a message of a request that a person edited.
     ByHand,
-    /// Out: a person edited the exact request.
+    /// Out: a person removed it from the request.
     EditedAway,
 }
 
 #[warn(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
 impl Reason {
-    /// The sentence.
+    /// The reason as a sentence.
     #[must_use]
     #[allow(clippy::too_many_lines, reason = "one arm for each reason")]
     pub fn sentence(&self) -> String {
@@ -327,7 +327,7 @@ impl Reason {
         }
     }
 
-    /// Its two or three words in a list.
+    /// The reason in two or three words.
     #[must_use]
     pub fn label(&self) -> String {
         match self.name() {
@@ -357,7 +357,7 @@ impl Reason {
         .to_owned()
     }
 
-    /// Its word in JSON.
+    /// Its name in JSON.
     #[must_use]
     #[allow(clippy::too_many_lines, reason = "one line for each reason")]
     pub fn name(&self) -> &'static str {
@@ -471,21 +471,21 @@ fn turns_word(n: u32) -> &'static str {
     if n == 1 { "turn" } else { "turns" }
 }
 
-/// What would bring an excluded item in, and at what price.
+/// What would include an item that is left out, and its price.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Remedy {
-    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up` …); the screen shows its key.
+    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up`, …); the screen shows its key.
     pub action: String,
     /// What it does, as the end of a sentence: "takes the exclusion back".
     pub does: String,
     /// Tokens that would have to leave first.
     pub pushes_out: u32,
-    /// How many of the oldest turns in the window that would take.
+    /// Number of the oldest turns in the window that this would take.
     pub pushes_turns: u32,
 }
 
 impl Remedy {
-    /// The sentence, with the key named by the caller.
+    /// The remedy as a sentence, with the key given by the caller.
     #[must_use]
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {

@@ -1,5 +1,5 @@
-//! The rows of two plans, matched by what they are about, not by where they stand.
-//! Not for: what a difference is (`diff`) or whose act it was (`context::cause`).
+//! Matches the rows of two plans by their subjects, independently of their places.
+//! Not for: what a difference is (`diff`) or its cause (`context::explain::cause`).
 
 use super::diff::{DiffKind, ItemDiff, ItemPlace, SettingDiff};
 use super::plan::{ContextPlan, Form, Row, RowKind};
@@ -8,24 +8,24 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What rows are matched by.
+/// The subject by which rows are matched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Subject {
-    /// A turn by its user message: it grows while it is answered.
+    /// A turn by its user message, since it grows while it is answered.
     Turn(Hash),
     /// A calling message with its results.
     Episode(Hash),
     /// One message.
     Message(Hash),
-    /// What stands before the first question.
+    /// Everything before the first question.
     Preamble,
     /// A text.
     Text(Hash),
-    /// Turns that stay out together.
+    /// Turns that are left out together.
     Range(Hash),
 }
 
-/// What an atom is about, whatever became of it since.
+/// The subject of an atom, independent of later changes.
 #[must_use]
 pub fn subject(atom: &Atom) -> Subject {
     match atom {
@@ -41,7 +41,7 @@ pub fn subject(atom: &Atom) -> Subject {
 /// Whether a range's row covers the turn with this user message: `(range, user)`.
 pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
 
-/// Where an item stands in a plan: in a row of its own, or in the row of a range.
+/// The place of an item in a plan: in a row of its own, or in the row of a range.
 #[must_use]
 pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
     let about = subject(atom);
@@ -56,7 +56,7 @@ pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<Ite
     Some(ItemPlace::of(row, at, atom))
 }
 
-/// Where a message stands that shares its turn's row.
+/// The place of a message that shares its turn's row.
 fn inside(plan: &ContextPlan, node: Hash) -> Option<ItemPlace> {
     let hit = |row: &&Row| row.items.iter().any(|item| item.key == node);
     let row = plan.included().find(hit).or_else(|| plan.rows.iter().find(hit))?;
@@ -76,7 +76,7 @@ fn covered(row: &Row, atom: &Atom, covers: &Covers<'_>) -> bool {
     }
 }
 
-/// What differs between two places of one item; empty where nothing does.
+/// The differences between two places of an item; empty if there are none.
 #[must_use]
 pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffKind> {
     let goes = |place: Option<&ItemPlace>| place.is_some_and(|place| place.goes);
@@ -103,8 +103,8 @@ pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffK
     }
 }
 
-/// Whether two reasons say the same but for numbers that change with every call. A lease that has more turns left than
-/// before was begun anew.
+/// Whether two reasons are equal except for numbers that change with every call. A lease with more turns left than
+/// before was renewed.
 #[must_use]
 pub fn same_reason(before: &Reason, after: &Reason) -> bool {
     match (before, after) {
@@ -115,7 +115,7 @@ pub fn same_reason(before: &Reason, after: &Reason) -> bool {
     }
 }
 
-/// The rows of both plans that are about the same thing: indices into each, by pairs. What is left over has no partner.
+/// The rows of both plans paired by subject: indices into each; `None` for a row without a match.
 fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Option<usize>)> {
     let mut old: HashMap<Subject, usize> = HashMap::new();
     for (at, row) in before.rows.iter().enumerate() {
@@ -127,7 +127,7 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
         let partner = old.get(&subject(&row.atom)).copied().filter(|old| used.insert(*old));
         found.push((partner, Some(at)));
     }
-    // Texts are new whenever a word of them is: those of the program's own blocks are the same block.
+    // The hash of a text changes with every word; the program's own blocks are matched by kind.
     let block = |row: &Row| {
         let one = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Summary | RowKind::Search);
         one.then(|| (row.kind.name(), row.section()))
@@ -143,7 +143,7 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
     found
 }
 
-/// The items that differ between two plans, without causes, and how many rows (and tokens of them) are as they were.
+/// The items that differ between two plans, without causes, and the number and tokens of unchanged rows.
 #[must_use]
 pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) -> (Vec<ItemDiff>, (u32, u32)) {
     let (old_at, new_at) = (numbers(before), numbers(after));
@@ -193,14 +193,14 @@ fn ranged(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPl
     plan.rows.iter().find(|row| covered(row, atom, covers)).map(|row| ItemPlace::of(row, None, atom))
 }
 
-/// The places of the rows that go, from 1, by their index.
+/// The positions of the included rows, from 1, by their index.
 fn numbers(plan: &ContextPlan) -> BTreeMap<usize, u32> {
     let going = plan.rows.iter().enumerate().filter(|(_, row)| row.included()).map(|(at, _)| at);
     going.zip(1..).collect()
 }
 
-/// Rows of the later plan that go in both, in one section, and whose order among the others is another: all but a longest
-/// run that kept its order.
+/// Rows of the later plan that are included in both plans, in the same section, and changed their order: all but a
+/// longest subsequence that kept its order.
 fn strayed(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, Option<usize>)]) -> HashSet<usize> {
     let both: Vec<(usize, usize)> = pairs
         .iter()
@@ -210,7 +210,8 @@ fn strayed(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, O
             old.section().is_some() && old.section() == new.section() && before.layout == after.layout
         })
         .collect();
-    // Patience: ends[n] is the smallest end of an increasing run of n + 1 places; `back` leads along it.
+    // Patience sorting: ends[n] is the smallest end of an increasing subsequence of n + 1 places; `back` links its
+    // elements.
     let (mut ends, mut back): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
     for (at, (old, _)) in both.iter().enumerate() {
         let length = ends.partition_point(|end| both[*end].0 < *old);

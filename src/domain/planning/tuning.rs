@@ -1,20 +1,20 @@
-//! The numbers of the policies: weights, thresholds, budgets. Each has the value of the text that the policy comes from.
-//! Not for: what they do (`context`) or reading them (`config`).
+//! The numbers of the policies: weights, thresholds, budgets. The defaults are those of the policies' sources.
+//! Not for: their use (`context`) or reading them (`config`).
 
 use super::facts::Task;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// A number in thousandths: written as `0.3` in a file, kept as 300, so that scores are the same on every machine.
+/// A number in thousandths: written as `0.3` in a file, stored as 300, so that scores are the same on every machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
 pub struct Milli(pub i32);
 
 impl Milli {
-    /// One.
+    /// 1.0.
     pub const ONE: Self = Self(1_000);
 
-    /// This share of a number of thousandths, rounded to the nearest, halves away from zero.
+    /// This share of a number of thousandths, rounded to nearest, halves away from zero.
     #[must_use]
     pub fn of(self, part: i32) -> i32 {
         let product = i64::from(self.0) * i64::from(part);
@@ -22,7 +22,7 @@ impl Milli {
         i32::try_from((product + half) / 1_000).unwrap_or(if product < 0 { i32::MIN } else { i32::MAX })
     }
 
-    /// This share of a number of tokens, rounded down; none where it is negative.
+    /// This share of a number of tokens, rounded down; 0 if negative.
     #[must_use]
     pub fn share(self, tokens: u32) -> u32 {
         let thousandths = u64::try_from(self.0).unwrap_or(0);
@@ -78,32 +78,32 @@ impl Visitor<'_> for Number {
     }
 }
 
-/// How a policy chooses which turns are in the window, before hard rules and marks.
+/// How a policy chooses the turns in the window, before hard rules and marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choose {
-    /// The newest, as many as fit.
+    /// The newest that fit.
     #[default]
     Recent,
     /// The newest of the current lane.
     Lane,
-    /// The newest, then the most relevant of the older ones, up to a soft target that follows the conversation.
+    /// The newest, then the most relevant of the older ones, up to an adaptive soft target.
     Relevance,
-    /// By levels, each with its budget; the lowest priority leaves first.
+    /// By levels with budgets; the lowest priority leaves first.
     Levels,
 }
 
-/// Lanes.
+/// Numbers of the policy by lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lanes {
-    /// Messages of the lane in the window, at turn borders; more than so many without a summary make one due.
+    /// Messages of the lane in the window, at turn borders; more than these without a summary make one due.
     pub messages: u32,
-    /// More tokens than this without a summary make one due.
+    /// Tokens without a summary above which one is due.
     pub tokens: u32,
-    /// So many hours after the last summary a new one is due; 0 never.
+    /// Hours after the last summary until a new one is due; 0 for never.
     pub hours: u32,
-    /// The newest messages that a summary leaves as they are.
+    /// Number of the newest messages that are never summarized.
     pub keep: u32,
 }
 
@@ -117,17 +117,17 @@ impl Default for Lanes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relevance {
-    /// Hours in which recency halves.
+    /// Half-life of recency in hours.
     pub half_life_hours: u32,
-    /// Take these hours as a time constant instead: recency falls to 1/e in them (the literal `exp(-h/24)`).
+    /// Uses these hours as a time constant instead: recency falls to 1/e in them (`exp(-h/24)`).
     pub time_constant: bool,
     /// Weight of recency.
     pub recency: Milli,
-    /// Weight of the likeness to what is asked.
+    /// Weight of the similarity to the question.
     pub similarity: Milli,
-    /// For a pinned turn (shown only: pins never compete).
+    /// For a pinned turn (displayed only, since pins never compete).
     pub starred: Milli,
-    /// For a message that tells of an error.
+    /// For a message that reports an error.
     pub error: Milli,
     /// For a message with code.
     pub code: Milli,
@@ -139,9 +139,9 @@ pub struct Relevance {
     pub from_user: Milli,
     /// For a message of the model.
     pub from_assistant: Milli,
-    /// For a tool's result that tells of an error.
+    /// For a tool result that reports an error.
     pub from_error: Milli,
-    /// For another tool's result.
+    /// For any other tool result.
     pub from_file: Milli,
     /// For instructions.
     pub from_system: Milli,
@@ -168,35 +168,35 @@ impl Default for Relevance {
     }
 }
 
-/// The size of the window that follows the conversation.
+/// The adaptive size of the window.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
-    /// Tokens of the whole request to start from.
+    /// Base size in tokens of the whole request.
     pub base: u32,
-    /// The target is never less than this share of the base.
+    /// Minimum target, as a share of the base.
     pub lowest: Milli,
-    /// Nor more than this.
+    /// Maximum target, as a share of the base.
     pub highest: Milli,
-    /// It moves by at most this share of the base a turn.
+    /// Maximum change per turn, as a share of the base.
     pub step: Milli,
     /// The target is base × task × (`flat` + `slope` × complexity).
     pub flat: Milli,
     /// See `flat`.
     pub slope: Milli,
-    /// Complexity is taken over so many of the last messages.
+    /// Number of the last messages over which complexity is measured.
     pub items: u32,
-    /// So many indicators a message are full complexity.
+    /// Indicators per message that make full complexity.
     pub full_marks: u32,
-    /// A message of more characters than this is long.
+    /// Characters above which a message is long.
     pub long_characters: u32,
-    /// Messages in the window at most.
+    /// Maximum messages in the window.
     pub messages: u32,
-    /// The share of the target that the newest turns fill before relevance decides.
+    /// Share of the target that the newest turns fill before relevance decides.
     pub recent_share: Milli,
-    /// Words that tell of an error, as whole words.
+    /// Words that report an error, matched as whole words.
     pub error_words: Vec<String>,
-    /// Technical words, as whole words.
+    /// Technical words, matched as whole words.
     pub technical_words: Vec<String>,
     /// Multipliers by task.
     pub tasks: Tasks,
@@ -232,11 +232,11 @@ pub struct Tasks {
     pub general: Milli,
     /// Writing code.
     pub coding: Milli,
-    /// Mending faults.
+    /// Fixing faults.
     pub debugging: Milli,
-    /// Looking things up.
+    /// Looking something up.
     pub research: Milli,
-    /// Weighing things.
+    /// Weighing alternatives.
     pub complex_analysis: Milli,
 }
 
@@ -266,41 +266,41 @@ impl Default for Tasks {
     }
 }
 
-/// Levels with budgets.
+/// Numbers of the policy by levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Levels {
     /// Tokens of all levels together; the volatile level gets what the others leave.
     pub total: u32,
-    /// Level 1: instructions and sticky pins.
+    /// Level 1: instructions and permanent pins.
     pub permanent: u32,
-    /// Level 2: summaries and leased pins.
+    /// Level 2: summaries and leases.
     pub session: u32,
-    /// Level 3: the words of recent turns.
+    /// Level 3: the text of recent turns.
     pub working: u32,
-    /// The share of the working level for the newest turns, which leave last.
+    /// Share of the working level for the newest turns, which leave last.
     pub recent_share: Milli,
-    /// Above this percentage of the total, levels are emptied: tool results first, then working turns.
+    /// Percentage of the total above which levels are emptied: tool results first, then working turns.
     pub trigger_percent: u32,
-    /// Turns of the working level younger than this are left alone; 0 uses `default_seconds`.
+    /// Minimum age in seconds of turns that leave the working level; 0 uses `default_seconds`.
     pub working_seconds: u32,
     /// The same for summaries, in the session level.
     pub session_seconds: u32,
-    /// For levels that name no age.
+    /// For levels without their own age.
     pub default_seconds: u32,
-    /// Let age alone shorten turns, below the trigger too.
+    /// Whether age alone shortens turns, even below the trigger.
     pub eager: bool,
     /// Weight of 1 / (1 + minutes).
     pub recency: Milli,
     /// Weight of later mentions / all mentions.
     pub references: Milli,
-    /// Weight of the likeness to what is asked.
+    /// Weight of the similarity to the question.
     pub task: Milli,
     /// Weight of being pinned.
     pub explicit: Milli,
-    /// Added for a turn of the task that is running.
+    /// Added for a turn of the running task.
     pub running: Milli,
-    /// Added for a turn of a task that is done: below 0, it leaves sooner.
+    /// Added for a turn of a finished task; if negative, it leaves sooner.
     pub done: Milli,
 }
 

@@ -1,12 +1,12 @@
-//! Another way of making a call: a few settings that are changed, read from words and said in words.
-//! Not for: what comes of it (`what_if`) or the branch's other overrides.
+//! A variant of a call: changed settings, parsed from text and written as text.
+//! Not for: its result (`what_if`) or the branch's other overrides.
 
 use super::mode::Mode;
 use super::policy::Layout;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::Overrides;
 
-/// Words that name no way of making a call.
+/// Why a text is no variant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ArmError {
     /// It has no `=` or `:`.
@@ -18,22 +18,22 @@ pub enum ArmError {
     /// The setting cannot have this value.
     #[error("{setting} can't be {value:?}; it takes {wants}")]
     Value {
-        /// Which setting.
+        /// The setting.
         setting: String,
-        /// What was typed.
+        /// The value as typed.
         value: String,
-        /// What it wants.
+        /// The values it accepts.
         wants: &'static str,
     },
-    /// Nothing was said.
+    /// The text is empty.
     #[error("each branch of a race needs a setting, such as mode=off")]
     Empty,
 }
 
-/// Reads `mode=off,model=NAME` (a colon in place of the first `=` of each too). Only the settings named are set.
+/// Parses `mode=off,model=NAME` (or with a colon in place of the first `=`). Only the named settings are set.
 ///
 /// # Errors
-/// Words that name no setting, or a value that it cannot have.
+/// An unknown setting, or a value it cannot have.
 pub fn read(words: &str) -> Result<Overrides, ArmError> {
     let mut arm = Overrides::default();
     for part in words.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -63,7 +63,7 @@ fn set(arm: &mut Overrides, setting: &str, value: &str) -> Result<(), ArmError> 
     Ok(())
 }
 
-/// A branch's overrides with the way's in their place. A model that was chosen for one profile does not follow to another.
+/// A branch's overrides, replaced by the variant's. A model chosen for one profile is dropped with another profile.
 #[must_use]
 pub fn over(base: &Overrides, arm: &Overrides) -> Overrides {
     let moves = arm.profile.is_some();

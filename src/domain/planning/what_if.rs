@@ -1,4 +1,4 @@
-//! What the next call would hold if a setting were another: figures side by side, and what is gained and lost.
+//! The effect of other settings on the next call: figures side by side, and items gained and lost.
 //! Not for: solving those plans (`engine`) or naming the settings (`variant`).
 
 use super::plan::{ContextPlan, Form, Row, RowKind};
@@ -10,41 +10,41 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use std::collections::BTreeMap;
 
-/// Items that are named on either side; the rest are only counted.
+/// Maximum items listed on either side; the rest are only counted.
 const NAMED: usize = 200;
 
-/// The call as it stands, and the other ways of making it.
+/// The present call, and its variants.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WhatIf {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// As it stands.
+    /// The present call.
     pub present: Result<Figures, String>,
-    /// Otherwise.
+    /// The variants.
     pub ways: Vec<Alternative>,
 }
 
-/// One other way.
+/// One variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alternative {
-    /// What is changed, in words.
+    /// Its changes, as text.
     pub title: String,
-    /// What is changed.
+    /// Its changes.
     pub arm: Overrides,
-    /// What would be sent; or why nothing could be.
+    /// The figures, or why it cannot be sent.
     pub result: Result<Figures, String>,
 }
 
-/// What an act on items would do to the next call.
+/// The effect of an act on the next call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ActPreview {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// The plan as it stands.
+    /// The present plan.
     pub present: Hash,
     /// Its tokens.
     pub est: u32,
-    /// What would be sent, beside the plan as it stands; or why nothing could be.
+    /// The figures after the act, compared with the present plan; or why it cannot be sent.
     pub result: Result<Figures, String>,
 }
 
@@ -55,33 +55,33 @@ pub struct Figures {
     pub plan: Hash,
     /// Tokens of the whole prompt.
     pub est: u32,
-    /// How sure they are.
+    /// Their certainty.
     pub certainty: Certainty,
-    /// Tokens that the prompt may take.
+    /// The prompt budget.
     pub room: u32,
-    /// Tokens of the prefix that is the same as in the branch's last request: what its server may have cached. None where
-    /// that request is not known any more.
+    /// Tokens of the prefix shared with the branch's last request, which its server may have cached. `None` if that
+    /// request is unknown.
     pub same: Option<u32>,
-    /// What the prompt costs, where prices are known.
+    /// The cost of the prompt, if prices are known.
     pub cost: Option<PromptCost>,
-    /// Rows that go.
+    /// Number of included rows.
     pub items: u32,
-    /// What goes here and not as the call stands.
+    /// Items included here and not in the present call.
     pub gained: Vec<MovedItem>,
-    /// What goes as the call stands and not here.
+    /// Items included in the present call and not here.
     pub lost: Vec<MovedItem>,
-    /// Items gained and lost, and their tokens, the unnamed ones too.
+    /// Number and tokens of all items gained and lost, including unlisted ones.
     pub sums: [(u32, u32); 2],
-    /// Items that go both ways, in another form or place of the request.
+    /// Number of items included in both, in another form or place.
     pub changed: u32,
 }
 
 /// An item on one side only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MovedItem {
-    /// Of which kind.
+    /// Its kind.
     pub kind: RowKind,
-    /// One line, unsanitised.
+    /// One line, unsanitized.
     pub title: String,
     /// Its tokens.
     pub tokens: u32,
@@ -90,7 +90,7 @@ pub struct MovedItem {
 }
 
 impl Figures {
-    /// Figures of a plan beside the plan as it stands (itself, for that one).
+    /// The figures of a plan, compared with the present plan (or itself).
     #[must_use]
     pub fn of(plan: &ContextPlan, present: &ContextPlan, same: Option<u32>, cost: Option<PromptCost>) -> Self {
         let (here, there) = (rows(plan), rows(present));
@@ -123,21 +123,22 @@ impl Figures {
         }
     }
 
-    /// The part of the prompt that may be cached, in per cent, where it is known.
+    /// The share of the prompt that may be cached, in percent, if known.
     #[must_use]
     pub fn same_pct(&self) -> Option<u32> {
         let percent = u64::from(self.same?) * 100 / u64::from(self.est.max(1));
         Some(u32::try_from(percent).unwrap_or(100))
     }
 
-    /// The same in words: `82 %`, or `?`.
+    /// The share as text: `82 %`, or `?`.
     #[must_use]
     pub fn same_words(&self) -> String {
         self.same_pct().map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"))
     }
 }
 
-/// Whether the other side sends the same turn, or a card of it, in another row: moved or shortened, neither added nor removed.
+/// Whether the other side sends the same turn, or a card of it, in another row: moved or shortened, neither added nor
+/// removed.
 fn again(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
     let other = match row.kind {
         RowKind::Turn => RowKind::Card,
@@ -155,7 +156,7 @@ fn rows(plan: &ContextPlan) -> BTreeMap<Atom, &Row> {
     plan.included().filter(|row| counts(row)).map(|row| (row.atom, row)).collect()
 }
 
-/// How an item is sent: as what, and each of its messages in which form.
+/// How an item is sent: its kind and the form of each message.
 fn looks(row: &Row) -> (RowKind, Vec<Form>, Option<Hash>) {
     (row.kind, row.items.iter().map(|item| item.form).collect(), row.text)
 }

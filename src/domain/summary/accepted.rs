@@ -1,14 +1,14 @@
-//! Capsules: summaries of turns, with what they were made from, so that it can be told whether they still hold.
-//! Not for: making them (`context::summary`), choosing which one goes (`engine`) or drafts (`draft`).
+//! Summaries of turns, with the sources they were made from, so that their validity can be checked.
+//! Not for: making them (`context::summary`), choosing which one is sent (`engine`) or drafts (`draft`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// Below this ratio (times 1,000) a summary is too detailed to be worth it.
+/// A ratio (times 1,000) below which a summary is too detailed.
 pub const LOW_RATIO: u32 = 2_000;
 
-/// What a capsule sums up.
+/// What a summary covers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum SummaryKind {
@@ -19,10 +19,10 @@ pub enum SummaryKind {
 }
 
 impl SummaryKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Lane, Self::Session];
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,13 +31,13 @@ impl SummaryKind {
         }
     }
 
-    /// Reads the word.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The memory level of the table `summaries`: 2 is session, 3 is working.
+    /// Its priority level: 2 is session, 3 is working.
     #[must_use]
     pub fn level(self) -> u8 {
         match self {
@@ -47,20 +47,20 @@ impl SummaryKind {
     }
 }
 
-/// Who wrote a capsule's text.
+/// Who wrote a summary's text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SummarySource {
     /// A language model.
     Llm,
-    /// The extractive summariser: sentences of the sources, no model.
+    /// The extractive summarizer: sentences of the sources, no model.
     Extractive,
     /// A person, by hand or by editing a draft.
     User,
 }
 
 impl SummarySource {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -71,18 +71,18 @@ impl SummarySource {
     }
 }
 
-/// One turn that a capsule was made from.
+/// A turn that a summary was made from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cover {
     /// Key of its user message.
     pub user: Hash,
     /// Key of its last node.
     pub tip: Hash,
-    /// Its messages that were read, by key, with the hash of what each said.
+    /// Its messages that were read: key, and hash of the content.
     pub nodes: Vec<(Hash, Hash)>,
 }
 
-/// A file that a capsule speaks of.
+/// A file that a summary mentions.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileCover {
     /// Its path in the workspace.
@@ -91,63 +91,63 @@ pub struct FileCover {
     pub hash: Hash,
 }
 
-/// Words that a person (or the checker, on request) wants word for word in the summary, now and in those built after it.
+/// A sentence kept verbatim in the summary and in those built after it, by a person or on request by the checker.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Kept {
-    /// The words.
+    /// The sentence.
     pub text: String,
-    /// Key of the message that said them.
+    /// Key of its message.
     pub node: Hash,
     /// Its turn's number on the path, from 1.
     pub turn: u32,
-    /// Who said them: the role's name.
+    /// Its author: the role's name.
     pub who: String,
-    /// The program chose them when it was told to keep what fits: each level chooses anew. What a person named stays.
+    /// Whether the program chose it to fill the room: each level chooses again. What a person named stays.
     #[serde(default)]
     pub auto: bool,
 }
 
-/// A summary of turns. Immutable: a change makes another capsule.
+/// A summary of turns. Immutable: a change makes another summary.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// H(kind, lane, text, source, sources, parent): the same on every machine.
     pub id: Hash,
-    /// What it sums up.
+    /// What it covers.
     pub kind: SummaryKind,
     /// The lane; empty is the session's root lane.
     pub lane: String,
-    /// The summary, without label; none after one of its sources was removed for good.
+    /// The text without label; `None` after one of its sources was removed for good.
     pub text: Option<String>,
     /// Who wrote it.
     pub source: SummarySource,
-    /// The model, where one wrote it.
+    /// The model, if one wrote it.
     pub model: Option<String>,
-    /// Version of the prompt, or of the extractive method, that made it.
+    /// Version of the prompt or of the extractive method.
     pub prompt_version: u32,
-    /// Share of the sources' checked items that survive in it, in thousandths.
+    /// Share of the sources' checked facts that it contains, in thousandths.
     pub confidence: u32,
-    /// Milliseconds since 1970: the time of the newest source, never the clock, so that plans stay the same.
+    /// Milliseconds since 1970: the time of the newest source, never the clock, so that plans do not change.
     pub generated_at: i64,
-    /// What it was made from, oldest first.
+    /// Its sources, oldest first.
     pub covers: Vec<Cover>,
-    /// Numbers of its first and last turn on the path.
+    /// Numbers of the first and last covered turn on the path.
     pub turns: (u32, u32),
-    /// Files that it speaks of.
+    /// Files it mentions.
     pub files: Vec<FileCover>,
     /// Hash of all sources.
     pub source_hash: Hash,
-    /// The capsule that it takes the place of; it was not made from that one's text.
+    /// The summary it replaces, which was not one of its sources.
     pub parent: Option<Hash>,
     /// Tokens of the sources as they would be sent.
     pub original_tokens: u32,
     /// Tokens of the summary as it is sent.
     pub tokens: u32,
-    /// What it keeps word for word.
+    /// Sentences kept verbatim.
     pub kept: Vec<Kept>,
 }
 
 impl Summary {
-    /// Fills in the hashes that follow from the rest.
+    /// Sets the derived hashes.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.source_hash = source_hash(&self.covers);
@@ -162,13 +162,13 @@ impl Summary {
         self
     }
 
-    /// Tokens before to tokens after, times 1,000; 0 where there is nothing.
+    /// Tokens before / tokens after, times 1,000; 0 without tokens.
     #[must_use]
     pub fn ratio_milli(&self) -> u32 {
         ratio_milli(self.original_tokens, self.tokens)
     }
 
-    /// Whether so little is saved that the summary is too detailed.
+    /// Whether it saves too little.
     #[must_use]
     pub fn too_detailed(&self) -> bool {
         self.ratio_milli() < LOW_RATIO
@@ -180,14 +180,14 @@ impl Summary {
         self.covers.last().map(|cover| cover.tip)
     }
 
-    /// Whether a message was read for it, or belongs to a turn that was.
+    /// Whether a message was one of its sources, or belongs to a covered turn.
     #[must_use]
     pub fn touches(&self, node: Hash) -> bool {
         self.covers.iter().any(|c| c.user == node || c.tip == node || c.nodes.iter().any(|(key, _)| *key == node))
     }
 }
 
-/// The hash of what a capsule was made from.
+/// The hash of a summary's sources.
 #[must_use]
 pub fn source_hash(covers: &[Cover]) -> Hash {
     let start = Fields::new("capsule sources").number(covers.len() as u64);
@@ -201,30 +201,30 @@ pub fn ratio_milli(before: u32, after: u32) -> u32 {
     u32::try_from(ratio).unwrap_or(u32::MAX)
 }
 
-/// What can be wrong with a covered turn.
+/// A fault of a covered turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceFault {
-    /// A person took it, or a message of it, out.
+    /// A person excluded it or one of its messages.
     Excluded,
     /// It was removed for good.
     Removed,
-    /// It says something else than was read, or more.
+    /// Its text changed or grew.
     Changed,
 }
 
-/// What came after the last covered turn.
+/// What followed the last covered turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Newer {
     /// Messages.
     pub messages: u32,
-    /// Their tokens, roughly.
+    /// Their approximate tokens.
     pub tokens: u32,
     /// Milliseconds between the newest source and the path's last message.
     pub ms: i64,
 }
 
-/// How much may come after a summary before it lags.
+/// How much may follow a summary before it is stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lag {
     /// More messages than this.
@@ -241,28 +241,28 @@ impl Default for Lag {
     }
 }
 
-/// How a capsule stands on a path: all that its state depends on.
+/// The relation of a summary to a path: everything its state depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SummaryPosition {
-    /// All covered turns are on the path.
+    /// Whether all covered turns are on the path.
     pub on_path: bool,
     /// The worst fault of a covered turn.
     pub source: Option<SourceFault>,
-    /// A file is no longer as it was.
+    /// Whether a mentioned file has changed.
     pub file_changed: bool,
-    /// What came after.
+    /// What followed.
     pub newer: Newer,
 }
 
-/// Whether a capsule still holds.
+/// Whether a summary is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryState {
-    /// It does.
+    /// It is valid.
     Fresh,
-    /// A source changed, was removed or taken out.
+    /// A source changed, was removed or excluded.
     StaleSource,
-    /// A file changed.
+    /// A mentioned file changed.
     StaleFile,
     /// Much was said since.
     StaleLag,
@@ -271,7 +271,7 @@ pub enum SummaryState {
 }
 
 impl SummaryState {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -284,10 +284,10 @@ impl SummaryState {
     }
 }
 
-/// Whether and how a capsule may go.
+/// Whether and how a summary may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// With a label that says why it is stale.
     Labelled(&'static str),
@@ -296,7 +296,7 @@ pub enum Use {
 }
 
 impl SummaryPosition {
-    /// The state: the worst that holds.
+    /// The state: the worst that applies.
     #[must_use]
     pub fn state(&self, lag: Lag) -> SummaryState {
         let Newer { messages, tokens, ms } = self.newer;
@@ -313,8 +313,8 @@ impl SummaryPosition {
         }
     }
 
-    /// How a capsule that stands so may go in a mode. What a person took out or removed goes in no form, so a summary of
-    /// it never does; Heavy alone takes other stale ones, labelled.
+    /// How a summary in this position may be sent in a mode. A summary of excluded or removed turns is never sent; only
+    /// Heavy sends other stale ones, with a label.
     #[must_use]
     pub fn usage(&self, mode: Mode) -> Use {
         match (self.state(Lag::default()), self.source) {

@@ -1,5 +1,5 @@
-//! Drafts of summaries and what a person decides on: the sources beside the draft, what the draft dropped, figures.
-//! Not for: capsules that were accepted (`accepted`) or making any of it (`context::summary`).
+//! Drafts of summaries, for a person's decision: the sources, the missing facts, the figures.
+//! Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
 
 use super::accepted::{Kept, Summary, SummaryState};
 use crate::domain::base::hash::Hash;
@@ -9,37 +9,37 @@ use crate::domain::planning::level_use::LevelUse;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Who is to write a summary.
+/// The author of a summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SummaryAuthor {
     /// The branch's model.
     Model,
-    /// The extractive summariser: no model, no network.
+    /// The extractive summarizer: no model, no network.
     #[default]
     Extractive,
 }
 
-/// By which measure of its policy a branch has summaries made by themselves.
+/// The measure by which a policy makes automatic summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
-    /// None: only a person asks for one.
+    /// None: summaries are made only on request.
     #[default]
     Off,
-    /// `[lanes]`: so many messages, tokens or hours of a lane without one.
+    /// `[lanes]`: messages, tokens or hours of a lane without a summary.
     Lane,
-    /// `[levels]`: so many percent of the total used, and turns that are old enough.
+    /// `[levels]`: percent of the total used, and turns that are old enough.
     Levels,
-    /// Turns without one that the last request left out, being older than its window, hold more than `tokens`.
+    /// More than `tokens` in turns without a summary that were left out of the last request as older than its window.
     Window,
 }
 
-/// What becomes of a summary that was made by itself.
+/// What happens to an automatic summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accept {
-    /// It waits until a person looked at it.
+    /// It waits for a person's decision.
     #[default]
     Ask,
     /// It is used at once, undoably, unless it is more than half as long as its sources.
@@ -47,38 +47,38 @@ pub enum Accept {
     Own,
 }
 
-/// Summaries that a policy has made by themselves (`[compaction]` in its file).
+/// Automatic summaries of a policy (`[compaction]` in its file).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Compaction {
-    /// When.
+    /// When they are made.
     pub measure: Measure,
-    /// Tokens outside the window that may be without a summary (measure `window` only).
+    /// Tokens outside the window allowed without a summary (measure `window` only).
     pub tokens: u32,
-    /// What becomes of them.
+    /// What happens to them.
     pub accept: Accept,
     /// Who writes them.
     pub by: SummaryAuthor,
 }
 
-/// What a branch or the configuration wishes above its policy.
+/// An override of the policy by a branch or the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compacting {
-    /// No summary is made by itself.
+    /// No automatic summaries.
     Off,
-    /// They are, by the policy's measure, and wait for a person.
+    /// By the policy's measure; they wait for a person's decision.
     Ask,
-    /// They are, and are used at once.
+    /// By the policy's measure; they are used at once.
     #[serde(rename = "self")]
     Own,
 }
 
 impl Compacting {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Off, Self::Ask, Self::Own];
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Compacting {
         }
     }
 
-    /// Reads the word.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wish| wish.name() == name)
@@ -102,7 +102,7 @@ impl Default for Compaction {
 }
 
 impl Compaction {
-    /// What holds under a wish.
+    /// The settings under an override.
     #[must_use]
     pub fn under(self, wish: Option<Compacting>) -> Self {
         match wish {
@@ -114,7 +114,7 @@ impl Compaction {
     }
 }
 
-/// What the checker looks for.
+/// The kind of a required fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum AnchorKind {
@@ -124,20 +124,20 @@ pub enum AnchorKind {
     Command,
     /// A name from code.
     Identifier,
-    /// A number that means something: with a unit, a version, a port, a date.
+    /// A meaningful number: with a unit, a version, a port, a date.
     Number,
     /// An address.
     Url,
     /// An error's code or name.
     ErrorCode,
-    /// Words that somebody put in quotation marks.
+    /// Quoted words.
     Quote,
-    /// A question that nobody answered.
+    /// An unanswered question.
     Question,
 }
 
 impl AnchorKind {
-    /// All of them, in the order of tables.
+    /// All kinds, in the order of tables.
     pub const ALL: [Self; 8] = [
         Self::Path,
         Self::Command,
@@ -149,7 +149,7 @@ impl AnchorKind {
         Self::Question,
     ];
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -165,58 +165,58 @@ impl AnchorKind {
     }
 }
 
-/// Something of the sources that a draft does not say.
+/// A fact of the sources that a draft lacks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MissingFact {
-    /// What it is.
+    /// Its kind.
     pub kind: AnchorKind,
-    /// The very characters.
+    /// The exact characters.
     pub text: String,
-    /// The sentence or line that holds it, word for word, where it was last said.
+    /// The sentence or line of its last mention, verbatim.
     pub sentence: String,
     /// Key of that message.
     pub node: Hash,
     /// Its turn's number, from 1.
     pub turn: u32,
-    /// Who said it.
+    /// Who wrote it.
     pub role: Role,
-    /// How often the sources say it.
+    /// Number of mentions in the sources.
     pub times: u32,
-    /// How much it matters: higher first. From [`SALIENT`] on it is shown by itself.
+    /// Its importance: higher first. From [`SALIENT`] on it is shown by itself.
     pub weight: u32,
 }
 
-/// The weight from which a dropped item is worth a person's look.
+/// The minimum weight of a missing fact that deserves a person's attention.
 pub const SALIENT: u32 = 4;
 
-/// A message of a source turn, secrets masked.
+/// A message of a source turn, with secrets masked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceMessage {
     /// The node's key.
     pub node: Hash,
     /// Hash of its content as stored.
     pub content: Hash,
-    /// Who says it.
+    /// Who wrote it.
     pub role: Role,
-    /// What, without state blocks and calls; of tool results only lines that tell of an error.
+    /// Its text, without state blocks and calls; of tool results only lines that report an error.
     pub text: String,
 }
 
-/// Why a turn stays word for word and is in no summary.
+/// Why a turn stays and is never summarized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {
-    /// A pin, a lease or an include is on it.
+    /// It has a pin, a lease or an include.
     Pinned,
-    /// A person took it out.
+    /// A person excluded it.
     Excluded,
     /// It belongs to another lane.
     OtherLane,
-    /// Nothing of it would be sent.
+    /// It has nothing to send.
     Empty,
 }
 
-/// A turn as a candidate for a summary, or as its source.
+/// A turn as a candidate or source of a summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceTurn {
     /// Key of its user message.
@@ -225,68 +225,69 @@ pub struct SourceTurn {
     pub tip: Hash,
     /// Its number on the path, from 1.
     pub number: u32,
-    /// Its user message, for opening it.
+    /// Its user message.
     pub node: NodeId,
-    /// One line, unsanitised.
+    /// One line, unsanitized.
     pub title: String,
     /// Milliseconds since 1970 of its last message.
     pub at: i64,
-    /// How many messages it has.
+    /// Number of messages.
     pub count: u32,
-    /// Tokens of it as it would be sent whole.
+    /// Its tokens when sent in full.
     pub tokens: u32,
-    /// Why it stays, where it does.
+    /// Why it stays, if so.
     pub stays: Option<KeepReason>,
-    /// Its messages that may be read; empty until they are fetched.
+    /// Its readable messages; empty until they are fetched.
     pub messages: Vec<SourceMessage>,
 }
 
-/// A summary that waits for a person's decision. At most one a branch. It is kept in memory only, because it holds words of
-/// its sources, which a removal must be able to take away: it goes with the program, and is made again when it is due.
+/// A summary that waits for a person's decision. At most one per branch. It is held only in memory, because it contains
+/// text of its sources, which a removal must be able to delete. It is lost when the program ends, and made again when
+/// due.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryDraft {
-    /// Counts up; acts name it, so that none is done on another draft than was seen.
+    /// Increments; acts name it, so that none applies to another draft than was seen.
     pub number: u64,
-    /// Whose.
+    /// The branch.
     pub branch: BranchId,
-    /// The summary as it would be accepted, its kept words included.
+    /// The summary as it would be accepted, with its kept sentences.
     pub capsule: Summary,
-    /// The text before anything was kept; what was kept is put together with it anew.
+    /// The text without kept sentences, to which they are appended again.
     pub body: String,
-    /// What the summary does not say, the weightiest first.
+    /// The missing facts, highest weight first.
     pub dropped: Arc<[MissingFact]>,
-    /// How many items were looked for.
+    /// Number of facts checked.
     pub looked_for: u32,
-    /// The turns that it was made from, beside which it is shown.
+    /// The source turns, displayed beside it.
     pub sources: Arc<[SourceTurn]>,
-    /// Turns in between that stay as they are, by number.
+    /// Turns in between that stay, by number.
     pub stays: Vec<(u32, KeepReason)>,
-    /// Secrets that were masked before anything read the sources.
+    /// Number of secrets masked before anything read the sources.
     pub masked: u32,
-    /// The model's call, where one was made.
+    /// The model's call, if any.
     pub run: Option<RunId>,
-    /// Why it was made by itself; none where a person asked for it.
+    /// Why it was made automatically; `None` if a person asked for it.
     pub cause: Option<String>,
-    /// Things to know, a sentence each.
+    /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
 
-/// An accepted capsule, as lists show it.
+/// An accepted summary, as displayed in lists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryCard {
-    /// The capsule.
+    /// The summary.
     pub capsule: Arc<Summary>,
-    /// How it stands on the branch.
+    /// Its state on the branch.
     pub state: SummaryState,
-    /// It is the newest level on the branch.
+    /// Whether it is the newest level on the branch.
     pub active: bool,
-    /// It is what goes with the next call.
+    /// Whether it is sent with the next call.
     pub goes: bool,
-    /// Levels below it that undoing leads to.
+    /// Number of levels below it that can be restored.
     pub depth: u32,
 }
 
-/// What `stats` tells.
+/// The figures of `stats`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Tokens of the next call's context.
@@ -297,17 +298,17 @@ pub struct Stats {
     pub messages: u64,
     /// Summaries of the session.
     pub summaries: u32,
-    /// Average of original to compressed, times 1,000; none where nothing was compressed.
+    /// Mean ratio of original to summarized tokens, times 1,000; `None` without summaries.
     pub ratio_milli: Option<u32>,
     /// Level by level.
     pub levels: Vec<LevelUse>,
-    /// When something was last compressed, in milliseconds since 1970.
+    /// Time of the last summary, in milliseconds since 1970.
     pub last: Option<i64>,
-    /// Items that retrieval would send, by id.
+    /// Ids of items that retrieval would send.
     pub retrieved: Vec<String>,
 }
 
-/// What kept words are put together from: used by screens that show them.
+/// A kept sentence as a line of text.
 #[must_use]
 pub fn kept_line(kept: &Kept) -> String {
     format!("- [turn {}, {}] {}", kept.turn, kept.who, kept.text)

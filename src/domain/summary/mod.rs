@@ -1,5 +1,5 @@
-//! Summaries of turns and of modules, their drafts, and versions of what a person edits.
-//! Not for: writing one (the room `context` and the engine).
+//! Summaries of turns and modules, their drafts, and versions of editable texts.
+//! Not for: writing summaries (`context`, `engine`).
 
 pub mod accepted;
 pub mod draft;

@@ -1,38 +1,38 @@
-//! Summaries of parts of a program: what is said of a folder or file, by whom, when, from which files, and whether these are
-//! still as they were.
+//! Module summaries: the text about a folder or file, its author and time, its source files, and whether these have
+//! changed.
 //! Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
 
 use super::accepted::{FileCover, SummarySource};
 use serde::{Deserialize, Serialize};
 
-/// A summary of a part of a program. Never changed: another version takes its place.
+/// A module summary. Immutable: a new version replaces it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ModuleCard {
-    /// The folder or file beneath the workspace, with `/`; `.` is the workspace.
+    /// The folder or file relative to the workspace, with `/`; `.` is the workspace.
     pub path: String,
-    /// What is said of it.
+    /// Its text.
     pub text: String,
     /// Who wrote it.
     pub source: SummarySource,
-    /// The model, where one did.
+    /// The model, if one wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Version of the method, or of the prompt, that made it.
+    /// Version of the method or prompt.
     pub version: u32,
-    /// In thousandths: of one made from names and comments, the share of the symbols' centrality that lies in the files which
-    /// it names; of a model's or a person's, the share of the names in it that stand in the files.
+    /// In thousandths. For one made from names and comments: the share of the symbols' centrality in the files it
+    /// names. For a model's or a person's: the share of its names that occur in the files.
     pub confidence: u32,
     /// Milliseconds since 1970.
     pub generated_at: i64,
-    /// The commit that was checked out, where git knows one.
+    /// The checked-out commit, if git knows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The files that it was made from, as they were.
+    /// The source files, as they were.
     pub files: Vec<FileCover>,
 }
 
 impl ModuleCard {
-    /// Who wrote it, in words.
+    /// Its author, as text.
     #[must_use]
     pub fn by(&self) -> String {
         match (self.source, &self.model) {
@@ -43,7 +43,7 @@ impl ModuleCard {
         }
     }
 
-    /// What its confidence says, in words.
+    /// The meaning of its confidence, as text.
     #[must_use]
     pub fn trust(&self) -> String {
         let percent = self.confidence / 10;
@@ -54,7 +54,7 @@ impl ModuleCard {
         }
     }
 
-    /// The folder that it speaks of, beneath the workspace; none where it speaks of one file.
+    /// Its folder, relative to the workspace; `None` if it is about one file.
     #[must_use]
     pub fn folder(&self) -> Option<&str> {
         let one = self.files.len() == 1 && self.files[0].path == self.path;
@@ -62,32 +62,32 @@ impl ModuleCard {
     }
 }
 
-/// How a summary stands to its files.
+/// The staleness of a module summary.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Staleness {
-    /// Files that are no longer as they were, or gone, at most ten of them.
+    /// Changed or deleted files, at most ten.
     pub changed: Vec<String>,
-    /// How many those are.
+    /// Number of changed or deleted files.
     pub count: u32,
-    /// Files that came into its folder, at most ten of them.
+    /// New files in its folder, at most ten.
     pub new: Vec<String>,
-    /// How many those are.
+    /// Number of new files.
     pub new_count: u32,
 }
 
 impl Staleness {
-    /// Names that are kept of each kind.
+    /// Maximum names stored of each kind.
     const NAMED: usize = 10;
-    /// Names that are said of each kind.
+    /// Maximum names displayed of each kind.
     const SAID: usize = 3;
 
-    /// All is as it was.
+    /// Whether nothing has changed.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         self.count == 0 && self.new_count == 0
     }
 
-    /// A file is no longer as it was.
+    /// Records a changed file.
     pub fn changes(&mut self, path: &str) {
         self.count += 1;
         if self.changed.len() < Self::NAMED {
@@ -95,7 +95,7 @@ impl Staleness {
         }
     }
 
-    /// A file came.
+    /// Records a new file.
     pub fn comes(&mut self, path: &str) {
         self.new_count += 1;
         if self.new.len() < Self::NAMED {
@@ -131,18 +131,18 @@ impl Staleness {
     }
 }
 
-/// A version of a summary, as a list shows it.
+/// A version of a module summary, as displayed in a list.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ModuleVersion {
-    /// It.
+    /// The summary.
     #[serde(flatten)]
     pub card: ModuleCard,
-    /// It is the one that counts.
+    /// Whether it is the current version.
     pub current: bool,
-    /// For the one that counts: how it stands to its files.
+    /// The staleness of the current version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<Staleness>,
-    /// Tokens of it as it is sent.
+    /// Its tokens as sent.
     pub tokens: u32,
 }
 
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!((many.changed.len(), many.count), (10, 30));
     }
 
-    /// Path, its files, source: the folder, and what its confidence of 87.9 % says.
+    /// Path, files, source: the folder, and the meaning of a confidence of 87.9 %.
     #[test]
     fn what_a_summary_speaks_of_and_how_far_it_is_trusted() {
         let (extractive, llm) = ("speaks of 87 % of it", "87 % of the names in it stand in the files");

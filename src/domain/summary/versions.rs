@@ -1,29 +1,29 @@
-//! Things that a person edits, each with its versions: the state block, summaries, memories, policies.
-//! Not for: comparing their texts (`lines`) or changing them (`engine`).
+//! Texts that a person can edit, with their versions: the state block, summaries, memories, policies.
+//! Not for: comparing texts or changing them (`engine`).
 
 use std::sync::Arc;
 
-/// What can be edited.
+/// The kind of an editable text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EditableKind {
     /// The state block of a branch.
     State,
     /// Summaries in use on a branch.
     Summaries,
-    /// What is remembered.
+    /// Memories.
     Memories,
-    /// The rules by which calls are made.
+    /// Policies.
     Policies,
-    /// Files with rules of the project, or of the person's own.
+    /// Rule files of the project, or of the person's own.
     Rules,
-    /// Texts that are loaded when they are wanted.
+    /// Skills.
     Skills,
-    /// Summaries of parts of the program.
+    /// Module summaries.
     Modules,
 }
 
 impl EditableKind {
-    /// All of them, in the order of the screen.
+    /// All kinds, in the order of the screen.
     pub const ALL: [Self; 7] =
         [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills, Self::Modules];
 
@@ -42,63 +42,64 @@ impl EditableKind {
     }
 }
 
-/// Whether a thing can be edited.
+/// Whether a text can be edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Editing {
-    /// It can.
+    /// Yes.
     Here,
-    /// Only a copy of it, under another name.
+    /// Only as a copy with another name.
     Copy,
-    /// It cannot, for this reason.
+    /// No, for this reason.
     Not(&'static str),
 }
 
-/// A thing with its versions.
+/// An editable text with its versions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Editable {
-    /// What it is.
+    /// Its kind.
     pub kind: EditableKind,
-    /// How acts name it: a policy's name, a memory's or capsule's id; empty for the state.
+    /// How acts name it: a policy's name, a memory's or summary's id; empty for the state.
     pub id: String,
-    /// One line, unsanitised.
+    /// One line, unsanitized.
     pub title: String,
-    /// How it stands.
+    /// Its status.
     pub note: String,
     /// Whether it can be edited.
     pub editing: Editing,
-    /// What goes now: for a state, summary or memory what is or may be sent; for a policy, that the branch takes it.
+    /// Whether it is in use: for a state, summary or memory, that it is or may be sent; for a policy, that the branch
+    /// uses it.
     pub goes: bool,
-    /// Its versions, newest first; none where nothing was written yet.
+    /// Its versions, newest first; empty if nothing was written yet.
     pub versions: Vec<Version>,
 }
 
-/// One version of a thing.
+/// A version of an editable text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version {
-    /// What it is, in words: "version 3, edited by you".
+    /// A description: "version 3, edited by you".
     pub what: String,
-    /// Milliseconds since 1970, where it is known.
+    /// Milliseconds since 1970, if known.
     pub at: Option<i64>,
-    /// Its text, unsanitised.
+    /// Its text, unsanitized.
     pub text: Arc<str>,
-    /// It is the one that counts.
+    /// Whether it is the current version.
     pub current: bool,
-    /// The place in the list of the version that it came from; none for the first.
+    /// Index of the version it was derived from; `None` for the first.
     pub from: Option<usize>,
 }
 
 impl Editable {
-    /// The place of the version that counts.
+    /// Index of the current version.
     #[must_use]
     pub fn current(&self) -> usize {
         self.versions.iter().position(|version| version.current).unwrap_or(0)
     }
 }
 
-/// A text that is no policy, and where.
+/// A fault in a policy's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// Line and column, from 1; none where it is no matter of a place.
+    /// Line and column, from 1; `None` if it has no position.
     pub place: Option<(usize, usize)>,
     /// What is wrong, and what may be meant.
     pub words: String,

@@ -1,5 +1,4 @@
-//! All tools that there are for a branch, the program's own and those of servers, with what each costs and whether it goes:
-//! what a screen and the command line show.
+//! All tools of a branch, the program's own and those of servers, with their costs and states, for display.
 //! Not for: calling any (`trace`, `mcp`).
 
 use super::mcp::{Origin, ServerState, ToolHints};
@@ -9,31 +8,31 @@ use serde::{Deserialize, Serialize};
 /// A tool.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ToolCard {
-    /// How it is named where it is switched off.
+    /// Its name when switched off.
     pub key: String,
-    /// As the model sees it.
+    /// Its name for the model.
     pub name: String,
-    /// As its server names it.
+    /// Its name at its server.
     pub tool: String,
-    /// What it says it does.
+    /// Its description.
     pub description: String,
-    /// JSON schema of its arguments, laid out.
+    /// JSON schema of its arguments, pretty-printed.
     pub parameters: String,
-    /// What its server says of it.
+    /// The server's hints.
     pub hints: ToolHints,
-    /// Tokens of its description in every call, alone.
+    /// Tokens of its definition in every call, counted alone.
     pub tokens: u32,
-    /// It is not switched off.
+    /// Whether it is not switched off.
     pub on: bool,
-    /// It is not what was approved: it is offered again once a person approves it.
+    /// Whether it differs from what was approved; then it is offered again only after approval.
     pub waits: bool,
-    /// What it said it did when it was approved; none for one that is new.
+    /// Its description when it was approved; `None` for a new tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
 impl ToolCard {
-    /// Whether it goes with calls, as far as it itself is asked.
+    /// Whether it is sent with calls, apart from settings of its server.
     #[must_use]
     pub fn goes(&self) -> bool {
         self.on && !self.waits
@@ -43,66 +42,66 @@ impl ToolCard {
 /// A server, or the program's own tools.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ServerCard {
-    /// How all its tools together are named where they are switched off.
+    /// The name of all its tools together when switched off.
     pub key: String,
     /// Its name.
     pub name: String,
-    /// Who named it.
+    /// Who configured it.
     pub origin: Origin,
-    /// How it stands.
+    /// Its state.
     #[serde(flatten)]
     pub state: ServerState,
     /// The whole command or address, without secrets.
     pub command: String,
-    /// Names of what it is given.
+    /// Names of its environment variables or headers.
     pub given: Vec<String>,
-    /// What it says it is.
+    /// Its self-description.
     pub about: String,
-    /// What it wants models to be told; it goes nowhere.
+    /// Its instructions for models, which are sent nowhere.
     pub instructions: String,
-    /// The end of what it wrote beside the protocol.
+    /// The end of its output beside the protocol.
     pub tail: String,
-    /// Lines that were no messages of the protocol.
+    /// Number of lines that were no messages of the protocol.
     pub strays: u64,
-    /// What of its list of tools is not offered, and why, a sentence each.
+    /// Tools that are not offered, and why, a sentence each.
     pub notes: Vec<String>,
-    /// Not all its tools are switched off at once.
+    /// Whether not all of its tools are switched off together.
     pub on: bool,
-    /// Tokens of its tools that go.
+    /// Tokens of its sent tools.
     pub tokens: u32,
     /// Its tools.
     pub tools: Vec<ToolCard>,
 }
 
 impl ServerCard {
-    /// Its tools that go.
+    /// Its sent tools.
     pub fn going(&self) -> impl Iterator<Item = &ToolCard> {
         self.tools.iter().filter(|tool| self.on && tool.goes())
     }
 }
 
-/// What a person said to a folder's file of servers.
+/// A person's decision about a folder's file of servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileWord {
-    /// Nothing yet, or to another text of it.
+    /// None, or about another text of it.
     Waits,
     /// Its servers are used.
     Yes,
-    /// They are not.
+    /// Its servers are not used.
     No,
 }
 
-/// A server that a folder's file names.
+/// A server in a folder's file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FileServer {
     /// Its name.
     pub name: String,
     /// The whole command or address.
     pub command: String,
-    /// Names of what it is given.
+    /// Names of its environment variables or headers.
     pub given: Vec<String>,
-    /// It is passed over: the person's settings name a server so too.
+    /// Whether it is skipped, because the person's settings have a server of that name.
     pub taken: bool,
 }
 
@@ -111,11 +110,11 @@ pub struct FileServer {
 pub struct FileCard {
     /// Its name.
     pub path: String,
-    /// Its digest: what is said is said of this text.
+    /// Its digest; the decision applies to this text only.
     pub digest: Hash,
-    /// What was said to it.
+    /// The decision.
     pub word: FileWord,
-    /// What it names, whole.
+    /// Its servers.
     pub servers: Vec<FileServer>,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +122,7 @@ pub struct FileCard {
 }
 
 impl FileCard {
-    /// Names of its servers that are passed over, because the settings have them too; none where there are none.
+    /// Names of its servers that are skipped, because the settings have them too; `None` if there are none.
     #[must_use]
     pub fn passed_over(&self) -> Option<String> {
         let names: Vec<&str> = self.servers.iter().filter(|one| one.taken).map(|one| one.name.as_str()).collect();
@@ -131,30 +130,30 @@ impl FileCard {
     }
 }
 
-/// What a tool costs in a plan, and whether it goes.
+/// The cost of a tool in a plan, and whether it is sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolCost {
-    /// As the model sees it.
+    /// Its name for the model.
     pub name: String,
-    /// Tokens of its schema, counted alone: all together may take a few more or less.
+    /// Tokens of its schema, counted alone; all together may take slightly more or less.
     pub tokens: u32,
-    /// It goes; else it is switched off on the branch.
+    /// Whether it is sent; otherwise it is switched off on the branch.
     pub on: bool,
 }
 
-/// All of it.
+/// All tools of a branch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Toolbox {
-    /// The program knows the protocol.
+    /// Whether the program was built with the protocol.
     pub built: bool,
-    /// The folder is trusted.
+    /// Whether the folder is trusted.
     pub trusted: bool,
-    /// Tools are not switched off in the settings, and the model is one that takes them.
+    /// Whether the settings allow tools and the model accepts them.
     pub enabled: bool,
-    /// The folder's own file, where there is one.
+    /// The folder's own file, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<FileCard>,
-    /// The program's own first, then servers as they are named.
+    /// The program's own tools first, then servers in configured order.
     pub servers: Vec<ServerCard>,
     /// Tokens of all tools in every call, exactly as a plan counts them.
     pub tokens: u32,

@@ -1,5 +1,5 @@
-//! What a call to a tool would do, worked out before anything is done, and what a person says to it.
-//! Not for: working it out or doing it (`tools`), or asking (`engine`).
+//! The effect of a tool call, determined before anything is done, and the person's approval.
+//! Not for: determining or carrying out the effect (`tools`), or asking (`engine`).
 
 use super::indirect_commands::spells;
 use super::visibility::covers;
@@ -9,31 +9,31 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a call would do.
+/// The effect of a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ToolEffect {
-    /// It looks at something and changes nothing.
+    /// It reads something and changes nothing.
     Look {
-        /// At what, as rules name it: a path beneath the workspace, or nothing.
+        /// Its target as rules name it: a path relative to the workspace, or empty.
         what: String,
     },
-    /// Files are changed.
+    /// It changes files.
     Change(Vec<FileChange>),
-    /// A command runs.
+    /// It runs a command.
     Run(Command),
-    /// A tool of a foreign server is called, which does what it likes.
+    /// It calls a tool of an external server, whose effect is unknown.
     Foreign {
-        /// The server, as the settings name it.
+        /// The server's name in the settings.
         server: String,
         /// Its tool.
         tool: String,
-        /// Whether the server says that it only looks.
+        /// Whether the server says that it only reads.
         looks: bool,
     },
 }
 
 impl ToolEffect {
-    /// What it acts on, as rules name it: paths, a command line, or `server/tool`.
+    /// Its targets as rules name them: paths, a command line, or `server/tool`.
     #[must_use]
     pub fn targets(&self) -> Vec<&str> {
         match self {
@@ -44,14 +44,14 @@ impl ToolEffect {
         }
     }
 
-    /// The first file that it would change and that steers the program, with what that file does.
+    /// The first changed file that configures the program, with what that file does.
     #[must_use]
     pub fn steers(&self) -> Option<(&str, &'static str)> {
         let Self::Change(changes) = self else { return None };
         changes.iter().find_map(|change| Some((change.path.as_str(), super::folder_settings::steers(&change.path)?)))
     }
 
-    /// Whether nothing outside the conversation changes by it, as far as can be told.
+    /// Whether it changes nothing outside the conversation, as far as is known.
     #[must_use]
     pub fn looks(&self) -> bool {
         match self {
@@ -62,36 +62,36 @@ impl ToolEffect {
     }
 }
 
-/// The index of a call that no answer holds: a person runs it again.
+/// The index of a call that is in no answer: a person runs it again.
 pub const BESIDE: usize = usize::MAX;
 
-/// A command that would run.
+/// A command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
-    /// The whole line, as the shell gets it.
+    /// The whole line, as passed to the shell.
     pub line: String,
-    /// Where, beneath the workspace; empty for its root.
+    /// The working folder relative to the workspace; empty for its root.
     pub folder: String,
-    /// Seconds after which it is stopped.
+    /// Timeout in seconds.
     pub seconds: u32,
-    /// What keeps it in, a few words each, as `landlock: writes only beneath the workspace`.
+    /// Its confinement, a few words each, such as `landlock: writes only beneath the workspace`.
     pub protection: Vec<String>,
 }
 
 /// A file before and after.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileChange {
-    /// Beneath the workspace, with `/` between its parts.
+    /// Path relative to the workspace, with `/`.
     pub path: String,
-    /// Its text now; none where it does not exist.
+    /// Its present text; `None` if it does not exist.
     pub before: Option<Arc<str>>,
-    /// Its text then; none where it is deleted.
+    /// Its new text; `None` if it is deleted.
     pub after: Option<Arc<str>>,
-    /// What differs, from the first line on.
+    /// The differences, in order.
     pub hunks: Vec<Hunk>,
 }
 
-/// A stretch in which a file differs. Lines are counted from 0.
+/// A section in which a file differs. Lines are numbered from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hunk {
     /// Its lines before.
@@ -101,13 +101,13 @@ pub struct Hunk {
 }
 
 impl FileChange {
-    /// The hash of what the file holds now.
+    /// The hash of the present text.
     #[must_use]
     pub fn hash(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
 
-    /// The file's text with the chosen hunks alone (`true`: taken). Places beyond the list are taken.
+    /// The file's text with only the chosen hunks (`true`: chosen). Hunks beyond the list are chosen.
     #[must_use]
     pub fn with(&self, taken: &[bool]) -> String {
         let lines = |text: &Option<Arc<str>>| -> Vec<String> {
@@ -126,13 +126,13 @@ impl FileChange {
         made
     }
 
-    /// Lines that come and go.
+    /// Number of added and removed lines.
     #[must_use]
     pub fn size(&self) -> (usize, usize) {
         self.hunks.iter().fold((0, 0), |(more, less), hunk| (more + hunk.new.len(), less + hunk.old.len()))
     }
 
-    /// As a unified diff with so many lines around each hunk.
+    /// As a unified diff with `around` lines of context.
     #[must_use]
     pub fn unified(&self, around: usize) -> String {
         let lines = |text: &Option<Arc<str>>| -> Vec<String> {
@@ -167,19 +167,19 @@ fn between(lines: &[String], range: Range<usize>) -> impl Iterator<Item = &str> 
     lines.get(range).unwrap_or_default().iter().map(String::as_str)
 }
 
-/// What a rule says.
+/// The verdict of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It is done without asking.
+    /// Allowed without asking.
     Allow,
     /// A person is asked.
     Ask,
-    /// It is refused without asking.
+    /// Denied without asking.
     Deny,
 }
 
-/// Where a rule holds.
+/// Where a rule applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleScope {
@@ -187,25 +187,25 @@ pub enum RuleScope {
     Session,
     /// In one folder, in every session.
     Folder,
-    /// Everywhere (the settings' own).
+    /// Everywhere (from the settings).
     Config,
 }
 
-/// A rule about calls to tools.
+/// A rule about tool calls.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// The tool's name; `*` is any run of characters.
+    /// The tool's name; `*` matches any run of characters.
     pub tool: String,
-    /// What it may act on: a path or a command line, `*` being any run of characters; anything where it is missing.
+    /// Its target: a path or a command line, `*` matching any run of characters; `None` matches anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// What becomes of it.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Rule {
-    /// It in words, as `deny * ".env*"`.
+    /// The rule as text: `deny * ".env*"`.
     #[must_use]
     pub fn words(&self) -> String {
         let verdict = match self.verdict {
@@ -217,8 +217,8 @@ impl Rule {
         format!("{verdict} {}{on}", self.tool)
     }
 
-    /// Whether it speaks of a call that does this. A rule that allows must fit everything that the call acts on; one that
-    /// asks or denies, anything, and of files also what lies in a folder that it names (see [`covers`]).
+    /// Whether the rule applies to a call with this effect. A rule that allows must match all targets of the call; one
+    /// that asks or denies, any of them, and for files also a folder that contains one (see [`covers`]).
     #[must_use]
     pub fn fits(&self, tool: &str, deed: &ToolEffect) -> bool {
         let targets = deed.targets();
@@ -237,13 +237,13 @@ impl Rule {
     }
 }
 
-/// Decides: any rule that denies wins, then any that allows, then any that asks; without one, what only looks is allowed
-/// and anything else is asked about.
+/// Decides about a call: any matching rule that denies wins, then any that allows, then any that asks. Without a
+/// matching rule, reading is allowed and anything else must be asked.
 ///
-/// A command line in which a shell could begin something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or `<`) is never
-/// allowed by a pattern with a star: the star would let that through. Nor is one whose program would run something else
-/// than it is called (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change of a
-/// file that steers the program is allowed by no rule at all.
+/// A command line in which a shell could start something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or
+/// `<`) is never allowed by a pattern with a star, because the star would match that too. Nor is one whose program
+/// would run another one (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change of
+/// a file that configures the program is never allowed by a rule.
 #[must_use]
 #[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
 pub fn decide<'a>(
@@ -266,7 +266,7 @@ pub fn decide<'a>(
     (if deed.looks() && !matches!(deed, ToolEffect::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
 }
 
-/// Whether a pattern that fits a line may allow it.
+/// Whether a matching pattern may allow a line.
 fn admits(pattern: Option<&str>, line: &str) -> bool {
     match pattern {
         Some(pattern) if !pattern.contains('*') => true,
@@ -275,13 +275,13 @@ fn admits(pattern: Option<&str>, line: &str) -> bool {
     }
 }
 
-/// Whether a shell would run more than one program for it, or write somewhere by itself.
+/// Whether a shell would run more than one program for it, or redirect output.
 #[must_use]
 pub fn chains(line: &str) -> bool {
     line.contains([';', '|', '&', '\n', '\r', '`', '<', '>']) || line.contains("$(")
 }
 
-/// Whether a text is what a pattern says, `*` being any run of characters, the empty one too.
+/// Whether a text matches a pattern, `*` matching any run of characters, even an empty one.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
@@ -297,35 +297,35 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     last.map_or(rest.is_empty(), |last: &str| rest.ends_with(last))
 }
 
-/// What a person says when asked.
+/// A person's answer to a request for approval.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Consent {
-    /// It may be done. Of files, only the chosen hunks, file by file (`true`: taken); what the lists do not reach is taken.
+    /// Approved. Of files only the chosen hunks (`true`: chosen); hunks beyond the lists are chosen.
     Yes {
-        /// By file, in the deed's order.
+        /// By file, in the order of the effect.
         hunks: Vec<Vec<bool>>,
     },
-    /// It may not; the model reads why.
+    /// Denied; the model reads why.
     No {
-        /// A few words, or none.
+        /// A short reason, if given.
         why: Option<String>,
     },
-    /// Nobody could be asked, so it may not.
+    /// Nobody could be asked, so it is denied.
     Unasked,
 }
 
-/// A call that waits for a person.
+/// A call that waits for approval.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingApproval {
-    /// Which call of the answer.
+    /// Index of the call in the answer.
     pub index: usize,
     /// The tool.
     pub tool: String,
     /// Its arguments, verbatim.
     pub args: String,
-    /// What it would do.
+    /// Its effect.
     pub deed: ToolEffect,
-    /// The rule by which it is asked, where there is one.
+    /// The rule that asks, if any.
     pub rule: Option<Rule>,
 }
 
@@ -405,7 +405,7 @@ mod tests {
         }
     }
 
-    /// A hunk that makes the whole of one text the whole of another.
+    /// A hunk that replaces the whole text.
     fn whole(before: &str, after: &str) -> FileChange {
         let count = |text: &str| text.split_inclusive('\n').count();
         FileChange {

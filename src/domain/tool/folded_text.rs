@@ -1,27 +1,27 @@
-//! A text that a person decides about, so that nothing of it can hide: stretches without anything to see become one line that
-//! counts them, and characters that nobody would see are written out. Nothing else is left out.
-//! Not for: texts that are only read (`base::safe_text`), or breaking lines (the screen).
+//! A text for approval, displayed so that nothing in it can hide: runs of blank lines become one line that counts them,
+//! and invisible characters are written out. Nothing else is left out.
+//! Not for: texts that are only read (`base::safe_text`), or line breaking (the screen).
 
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::grouped;
 use std::fmt::Write as _;
 
-/// So many lines without anything to see are left as they are.
+/// Number of consecutive blank lines that stay.
 const LINES: usize = 2;
-/// So many spaces in a row are left as they are.
+/// Number of consecutive spaces that stay.
 const SPACES: usize = 24;
 
-/// One line to show, or several blank ones.
+/// One line to display, or several blank ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
-    /// A line, already safe to show.
+    /// A line, safe for display.
     Text(String),
-    /// So many lines without anything to see; of a difference, with the sign before them.
+    /// A number of blank lines, for a diff with their sign.
     Blank(usize, Option<char>),
 }
 
 impl Row {
-    /// As it is shown.
+    /// The row as displayed.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -33,7 +33,7 @@ impl Row {
         }
     }
 
-    /// The sign of a line of a difference.
+    /// The sign of a line of a diff.
     #[must_use]
     pub fn sign(&self) -> Option<char> {
         match self {
@@ -43,19 +43,19 @@ impl Row {
     }
 }
 
-/// A text in rows.
+/// A text as rows.
 #[must_use]
 pub fn folded(raw: &str) -> Vec<Row> {
     fold(raw, false)
 }
 
-/// The lines of a difference in rows, each with its sign before it.
+/// The lines of a diff as rows, each with its sign.
 #[must_use]
 pub fn folded_difference(raw: &str) -> Vec<Row> {
     fold(raw, true)
 }
 
-/// How long a text is, where that is not seen at once: its lines, and how many of them hold nothing to see.
+/// The length of a text that is not obvious at once: its lines, and how many are blank.
 #[must_use]
 pub fn length(raw: &str) -> Option<String> {
     let lines = raw.split('\n').count();
@@ -95,7 +95,7 @@ fn put_blank(rows: &mut Vec<Row>, blank: &mut Vec<(&str, Option<char>)>) {
     blank.clear();
 }
 
-/// Only spaces, tabs and ends of lines: anything else that nobody would see is written out and so is seen.
+/// Only spaces, tabs and line breaks: any other invisible character is written out and therefore visible.
 fn is_blank(line: &str) -> bool {
     line.chars().all(|c| matches!(c, ' ' | '\t' | '\r'))
 }
@@ -123,7 +123,7 @@ fn line_of(line: &str) -> String {
     out
 }
 
-/// What is drawn as a space or as nothing, and is no space to a shell.
+/// Characters displayed as a space or as nothing, which a shell does not treat as a space.
 fn looks_like_a_space(c: char) -> bool {
     c != ' ' && (c.is_whitespace() || matches!(c, '\u{2800}' | '\u{3164}' | '\u{fe0e}' | '\u{fe0f}'))
 }
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(length("a"), None);
     }
 
-    /// What a row was made of: a text without counted spaces, or so many ends of lines.
+    /// The source of a row: a text without counted spaces, or line breaks.
     fn back(row: &Row) -> String {
         let Row::Text(text) = row else { return String::new() };
         let mut out = String::new();

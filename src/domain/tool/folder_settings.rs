@@ -1,39 +1,39 @@
-//! A folder's own settings file: how it stands, and what it would change. Also which files of a workspace steer the program,
-//! so that no rule allows a tool to write them.
-//! Not for: reading the file or keeping what was said of it (`config`), or servers of tools (`cards`).
+//! A folder's own settings file: its status, and what it would change. Also which files of a workspace configure the
+//! program, so that no rule allows a tool to write them.
+//! Not for: reading the file or storing decisions about it (`config`), or MCP servers (`cards`).
 
 use crate::domain::base::hash::Hash;
 use serde::Serialize;
 
-/// How a folder's settings file stands.
+/// The status of a folder's settings file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileStanding {
-    /// The folder is not trusted: the file is not read.
+    /// The folder is not trusted, so the file is not read.
     Untrusted,
     /// The file cannot be used.
     Faulty,
-    /// It would change something, and nobody has said yes to this text yet.
+    /// It would change something, and this text of it was not approved yet.
     Waits,
-    /// It holds.
+    /// It is in use.
     Used,
-    /// The person said no to this text.
+    /// A person declined this text.
     Declined,
 }
 
-/// A setting that a file changes, each value as TOML writes it.
+/// A setting that a file changes, values in TOML.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Changed {
-    /// Its name, dotted.
+    /// Its dotted name.
     pub key: String,
-    /// What holds without the change; none where nothing is set.
+    /// The value without the change; `None` if not set.
     pub before: Option<String>,
-    /// What would hold; none where nothing would be set.
+    /// The value with the change; `None` if not set.
     pub after: Option<String>,
 }
 
 impl Changed {
-    /// The difference in lines, those that go marked with `-`, those that come with `+`.
+    /// The difference in lines, marked with `-` and `+`.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let marked = |sign: char, value: &Option<String>| -> Vec<String> {
@@ -51,18 +51,18 @@ impl Changed {
 pub struct FolderSettings {
     /// The file.
     pub path: String,
-    /// How it stands.
+    /// Its status.
     pub standing: FileStanding,
-    /// The digest of what a person is asked about; none where nothing is asked.
+    /// The digest of what must be approved; `None` if nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Hash>,
-    /// The settings that it names, the ones that need no yes included.
+    /// The settings it names, including those that need no approval.
     pub keys: Vec<String>,
-    /// What it changes: against the text that was approved before, else against the settings without it.
+    /// Its changes: relative to the previously approved text, otherwise to the settings without it.
     pub changes: Vec<Changed>,
-    /// Another text of it was approved before.
+    /// Whether another text of it was approved before.
     pub approved_before: bool,
-    /// Nothing is recorded of the folder: it was trusted by a version that used such a file without asking.
+    /// Whether no decision is recorded: the folder was trusted by a version that used such a file without asking.
     pub trusted_unasked: bool,
     /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,13 +70,13 @@ pub struct FolderSettings {
 }
 
 impl FolderSettings {
-    /// The names of the settings that change, in a few words.
+    /// The names of the changed settings, shortened.
     #[must_use]
     pub fn names(&self) -> String {
         self.changes.iter().map(|change| change.key.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A sentence about it where a person should know; none where there is nothing to say.
+    /// A notice about it; `None` if there is nothing to report.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
         let path = &self.path;
@@ -106,7 +106,7 @@ impl FolderSettings {
         }
     }
 
-    /// How it stands, in a few words.
+    /// Its status, in a few words.
     #[must_use]
     pub fn words(&self) -> String {
         match self.standing {
@@ -119,11 +119,11 @@ impl FolderSettings {
     }
 }
 
-/// Folders in which skills lie.
+/// Folders that contain skills.
 pub const SKILLS: [&str; 3] = [".claude/skills", ".agents/skills", ".pleach/skills"];
 
-/// What a file of a workspace does to the program, where it steers it: such a file is written by a tool only after a question
-/// about it alone. The names count at any depth, because the program may be started there.
+/// What a file of a workspace does to the program, if it configures it: a tool writes such a file only after a separate
+/// approval. The names count at any depth, because the program may be started there.
 #[must_use]
 pub fn steers(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();

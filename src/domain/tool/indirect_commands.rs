@@ -1,8 +1,9 @@
-//! Words of a command line by which a program runs another one than it is called, or reads settings that do: a pattern with a
-//! star that names the program does not mean those.
-//! Not for: lines of several commands (`crate::domain::tool::consent::chains`), or whether a command is allowed (`crate::domain::tool::consent::decide`).
+//! Words of a command line that make a program run another one, or read settings that do: a pattern with a star that
+//! names the program does not cover them.
+//! Not for: lines of several commands (`crate::domain::tool::consent::chains`), or whether a command is allowed
+//! (`crate::domain::tool::consent::decide`).
 
-/// A program, and what of its words runs something else.
+/// A program, and the words that make it run something else.
 struct Program {
     names: &'static [&'static str],
     /// Options before its first plain word.
@@ -22,7 +23,7 @@ const fn program(
     Program { names, before, options, words }
 }
 
-/// Programs that are given a program to run.
+/// Programs that run their arguments.
 const RUNNERS: &[&str] = &[
     "env",
     "xargs",
@@ -64,7 +65,7 @@ const RUNNERS: &[&str] = &[
     ".",
 ];
 
-/// So many letters behind one dash are taken for options.
+/// Maximum letters behind one dash that are read as options.
 const FLAGS: usize = 6;
 
 const PROGRAMS: &[Program] = &[
@@ -163,8 +164,8 @@ const PROGRAMS: &[Program] = &[
     program(&["pip"], &[], &["--config-settings", "--build-option", "--global-option"], &[]),
 ];
 
-/// What of a line runs something else than the program it begins with, word by word; none where it cannot be told: a part of
-/// it is made by the shell only when it runs.
+/// The words of a line that run something other than its first program; `None` if undecidable, because the shell
+/// computes a part of the line.
 #[must_use]
 pub fn indirect(line: &str) -> Option<Vec<String>> {
     let words = words(line)?;
@@ -181,7 +182,7 @@ pub fn indirect(line: &str) -> Option<Vec<String>> {
             found.extend(args_that_run(name, args));
             break;
         }
-        // What is run stands behind options, numbers and variables.
+        // The program to run follows options, numbers and variables.
         let plain = |word: &String| !word.starts_with(['-', '+']) && !word.starts_with(|c: char| c.is_ascii_digit());
         let at = args.iter().position(|word| plain(word) && !sets(word));
         found.extend(
@@ -194,7 +195,7 @@ pub fn indirect(line: &str) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Whether a pattern spells out all of a line by which something else runs, each as often as the line.
+/// Whether a pattern spells out all such words of a line, each as often as the line.
 #[must_use]
 pub fn spells(pattern: &str, line: &str) -> bool {
     let Some(found) = indirect(line) else { return false };
@@ -206,7 +207,7 @@ pub fn spells(pattern: &str, line: &str) -> bool {
     })
 }
 
-/// The arguments of a program by which it runs another one.
+/// The arguments that make a program run another one.
 fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let known = |program: &&Program| program.names.iter().any(|known| *known == name || *known == bare);
@@ -237,7 +238,7 @@ fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
     args.iter().enumerate().filter(|(at, word)| runs(*at, word)).map(|(_, word)| word.clone()).collect()
 }
 
-/// Whether a word is an option: itself, with its value, a long one cut short, or a letter among others.
+/// Whether a word is an option: exactly, with its value, abbreviated, or as a letter among others.
 fn names(option: &str, word: &str) -> bool {
     let own = word.split('=').next().unwrap_or_default();
     if let Some(long) = option.strip_prefix("--") {
@@ -254,7 +255,7 @@ fn letters(word: &str) -> Option<&str> {
     Some(&rest[..end])
 }
 
-/// A word as a script of sed: the first plain one, or the value of `-e`.
+/// A word as a sed script: the first plain word, or the value of `-e`.
 fn script(args: &[String], at: usize, first: usize) -> Option<&str> {
     let word = args[at].as_str();
     let flag = |word: &String| word == "--expression" || (letters(word).is_some_and(|word| word.ends_with('e')));
@@ -262,7 +263,7 @@ fn script(args: &[String], at: usize, first: usize) -> Option<&str> {
     named.or_else(|| (at == first || (at > 0 && flag(&args[at - 1]))).then_some(word))
 }
 
-/// Whether a script of sed has a command, or a flag of `s`, that runs or writes something.
+/// Whether a sed script has a command, or a flag of `s`, that runs or writes something.
 fn sed_runs(script: &str) -> bool {
     script.split([';', '\n', '{', '}']).any(|part| {
         let mut part =
@@ -275,7 +276,7 @@ fn sed_runs(script: &str) -> bool {
     })
 }
 
-/// Whether a word gives a variable a value.
+/// Whether a word assigns a variable.
 fn sets(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.trim_end_matches([':', '+', '?']);
@@ -287,7 +288,7 @@ fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// A line's words without their quotes; none where a quote is open, or the shell puts something in their place.
+/// A line's words without quotes; `None` if a quote is open, or the shell substitutes something.
 fn words(line: &str) -> Option<Vec<String>> {
     let (mut found, mut word, mut chars): (Vec<String>, Option<String>, _) = (Vec::new(), None, line.chars());
     while let Some(c) = chars.next() {
@@ -304,7 +305,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     if found.iter().any(braces) { None } else { Some(found) }
 }
 
-/// Adds what stands up to the closing quote.
+/// Adds the text up to the closing quote.
 fn quoted(quote: char, chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
     loop {
         match chars.next()? {

@@ -1,6 +1,6 @@
-//! Servers of tools that other people wrote (Model Context Protocol): how one is reached, what it offers, under which names
-//! the model sees that, and the port through which they are called.
-//! Not for: starting or asking one (`mcp`), deciding what is offered or allowed (`engine`).
+//! MCP servers (Model Context Protocol): how one is reached, what it offers, the names of its tools for the model, and
+//! the port for calling them.
+//! Not for: starting or calling one (`mcp`), or deciding what is offered or allowed (`engine`).
 
 use super::consent::ToolEffect;
 use super::schema;
@@ -12,30 +12,30 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
-/// What every name of a server's tool begins with.
+/// Prefix of the names of servers' tools.
 pub const PREFIX: &str = "mcp__";
-/// What is said of a server's tool wherever a person decides about it.
+/// The notice wherever a person decides about a server's tool.
 pub const OUTSIDE: &str = "It runs outside the sandbox that confines commands, and undo does not revert what it \
     does.";
-/// Most characters of a tool's name that every provider takes.
+/// Maximum characters of a tool's name that every provider accepts.
 const LONGEST: usize = 64;
-/// Most of them for the server.
+/// Maximum characters of the server's part.
 const LONGEST_SERVER: usize = 24;
-/// Most characters of a description that a server may give a tool.
+/// Maximum characters of a tool's description by a server.
 const LONGEST_DESCRIPTION: usize = 8_000;
 
-/// A text that is neither logged nor shown.
+/// A text that is neither logged nor displayed.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself: for whom it is meant, never for a screen, a log or a store.
+    /// The text, for its recipient only; never for a screen, a log or a store.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -48,11 +48,11 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Who named a server.
+/// Who configured a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// The program itself: its own tools, no server.
+    /// The program itself, for its own tools.
     Own,
     /// The person's settings.
     Settings,
@@ -63,44 +63,44 @@ pub enum Origin {
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ServerTransport {
-    /// A program that is started, and spoken to through its input and output.
+    /// A program that is started and uses its standard input and output.
     Program {
         /// The program.
         command: Secret,
         /// Its arguments.
         args: Vec<Secret>,
-        /// What its environment has beside the few usual names.
+        /// Environment variables beside the usual few.
         env: Vec<(String, Secret)>,
-        /// Its folder; the workspace's where none is named.
+        /// Its working folder; the workspace if empty.
         folder: String,
     },
     /// An address (streamable HTTP).
     Address {
-        /// It.
+        /// The address.
         url: Secret,
         /// Headers of every request.
         headers: Vec<(String, Secret)>,
     },
 }
 
-/// A server as somebody named it.
+/// A configured server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerSpec {
     /// Its name.
     pub name: String,
-    /// Who named it.
+    /// Who configured it.
     pub origin: Origin,
-    /// How it is reached, or why that cannot be told.
+    /// How it is reached, or why that is invalid.
     pub way: Result<ServerTransport, String>,
-    /// The same for people: the whole command or address, variables as they were written, no secret.
+    /// The whole command or address for display, with variables as written and without secrets.
     pub shown: String,
-    /// Names of what it is given in its environment or headers, with the values that are references only.
+    /// Names of its environment variables or headers, with values that are only references.
     pub given: Vec<String>,
-    /// It is not to be started.
+    /// Whether it is disabled.
     pub disabled: bool,
-    /// Seconds without a word after which a call is given up.
+    /// Seconds without output after which a call is aborted.
     pub seconds: u32,
-    /// Seconds that its start may take.
+    /// Timeout of its start in seconds.
     pub start_seconds: u32,
 }
 
@@ -117,37 +117,37 @@ impl ServerSpec {
 pub struct FolderFile {
     /// The file's name.
     pub path: String,
-    /// Its digest: another one is asked about again.
+    /// Its digest; another one needs another approval.
     pub digest: Hash,
     /// Its servers, or what is wrong with it.
     pub servers: Result<Vec<ServerSpec>, String>,
 }
 
-/// What the configuration names, read now.
+/// The configured servers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ConfiguredServers {
-    /// The person's own.
+    /// From the person's settings.
     pub servers: Vec<ServerSpec>,
-    /// The folder's file, where there is one.
+    /// The folder's file, if there is one.
     pub file: Option<FolderFile>,
 }
 
-/// What a server says of a tool; nothing that it could not lie about.
+/// A server's hints about a tool, which may be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ToolHints {
-    /// It only looks.
+    /// It only reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// It may destroy something.
+    /// It may be destructive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// It reaches into the open world.
+    /// It reaches external systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world: Option<bool>,
 }
 
 impl ToolHints {
-    /// In a few words, or nothing.
+    /// The hints in a few words; may be empty.
     #[must_use]
     pub fn words(self) -> String {
         let mut words = Vec::new();
@@ -166,21 +166,21 @@ impl ToolHints {
     }
 }
 
-/// A tool as a server describes it.
+/// A tool as described by a server.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ServerTool {
-    /// The server's name for it.
+    /// Its name at the server.
     pub name: String,
-    /// What it says it does: cleaned, bounded.
+    /// Its description, cleaned and limited.
     pub description: String,
     /// JSON schema of its arguments.
     pub parameters: serde_json::Value,
-    /// What the server says of it.
+    /// The server's hints.
     pub hints: ToolHints,
 }
 
 impl ServerTool {
-    /// A tool, its description cleaned and cut to a size.
+    /// A tool with its description cleaned and limited.
     #[must_use]
     pub fn new(name: &str, description: &str, mut parameters: serde_json::Value, hints: ToolHints) -> Self {
         if let Some(fields) = parameters.as_object_mut() {
@@ -199,7 +199,7 @@ impl ServerTool {
         Self { name: name.to_owned(), description, parameters, hints }
     }
 
-    /// What a person approved: every word that the model would read of it, and what the server says of it.
+    /// What a person approved: everything that the model would read, and the server's hints.
     #[must_use]
     pub fn digest(&self) -> Hash {
         Fields::new("mcp tool")
@@ -211,18 +211,18 @@ impl ServerTool {
     }
 }
 
-/// How a server stands.
+/// The state of a server.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum ServerState {
-    /// It is not started, and why.
+    /// It is not started.
     Off {
         /// Why.
         why: String,
     },
-    /// It is being started and asked what it offers.
+    /// It is starting and lists its tools.
     Starting,
-    /// It is there.
+    /// It is ready.
     Ready,
     /// It could not be reached, or ended.
     Failed {
@@ -234,13 +234,13 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// Whether nothing more comes of it by itself.
+    /// Whether its state is final.
     #[must_use]
     pub fn settled(&self) -> bool {
         !matches!(self, Self::Starting)
     }
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -252,29 +252,29 @@ impl ServerState {
     }
 }
 
-/// A server as it stands.
+/// A server with its state.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Server {
-    /// How it was named.
+    /// Its configuration.
     pub spec: ServerSpec,
-    /// How it stands.
+    /// Its state.
     pub state: ServerState,
-    /// Its tools, in its own order; empty while it is not ready.
+    /// Its tools in its own order; empty unless it is ready.
     pub tools: Vec<ServerTool>,
-    /// What it says it is, with its version and the protocol's.
+    /// Its self-description, with its version and the protocol's.
     pub about: String,
-    /// What it wants models to be told. It goes into no request.
+    /// Its instructions for models, which are sent nowhere.
     pub instructions: String,
-    /// The end of what it wrote beside the protocol, unsanitised.
+    /// The end of its output beside the protocol, unsanitized.
     pub tail: String,
-    /// Lines that were no messages of the protocol.
+    /// Number of lines that were no messages of the protocol.
     pub strays: u64,
-    /// What of its list of tools is not offered, and why, a sentence each.
+    /// Tools that are not offered, and why, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Server {
-    /// One of which nothing is known yet.
+    /// A server about which nothing is known yet.
     #[must_use]
     pub fn new(spec: ServerSpec, state: ServerState) -> Self {
         Self {
@@ -290,43 +290,43 @@ impl Server {
     }
 }
 
-/// Servers: a port, so that the engine need not know the protocol.
+/// The port to servers, which hides the protocol from the engine.
 pub trait ToolServers: Send + Sync {
-    /// What is called, from any thread, whenever one of them stands otherwise. Told once, before anything is started.
+    /// Sets the callback for changes of a server's state, called from any thread. Set once, before anything is started.
     fn tell(&self, changed: Box<dyn Fn() + Send + Sync>);
 
-    /// These servers and no others: new ones are started beside, those that are no longer named (or named otherwise) are
-    /// ended. Never waits.
+    /// Sets the servers: new ones are started, those that are no longer configured (or configured differently) are
+    /// ended. Never blocks.
     fn set(&self, servers: &[ServerSpec]);
 
-    /// Ends a server, where it runs, and starts it anew. Never waits.
+    /// Ends a server if it runs, and starts it again. Never blocks.
     fn restart(&self, name: &str);
 
-    /// How they stand, in the order in which they were named.
+    /// All servers with their states, in configured order.
     fn servers(&self) -> Vec<Server>;
 
-    /// Calls a tool to its end: words of at most about `limit` bytes. Waits; a person's stop is passed on.
+    /// Calls a tool and returns text of at most about `limit` bytes. Blocks; a person's stop is passed on.
     fn call(&self, server: &str, tool: &str, args: &str, limit: usize, watch: &dyn ToolObserver) -> ToolOutput;
 
-    /// Ends all of them, with everything that they started.
+    /// Ends all servers, with everything they started.
     fn close(&self);
 }
 
-/// A server's tool as it is offered to the model.
+/// A server's tool as offered to the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offered {
-    /// As the model sees it.
+    /// The tool for the model.
     pub spec: ToolSpec,
     /// The server.
     pub server: String,
-    /// The server's name for it.
+    /// Its name at the server.
     pub tool: String,
-    /// What the server says of it.
+    /// The server's hints.
     pub hints: ToolHints,
 }
 
 impl Offered {
-    /// What a call to it would do, as far as can be told.
+    /// The effect of a call, as far as is known.
     #[must_use]
     pub fn deed(&self) -> ToolEffect {
         let looks = self.hints.read_only == Some(true);
@@ -334,22 +334,22 @@ impl Offered {
     }
 }
 
-/// How a server's tool, or with no tool all of its, are named where they are switched off.
+/// The name for switching off a server's tool, or all of its tools.
 #[must_use]
 pub fn switch(server: &str, tool: Option<&str>) -> String {
     format!("{server}/{}", tool.unwrap_or("*"))
 }
 
-/// Whether a server's tool is switched off, alone or with all of its.
+/// Whether a server's tool is switched off, alone or with all of its tools.
 #[must_use]
 pub fn is_off(off: &[String], server: &str, tool: &str) -> bool {
     let (one, all) = (switch(server, Some(tool)), switch(server, None));
     off.iter().any(|key| *key == one || *key == all)
 }
 
-/// Under which name the model sees a server's tool: at most 64 letters, digits, `_` and `-`. It depends on nothing but the
-/// two names; where one had to be changed or cut, a digest of it makes it unmistakable. No server's names begin like
-/// another's up to the `__`, so that a rule about `mcp__NAME__*` is about that server alone.
+/// The model's name for a server's tool: at most 64 letters, digits, `_` and `-`. It depends only on the two names; if
+/// one had to be changed or cut, a digest makes it unique. No server's names share a prefix up to the `__` with
+/// another's, so that a rule about `mcp__NAME__*` is about that server alone.
 #[must_use]
 pub fn offered_name(server: &str, tool: &str) -> String {
     let digest =
@@ -378,7 +378,7 @@ pub fn offered_name(server: &str, tool: &str) -> String {
     format!("{cut}_{}", digest(tool))
 }
 
-/// The name of a tool for people: of a server's tool `server/tool`.
+/// A tool's display name; for a server's tool `server/tool`.
 #[must_use]
 pub fn shown(name: &str) -> Cow<'_, str> {
     match name.strip_prefix(PREFIX).and_then(|rest| rest.split_once("__")) {
@@ -387,7 +387,7 @@ pub fn shown(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The tools of servers as they are offered, in the servers' order; a name that was given already is left out.
+/// The offered tools of servers, in the servers' order; a name that is already taken is left out.
 #[must_use]
 pub fn offered<'a>(servers: impl Iterator<Item = (&'a str, &'a [ServerTool])>) -> Vec<Offered> {
     let mut taken = BTreeSet::new();
@@ -405,7 +405,7 @@ pub fn offered<'a>(servers: impl Iterator<Item = (&'a str, &'a [ServerTool])>) -
     all
 }
 
-/// A foreign text without what nobody would see or a terminal would obey, and how many such characters there were.
+/// An external text without invisible and control characters, and their number.
 #[must_use]
 pub fn plain(text: &str) -> (String, usize) {
     let mut gone = 0;
@@ -413,7 +413,7 @@ pub fn plain(text: &str) -> (String, usize) {
     for c in text.replace("\r\n", "\n").chars() {
         let mut buffer = [0; 4];
         let bad = (c.is_control() && c != '\n' && c != '\t') || Safe::hidden(c.encode_utf8(&mut buffer)) > 0;
-        // Joins what stands beside it to one picture.
+        // Joins adjacent characters into one pictograph.
         if bad && c != '\u{200d}' {
             gone += 1;
         } else {
@@ -423,8 +423,8 @@ pub fn plain(text: &str) -> (String, usize) {
     (kept, gone)
 }
 
-/// The first and the last part of a text that is too long; nothing where it is not. The first ends with a line, where one
-/// ends near.
+/// The first and the last part of a text that is too long; `None` if it is not. The first ends with a line, if one ends
+/// nearby.
 #[must_use]
 pub fn ends(text: &str, limit: usize) -> Option<(&str, &str)> {
     if text.len() <= limit {
@@ -441,7 +441,7 @@ pub fn ends(text: &str, limit: usize) -> Option<(&str, &str)> {
     Some((&text[..line], &text[floor(text.len() - limit / 5)..]))
 }
 
-/// A text that is too long without its middle, which is said there.
+/// A text that is too long without its middle, with a note about that.
 #[must_use]
 pub fn cut(text: String, limit: usize) -> String {
     let Some((first, last)) = ends(&text, limit) else { return text };

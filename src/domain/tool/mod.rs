@@ -1,5 +1,5 @@
-//! Tools: what the model may call, what a call would do, the approval, the trace, and MCP servers.
-//! Not for: running one (the rooms `tools` and `mcp`).
+//! Tools: what the model may call, the effect of a call, its approval, its trace, and MCP servers.
+//! Not for: running one (`tools`, `mcp`).
 
 pub mod cards;
 pub mod consent;

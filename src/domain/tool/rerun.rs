@@ -1,4 +1,4 @@
-//! A call to a tool that a person runs again, beside the conversation.
+//! A tool call that a person runs again, beside the conversation.
 //! Not for: running it (`engine`).
 
 use super::consent::{FileChange, PendingApproval};
@@ -6,10 +6,10 @@ use super::trace::ToolTrace;
 use crate::domain::base::ids::BranchId;
 use std::sync::Arc;
 
-/// How a call that is run again stands.
+/// The state of a repeated call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AgainState {
-    /// It waits for a person's word.
+    /// It waits for approval.
     Asks(Arc<PendingApproval>),
     /// It runs.
     Runs,
@@ -17,17 +17,17 @@ pub enum AgainState {
     Ended,
 }
 
-/// A call that a person runs again.
+/// A repeated call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgainView {
-    /// The branch whose rules hold.
+    /// The branch whose rules apply.
     pub branch: BranchId,
-    /// The id of the call that it repeats.
+    /// The id of the original call.
     pub of: String,
-    /// How it stands.
+    /// Its state.
     pub state: AgainState,
-    /// It as a call of its own; complete once it ended.
+    /// Its own trace; complete once it has ended.
     pub trace: ToolTrace,
-    /// From the result then to the result now, once it ended, as a difference of texts.
+    /// The difference between the original result and the new one, once it has ended.
     pub change: Option<FileChange>,
 }

@@ -1,13 +1,14 @@
-//! Calls to tools beside one another: which failures are alike, what a call acts on, and which later call resolved a failure.
-//! Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`, which asks here what belongs together).
+//! Relations between tool calls: which failures are alike, what a call acts on, and which later call resolved a
+//! failure.
+//! Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
 
 use super::shell;
 use super::trace::{ToolStatus, ToolTrace};
 use serde_json::{Map, Value};
 
-/// Arguments that name what a call acts on, most telling first.
+/// Arguments that name the target of a call, most specific first.
 const SUBJECTS: [&str; 9] = ["line", "command", "cmd", "path", "file", "file_path", "url", "query", "pattern"];
-/// Words that a line holds that tells why something failed.
+/// Words in a line that explains a failure.
 const FAULTS: [&str; 11] = [
     "error",
     "failed",
@@ -21,21 +22,21 @@ const FAULTS: [&str; 11] = [
     "undefined",
     "denied",
 ];
-/// Characters of such a line.
+/// Maximum characters of such a line.
 const LINE: usize = 200;
 
-/// How a call that worked belongs to an earlier one that failed.
+/// How a successful call relates to an earlier failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LinkKind {
     /// The very same call.
     Same,
-    /// The same tool on the same thing: the same file, the same command or a wider run of it.
+    /// The same tool on the same target: the same file, the same command or a wider run of it.
     Subject,
-    /// The same tool, on something else; of commands, the same program.
+    /// The same tool on another target; for commands, the same program.
     Tool,
 }
 
-/// How a later call belongs to a failure that came before it; none where it did not work, or is another tool's.
+/// How a later call relates to an earlier failure; `None` if it failed, or is another tool's.
 #[must_use]
 pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
     if !failed(failure) || later.status != Some(ToolStatus::Ok) || later.name != failure.name {
@@ -54,26 +55,26 @@ pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
     Some(if subject { LinkKind::Subject } else { LinkKind::Tool })
 }
 
-/// Whether the tool itself reported that it could not.
+/// Whether the tool itself reported a failure.
 #[must_use]
 pub fn failed(trace: &ToolTrace) -> bool {
     trace.status == Some(ToolStatus::Failed)
 }
 
-/// A failure and the call that resolved it, by their places in the list.
+/// A failure and the call that resolved it, by their indices in the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
     /// The failure.
     pub failed: usize,
-    /// The first call after it that worked on the same thing.
+    /// The first later call that succeeded on the same target.
     pub fixed: usize,
-    /// Files that calls in between changed, each once, in their order.
+    /// Files changed by calls in between, in order and without duplicates.
     pub between: Vec<String>,
 }
 
-/// Each failure with the first later call that did the same, or worked on the same thing. `traces` in the order in which
-/// they were made; `after` says whether the second stands on a path below the first. What a person ran again beside the
-/// conversation resolves nothing in it.
+/// Each failure with the first later call that was the same, or succeeded on the same target. `traces` are in the order
+/// of the calls; `after` says whether the second is on a path below the first. A call that a person ran again beside
+/// the conversation resolves nothing in it.
 #[must_use]
 pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bool) -> Vec<Link> {
     let mut found = Vec::new();
@@ -99,13 +100,13 @@ pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bo
 pub struct Group {
     /// The tool.
     pub tool: String,
-    /// The kind of error: the line that tells of it, with numbers, paths and quotations left out.
+    /// The kind of error: the line that explains it, without numbers, paths and quotations.
     pub kind: String,
-    /// Its calls by their places in the list, the newest first.
+    /// Indices of its calls, newest first.
     pub calls: Vec<usize>,
 }
 
-/// The failures among calls by tool and kind of error, the most frequent first, then the newest.
+/// The failures among calls by tool and kind of error, most frequent first, then newest.
 #[must_use]
 pub fn groups(traces: &[&ToolTrace]) -> Vec<Group> {
     let mut found: Vec<Group> = Vec::new();
@@ -120,19 +121,19 @@ pub fn groups(traces: &[&ToolTrace]) -> Vec<Group> {
     found
 }
 
-/// What makes two failures the same: the tool, and what it reports with numbers left out, in lower case.
+/// The identity of a failure: the tool, and its report without numbers, in lower case.
 #[must_use]
 pub fn signature(trace: &ToolTrace) -> (String, String) {
     (trace.name.clone(), normal(report(trace)))
 }
 
-/// The line in which a failure tells why: kept with it, else its first one.
+/// The line that explains a failure: stored with it, otherwise its first line.
 #[must_use]
 pub fn report(trace: &ToolTrace) -> &str {
     trace.more.error.as_deref().unwrap_or(&trace.preview)
 }
 
-/// The kind of error: as [`signature`], with paths and what is quoted left out too.
+/// The kind of error: as [`signature`], also without paths and quotations.
 #[must_use]
 pub fn kind(trace: &ToolTrace) -> String {
     let mut bare = String::new();
@@ -180,8 +181,8 @@ fn normal(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// The line of a result that tells why the call failed: the first that speaks of a fault behind the one that says how it
-/// ended, else the last one; at most 200 characters.
+/// The line of a result that explains a failure: the first one with a fault word after the line with the status,
+/// otherwise the last one; at most 200 characters.
 #[must_use]
 pub fn fault(body: &str) -> Option<String> {
     let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
@@ -197,8 +198,8 @@ pub fn fault(body: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.chars().take(LINE).collect())
 }
 
-/// What a call acts on, in few words: the argument that names it, else all of them. Arguments that no tool could read stand
-/// as they were sent and are called so.
+/// The target of a call, shortened: the argument that names it, otherwise all arguments. Arguments that no tool could
+/// read are shown as they were sent and marked as such.
 #[must_use]
 pub fn argument(args: &str) -> String {
     let map = match read(args) {
@@ -213,17 +214,17 @@ pub fn argument(args: &str) -> String {
     }
 }
 
-/// Arguments that no tool could read, called so: a bare `ls` must not look like a command that was understood. None where
-/// they can be read.
+/// Arguments that no tool could read, marked as such: a bare `ls` must not look like a command that was understood.
+/// `None` if they can be read.
 #[must_use]
 pub fn unreadable(args: &str) -> Option<String> {
     read(args).err()
 }
 
-/// The arguments by name; what is said of them where they are no object.
+/// The arguments by name; an error if they are no object.
 fn read(args: &str) -> Result<Map<String, Value>, String> {
     let sent = match serde_json::from_str(args) {
-        // Some models send the object as a text, and tools read that.
+        // Some models send the object as a string, and tools accept that.
         Ok(Value::String(inner)) => serde_json::from_str(&inner),
         sent => sent,
     };
@@ -247,20 +248,20 @@ fn object(args: &str) -> Value {
     serde_json::from_str(args).unwrap_or_default()
 }
 
-/// The folder and the line of a call that runs a command.
+/// The folder and the command line of a call.
 fn line(args: &Value) -> Option<(&str, &str)> {
     let line = ["line", "command", "cmd"].into_iter().find_map(|name| args.get(name)?.as_str())?;
     let folder = ["folder", "cwd"].into_iter().find_map(|name| args.get(name)?.as_str());
     Some((folder.unwrap_or_default(), line))
 }
 
-/// The file that a call is about; none where it looks for something in files.
+/// The file of a call; `None` for searches in files.
 fn path(args: &Value) -> Option<&str> {
     let path = ["path", "file", "file_path"].into_iter().find_map(|name| args.get(name)?.as_str())?;
     args.get("pattern").is_none().then(|| path.trim_start_matches("./").trim_end_matches('/'))
 }
 
-/// A filter that was read: words that tool, arguments or first line must hold, and `tool:`, `state:`, `file:`.
+/// A parsed filter: words in the tool, arguments or first line, and `tool:`, `state:`, `file:`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceFilter {
     words: Vec<String>,
@@ -270,7 +271,7 @@ pub struct TraceFilter {
 }
 
 impl TraceFilter {
-    /// Reads a line. Several of one sort widen the choice; different sorts and words narrow it.
+    /// Parses a line. Several values of one filter widen the selection; different filters and words narrow it.
     #[must_use]
     pub fn read(line: &str) -> Self {
         let mut sieve = Self::default();
@@ -286,7 +287,7 @@ impl TraceFilter {
         sieve
     }
 
-    /// Whether a call comes through; `fixed`: a later call resolved it.
+    /// Whether a call matches; `fixed` says that a later call resolved it.
     #[must_use]
     pub fn lets(&self, trace: &ToolTrace, fixed: bool) -> bool {
         let any =
@@ -316,7 +317,7 @@ impl TraceFilter {
     }
 }
 
-/// The word for how a call stands: `running` while it does.
+/// The name of a call's state; `running` while it runs.
 #[must_use]
 pub fn state(trace: &ToolTrace) -> &'static str {
     trace.status.map_or("running", ToolStatus::name)

@@ -1,20 +1,20 @@
-//! JSON schemas of tools' arguments that are too large to go with every call: shortened, and that said.
-//! Not for: checking arguments against one.
+//! Shortens JSON schemas of tools' arguments that are too large for every call, and reports that.
+//! Not for: validating arguments.
 
 use serde_json::{Map, Value, json};
 
-/// Most bytes of a schema.
+/// Maximum bytes of a schema.
 const LONGEST: usize = 24_000;
-/// Characters of a description within one that is too long.
+/// Maximum characters of a description in a schema that is too long.
 const WORDS: usize = 160;
-/// What helps and is not needed.
+/// Optional keywords.
 const EXTRA: [&str; 8] = ["title", "examples", "example", "default", "$comment", "$id", "deprecated", "format"];
-/// Keywords under which schemas stand by name.
+/// Keywords that contain named schemas.
 const NAMED: [&str; 4] = ["properties", "$defs", "definitions", "patternProperties"];
-/// Keywords under which values stand.
+/// Keywords that contain values.
 const VALUES: [&str; 3] = ["enum", "const", "required"];
 
-/// A schema as it goes, and, where it is not whole, words about what is missing.
+/// A schema as sent, and if it was shortened, what is missing.
 #[must_use]
 pub fn bounded(schema: Value) -> (Value, Option<String>) {
     let size = schema.to_string().len();
@@ -66,7 +66,7 @@ fn first(words: &str) -> String {
     }
 }
 
-/// Names, types and descriptions of the outermost arguments, and which are needed.
+/// Names, types and descriptions of the top-level arguments, and which are required.
 fn outermost(schema: &Value) -> Value {
     let of = |schema: &Value| -> Value {
         let kept =

@@ -1,11 +1,11 @@
-//! Command lines of a shell beside one another: whether one that worked shows that an earlier one, which failed, would work
-//! now: the same run, or a wider one. What cannot be told apart for sure shows nothing.
-//! Not for: running any (`tools`), or other calls to tools (`resolution`).
+//! Compares command lines: whether a successful one shows that an earlier, failed one would succeed now, because it is
+//! the same run or a wider one. Anything uncertain shows nothing.
+//! Not for: running commands (`tools`), or other tool calls (`resolution`).
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Words before a command that leave it what it is.
+/// Words before a command that do not change it.
 const LEADS: [&[&str]; 9] = [
     &["python", "-m"],
     &["python3", "-m"],
@@ -17,16 +17,16 @@ const LEADS: [&[&str]; 9] = [
     &["time"],
     &["nice"],
 ];
-/// Commands that neither do nor fail at anything.
+/// Commands without an effect that could fail.
 const IDLE: [&str; 8] = ["echo", "printf", "true", ":", "export", "set", "source", "."];
-/// Commands behind a pipe that only show.
+/// Commands after a pipe that only display.
 const SHOWING: [&str; 6] = ["tail", "head", "cat", "tee", "less", "more"];
-/// Words of a shell's language: what stands behind them is not taken apart.
+/// Keywords of a shell's language, which are not analyzed further.
 const LANGUAGE: [&str; 9] = ["if", "for", "while", "until", "case", "function", "!", "[[", "coproc"];
-/// What a program or its first words are called that runs all where nothing is named, and less where something is.
+/// Programs, or their first words, that run everything unless something is named.
 const RUNS: [&str; 13] =
     ["test", "check", "build", "lint", "clippy", "vet", "jest", "tsc", "mypy", "compile", "bench", "spec", "doc"];
-/// Options of such programs that only show or pace, with whether a value follows.
+/// Options of such programs that affect only output or speed, with whether a value follows.
 const SHOWS: [(&str, bool); 20] = [
     ("-v", false),
     ("-vv", false),
@@ -49,7 +49,7 @@ const SHOWS: [(&str, bool); 20] = [
     ("--keep-going", false),
     ("--tb", true),
 ];
-/// Options that ask for more: the later run needs them too, and may have them anyway.
+/// Options that ask for more: the later run must have them too, and may have them anyway.
 const MORE: [(&str, bool); 13] = [
     ("--all", false),
     ("--workspace", false),
@@ -81,10 +81,10 @@ const NARROWS: [&str; 13] = [
     "-run",
     "-C",
 ];
-/// Options with which any program does less than it is for.
+/// Options with which any program does less than usual.
 const LESS: [&str; 8] = ["-h", "--help", "--version", "--dry-run", "--no-run", "--list", "--abort", "--collect-only"];
 
-/// Whether a line that worked shows that another one, which failed, would work now. Each comes with the folder that it began in.
+/// Whether a successful line shows that a failed one would succeed now. Each comes with its working folder.
 #[must_use]
 pub fn shows(later: (&str, &str), failed: (&str, &str)) -> bool {
     let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -102,7 +102,7 @@ pub fn alike(one: &str, other: &str) -> bool {
     program(one).is_some_and(|name| program(other) == Some(name))
 }
 
-/// A pipeline of which a line's exit code tells.
+/// A pipeline that determines a line's exit code.
 #[derive(Debug)]
 struct Step {
     folder: String,
@@ -121,7 +121,7 @@ impl Step {
     }
 }
 
-/// A word of a line, or what stands between two commands.
+/// A word of a line, or an operator between two commands.
 #[derive(PartialEq, Eq, Debug)]
 enum Piece {
     Word(String),
@@ -130,8 +130,8 @@ enum Piece {
     Pipe,
 }
 
-/// The steps of which the exit code tells: those joined by `&&` behind the last `;`, or all after `set -e`. None where the line
-/// says more than that.
+/// The steps that determine the exit code: those joined by `&&` after the last `;`, or all after `set -e`. `None` if
+/// the line is more complex.
 fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
     let pieces = pieces(line)?;
     let mut folder = folder.trim_start_matches("./").trim_end_matches('/').to_owned();
@@ -175,7 +175,7 @@ fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
     Some(found)
 }
 
-/// The folder that a change of folder leads to.
+/// The folder after a change of folder.
 fn within(folder: &str, to: &str) -> String {
     if to.starts_with(['/', '~']) {
         return to.trim_end_matches('/').to_owned();
@@ -183,7 +183,7 @@ fn within(folder: &str, to: &str) -> String {
     format!("{folder}/{}", to.trim_start_matches("./").trim_matches('/')).trim_matches('/').to_owned()
 }
 
-/// A command without variables set for it and words that leave it what it is.
+/// A command without variable assignments and words that do not change it.
 fn bare(mut words: Vec<String>) -> Vec<String> {
     let sets = |word: &str| {
         let name = word.split_once('=').map(|(name, _)| name);
@@ -200,11 +200,11 @@ fn bare(mut words: Vec<String>) -> Vec<String> {
     }
 }
 
-/// A command, taken apart.
+/// A parsed command.
 struct Command<'a> {
-    /// The program, and what it is to do.
+    /// The program and its subcommand.
     base: Vec<&'a str>,
-    /// It runs all where nothing is named.
+    /// Whether it runs everything unless something is named.
     runs: bool,
     options: Vec<String>,
     words: Vec<&'a str>,
@@ -259,7 +259,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Whether an option is one of a table, also with its value behind it.
+/// Whether an option is in a table, also with an attached value.
 fn is(table: &[(&str, bool)], option: &str) -> bool {
     let name = option.split('=').next().unwrap_or_default();
     // -j4, -vvv, -Dwarnings.
@@ -273,7 +273,7 @@ fn is(table: &[(&str, bool)], option: &str) -> bool {
     table.iter().any(|(known, _)| *known == name || short(known))
 }
 
-/// Whether all that one run named is in what another one names: everything, where that names nothing.
+/// Whether everything that one run names is covered by another: everything, if that names nothing.
 fn covers(wide: &[&str], narrow: &[&str]) -> bool {
     let within = |wide: &str, narrow: &str| {
         let (wide, narrow) = (wide.trim_start_matches("./"), narrow.trim_start_matches("./"));
@@ -286,7 +286,7 @@ fn covers(wide: &[&str], narrow: &[&str]) -> bool {
     wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(|narrow| wide.iter().any(|wide| within(wide, narrow))))
 }
 
-/// A line as words and what joins them; redirected output is left out. None where it says more.
+/// A line as words and operators, without redirections. `None` if it is more complex.
 fn pieces(line: &str) -> Option<Vec<Piece>> {
     let mut reader = Reader { chars: line.trim().chars().peekable(), found: Vec::new(), word: None, skips: false };
     while let Some(c) = reader.chars.next() {
@@ -300,7 +300,7 @@ struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
     found: Vec<Piece>,
     word: Option<String>,
-    /// The next word says where output goes.
+    /// Whether the next word is the target of a redirection.
     skips: bool,
 }
 
@@ -350,7 +350,7 @@ impl Reader<'_> {
             ';' | '\n' => self.join(Piece::Then),
             '>' => self.out(),
             '<' if self.chars.peek() == Some(&'<') => return None,
-            // In the background, in a shell of its own, or more than a line of commands.
+            // A background job, a subshell, or more than a line of commands.
             '&' | '`' | '(' | ')' | '{' | '}' => return None,
             c if c.is_whitespace() => {
                 if self.word.as_deref() != Some("<") {
@@ -378,7 +378,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Output goes somewhere: a number before, and the place behind, are no words of the command.
+    /// A redirection: the number before it and the target after it are no words of the command.
     fn out(&mut self) {
         if self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
             self.word = None;

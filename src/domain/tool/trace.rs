@@ -1,4 +1,4 @@
-//! Tools as the model sees them, calls to them, and the trace that every call leaves.
+//! Tools as the model sees them, their calls, and the trace of every call.
 //! Not for: running tools (`tools`).
 
 use super::consent::{FileChange, ToolEffect};
@@ -23,18 +23,18 @@ pub struct ToolSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolStatus {
-    /// It did what was asked.
+    /// It succeeded.
     Ok,
-    /// It could not.
+    /// It failed.
     Failed,
     /// It was not allowed.
     Refused,
-    /// A person stopped it, or the program died meanwhile.
+    /// A person stopped it, or the program crashed meanwhile.
     Cancelled,
 }
 
 impl ToolStatus {
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,23 +46,23 @@ impl ToolStatus {
     }
 }
 
-/// What a tool gave back.
+/// The result of a tool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolOutput {
     /// How it ended.
     pub status: ToolStatus,
     /// What the model will read.
     pub body: String,
-    /// Bytes there were before anything was cut; equals the body's length when nothing was.
+    /// Bytes before cutting; equals the body's length if nothing was cut.
     pub full_bytes: u64,
 }
 
-/// One call to a tool, with what became of it.
+/// A tool call with its outcome.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolTrace {
     /// The model's id for the call.
     pub call_id: String,
-    /// The run in which the model asked.
+    /// The run in which the model called it.
     pub run: RunId,
     /// The node that holds the result, once it is committed.
     pub node: Option<NodeId>,
@@ -76,32 +76,32 @@ pub struct ToolTrace {
     pub status: Option<ToolStatus>,
     /// Bytes of the result.
     pub bytes: u64,
-    /// Bytes before it was cut, where it was.
+    /// Bytes before it was cut, if so.
     pub truncated_from: Option<u64>,
-    /// Tokens of the result, estimated.
+    /// Estimated tokens of the result.
     pub est_tokens: u32,
-    /// Milliseconds that it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Milliseconds since 1970.
     pub at: i64,
-    /// The first line of the result, at most 100 characters, unsanitised.
+    /// The first line of the result, at most 100 characters, unsanitized.
     pub preview: String,
-    /// Who allowed or refused it, in a few words, where it was more than looking.
+    /// Who allowed or denied it, in a few words, if it did more than read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
     /// The exit code of a command that ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// The files that it changed.
+    /// The files it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// What else is known of it.
+    /// Further details.
     #[serde(flatten)]
     pub more: More,
 }
 
 impl ToolTrace {
-    /// The tool's name for people.
+    /// The tool's display name.
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         super::mcp::shown(&self.name)
@@ -120,56 +120,57 @@ pub fn id(run: RunId, call_id: &str) -> String {
     Fields::new("tool call").bytes(run.0.as_bytes()).text(call_id).finish().to_string()[..10].to_owned()
 }
 
-/// What is known of a call beside its outcome.
+/// Details of a call beside its outcome.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct More {
-    /// Where it failed: the line that tells why, unsanitised.
+    /// For a failure: the line that explains it, unsanitized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Where something was cut: how the rest is reached.
+    /// For a shortened result: how to read the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
-    /// Bytes of the full result that the store keeps, where it keeps more than the model read.
+    /// Bytes of the stored full result, if more is stored than the model read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<u64>,
-    /// What kept a command in, a few words each.
+    /// The confinement of a command, a few words each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection: Vec<String>,
-    /// The texts of the files that it changed, by their hashes.
+    /// The texts of the changed files, by hash.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Texts>,
-    /// The call that a person ran again by this one, which no message holds.
+    /// The call that a person repeated with this one, which is in no message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
 
-/// A file's text before and after a call, by hash.
+/// A file's texts before and after a call, by hash.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Texts {
-    /// Beneath the workspace.
+    /// Path relative to the workspace.
     pub path: String,
-    /// None where it did not exist.
+    /// `None` if it did not exist.
     pub before: Option<Hash>,
-    /// None where it is gone.
+    /// `None` if it was deleted.
     pub after: Option<Hash>,
 }
 
-/// The path by which tools read what is kept of a call's result, by the call's id.
+/// The path by which tools read the stored result of a call.
 #[must_use]
 pub fn kept_path(id: &str) -> String {
     format!("{KEPT}{id}")
 }
 
-/// What such a path begins with.
+/// Prefix of such a path.
 pub const KEPT: &str = "output:";
 
-/// Bytes of a line of a kept result that is read as one; a longer one is read in pieces of at most [`PIECE`] bytes.
+/// Maximum bytes of a line of a stored result that is read whole; a longer one is read in pieces of at most [`PIECE`]
+/// bytes.
 const LONG_LINE: usize = 1_000;
-/// See [`LONG_LINE`]. A piece is shown whole where it matches a search.
+/// See [`LONG_LINE`]. A piece that matches a search is shown whole.
 const PIECE: usize = 240;
 
-/// A kept result as `read_file` and `search` count its lines: of a line too long to be read in parts, each piece is a line.
+/// A stored result as `read_file` and `search` number its lines: each piece of a long line counts as a line.
 #[must_use]
 pub fn in_lines(text: &str) -> Cow<'_, str> {
     if text.split('\n').all(|line| line.len() <= LONG_LINE) {
@@ -183,7 +184,7 @@ pub fn in_lines(text: &str) -> Cow<'_, str> {
             while !rest.is_char_boundary(end) {
                 end -= 1;
             }
-            // Better between two values than within one.
+            // Preferably between two values rather than inside one.
             let between = rest[..end].rfind([' ', ',', ';', '}', ']', '>']);
             let (piece, after) = rest.split_at(between.filter(|at| *at > PIECE / 2).map_or(end, |at| at + 1));
             made.push_str(piece);
@@ -195,68 +196,69 @@ pub fn in_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(made)
 }
 
-/// What watches a tool at work.
+/// Observes a running tool.
 pub trait ToolObserver: Sync {
-    /// Whether a person stopped it; asked now and then. When true the tool stops soon.
+    /// Whether a person stopped it; polled. The tool then stops soon.
     fn cancelled(&self) -> bool;
 
-    /// The person's rules about files: a tool asks them for each file that it shows.
+    /// The person's rules about files, which a tool checks for each file that it shows.
     fn sight(&self) -> FileVisibility;
 
-    /// Something that it said meanwhile: a piece of a command's output.
+    /// Called for partial output, such as a piece of a command's output.
     fn said(&self, _text: &str) {}
 
-    /// The path under which `read_file` and `search` find what is handed over as [`ShortenedResult::full`]; none where it is not kept.
+    /// The path under which `read_file` and `search` find [`ShortenedResult::full`]; `None` if it is not stored.
     fn kept_as(&self) -> Option<String> {
         None
     }
 }
 
-/// A result of which the model does not read all.
+/// A result that the model does not read in full.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShortenedResult {
-    /// How the rest is reached, in a few words.
+    /// How to read the rest, in a few words.
     pub back: String,
-    /// The full result, where it would be lost otherwise.
+    /// The full result, if it would be lost otherwise.
     pub full: Option<String>,
 }
 
-/// What a tool left.
+/// The outcome of a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Done {
     /// What the model reads.
     pub output: ToolOutput,
-    /// The files that it changed, as they were and are.
+    /// The changed files, before and after.
     pub changed: Vec<FileChange>,
     /// The exit code of a command that ended by itself.
     pub exit: Option<i32>,
-    /// What is not in the output.
+    /// What is missing in the output.
     pub cut: Option<ShortenedResult>,
 }
 
 impl Done {
-    /// One that changed nothing.
+    /// An outcome without changes.
     #[must_use]
     pub fn said(output: ToolOutput) -> Self {
         Self { output, changed: Vec::new(), exit: None, cut: None }
     }
 }
 
-/// Something that can run tools for the model: a port, so that the engine need not know which tools there are.
+/// The port for running tools, which hides the available tools from the engine.
 pub trait RunTools: Send + Sync {
-    /// The tools on offer, in a fixed order.
+    /// The offered tools, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// What a call would do. Nothing is changed by asking.
+    /// Determines the effect of a call without changing anything.
     ///
     /// # Errors
-    /// It cannot be done: what the model reads about that.
+    /// What the model reads if the call is impossible.
     fn deed(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
         Ok(ToolEffect::Look { what: String::new() })
     }
 
-    /// Does one call to its end: exactly the deed, of its files only the chosen hunks (see
-    /// [`Consent::Yes`](crate::domain::tool::consent::Consent)). A file that is no longer what the deed saw is left alone, and that said.
+    /// Carries out one call: exactly its effect, with only the chosen hunks of files (see
+    /// [`Consent::Yes`](crate::domain::tool::consent::Consent)). A file that has changed since the effect was
+    /// determined is left unchanged, and that is reported.
     fn carry_out(
         &self,
         name: &str,
@@ -268,41 +270,42 @@ pub trait RunTools: Send + Sync {
         Done::said(self.run(name, args, &|| watch.cancelled()))
     }
 
-    /// Runs one call that only looks, under no rule of a person's. `cancelled` is asked now and then; when true the tool stops soon.
+    /// Runs one call that only reads, without a person's rules. `cancelled` is polled; the tool then stops soon.
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
 
-    /// `read_file` or `search` over what is kept of an earlier result, named so instead of by a file's path.
+    /// Runs `read_file` or `search` on the stored result of an earlier call, named in place of a file's path.
     fn over(&self, name: &str, _args: &str, _text: &str) -> Done {
         let body = format!("Failed: {name} does not read what was kept of a result.");
         Done::said(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
     }
 
-    /// Bytes of a result that are kept for `over` where the model reads less; 0 where it reads nothing kept.
+    /// Maximum bytes of a result stored for `over` if the model reads less; 0 if it cannot read stored results.
     fn keeps(&self) -> usize {
         0
     }
 
-    /// Paths of the workspace's files that no ignore rule and no rule of the person's leaves out, in order, at most so many; and whether there are more.
+    /// Paths of the workspace's files that no ignore rule and no rule of the person excludes, in order, up to a
+    /// maximum; and whether there are more.
     fn files(&self, _most: usize, _sight: &FileVisibility) -> (Vec<String>, bool) {
         (Vec::new(), false)
     }
 
-    /// The whole text of a file of the workspace that the rules let be read, of at most so many bytes. An error is a sentence.
+    /// The whole text of a workspace file that the rules allow, up to a maximum of bytes. An error is a sentence.
     fn text(&self, path: &str, _most: u64, _sight: &FileVisibility) -> Result<String, String> {
         Err(format!("{path} can't be read here."))
     }
 
-    /// Gives a file the text that it had before or after a change (none: it goes), if it holds what is expected (none: it
-    /// does not exist). For undo and redo.
+    /// Restores the text of a file before or after a change (`None`: delete it), if its present text is as expected
+    /// (`None`: it does not exist). For undo and redo.
     ///
     /// # Errors
-    /// A sentence: the file was left alone.
+    /// A sentence; the file was left unchanged.
     fn put_back(&self, path: &str, _expected: Option<Hash>, _text: Option<&str>) -> Result<(), String> {
         Err(format!("{path} can't be changed: these tools only read."))
     }
 }
 
-/// A call that ended so, for tests.
+/// A call that ended with this status, for tests.
 #[cfg(test)]
 pub(crate) fn sample(name: &str, args: &str, status: ToolStatus, preview: &str) -> ToolTrace {
     ToolTrace {

@@ -1,22 +1,23 @@
-//! Which files a person's rules let be read and named. Whatever shows a file's name or content asks here, for each file.
-//! Not for: what a whole call may do (`crate::domain::tool::consent::decide`), or finding a file's true name (`tools`).
+//! Which files a person's rules allow to be read and named. Whatever shows a file's name or content checks here, for
+//! each file.
+//! Not for: a whole call (`crate::domain::tool::consent::decide`), or resolving a file's true name (`tools`).
 
 use super::consent::{Rule, ToolEffect, Verdict, decide, matches};
 use std::sync::Arc;
 
-/// The tool by whose rules a file's content is read, whatever reads it.
+/// The tool whose rules apply to reading a file's content, whatever reads it.
 pub const READS: &str = "read_file";
 
-/// The rules about files, as they hold for one call or for one look of a person's.
+/// The rules about files for one call, or for one display to a person.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct FileVisibility {
-    /// Empty where no rule keeps anything back.
+    /// Empty if no rule hides anything.
     rules: Arc<[Rule]>,
 }
 
 impl FileVisibility {
-    /// Under these rules, in their order. One that denies or asks about a tool whatever it acts on speaks of calls, not of
-    /// files.
+    /// With these rules, in their order. A rule that denies or asks about a tool with any target is about calls, not
+    /// about files.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         let of_files = |rule: &Rule| rule.verdict == Verdict::Allow || rule.on.is_some();
@@ -25,20 +26,20 @@ impl FileVisibility {
         Self { rules: if open { Arc::default() } else { rules.into() } }
     }
 
-    /// Only what denies: for what is shown to the person, who needs no asking.
+    /// With only the rules that deny, for what is shown to the person, who need not be asked.
     #[must_use]
     pub fn denying(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self::new(rules.into_iter().filter(|rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS)))
     }
 
-    /// Whether every file may be seen.
+    /// Whether every file is visible.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether a tool may show a file, or a folder with all in it, without asking: the rules about the tool and those about
-    /// reading files both let it.
+    /// Whether a tool may show a file, or a folder with its contents, without asking: both the rules about the tool and
+    /// those about reading files allow it.
     #[must_use]
     pub fn shows(&self, tool: &str, path: &str) -> bool {
         self.rules.is_empty() || {
@@ -48,7 +49,7 @@ impl FileVisibility {
         }
     }
 
-    /// The rule that keeps a file from a tool, or from being read at all.
+    /// The rule that denies a file to a tool, or denies reading it at all.
     #[must_use]
     pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
         let deed = ToolEffect::Look { what: path.to_owned() };
@@ -59,14 +60,14 @@ impl FileVisibility {
         by(tool).or_else(|| by(READS))
     }
 
-    /// Once a person said yes to a deed: the rules that asked about it have been answered.
+    /// After a person approved an effect: without the rules that asked about it.
     #[must_use]
     pub fn answered(&self, tool: &str, deed: &ToolEffect) -> Self {
         let asked = |rule: &&Rule| rule.verdict == Verdict::Ask && rule.fits(tool, deed);
         Self::new(self.rules.iter().filter(|rule| !asked(rule)).cloned())
     }
 
-    /// The patterns of the rules that deny reading some files, as a person wrote them.
+    /// The patterns of the rules that deny reading some files, as written.
     #[must_use]
     pub fn denied(&self) -> Vec<&str> {
         let denies = |rule: &&Rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS);
@@ -74,9 +75,8 @@ impl FileVisibility {
     }
 }
 
-/// Whether a rule that asks or denies speaks of a file: by its path or by that of a folder it is in; without a `/` also by
-/// the name of the file or of such a folder, wherever that lies. Upper and lower case are the same, because they are the
-/// same file on some systems.
+/// Whether a rule that asks or denies covers a file: by its path or that of a containing folder; a pattern without `/`
+/// also by the name of the file or folder at any depth. Case is ignored, because some systems ignore it.
 #[must_use]
 pub fn covers(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());

@@ -101,7 +101,7 @@ impl DiffContext<'_> {
             let head = session.tree.head(*slot);
             let content = content(self.store, head.id)?;
             let words = match head.role {
-                Role::Tool => crate::context::render_forms::plain(&content),
+                Role::Tool => crate::context::render::render_forms::plain(&content),
                 Role::Assistant => state::strip(&content.words(), head.end == End::Complete),
                 _ => content.words(),
             };

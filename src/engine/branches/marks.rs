@@ -167,7 +167,8 @@ impl Core {
             let head = session.tree.head(slot);
             parts.push((head.role, self.content(head.id)?));
         }
-        let text = crate::context::render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
+        let text =
+            crate::context::render::render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
         Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
     }
 

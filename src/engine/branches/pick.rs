@@ -2,7 +2,7 @@
 //! text that knows where it came from; what both branches have is only marked.
 //! Not for: marks on a branch's own messages (`marks`).
 
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;

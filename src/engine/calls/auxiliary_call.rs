@@ -2,7 +2,7 @@
 //! it is made, accounted for like any other.
 //! Not for: what the text is and what becomes of the answer (`summaries::writer`, `titles`).
 
-use crate::context::render_forms::{self, WireState};
+use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, RunId, SessionId};

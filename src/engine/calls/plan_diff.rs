@@ -1,9 +1,9 @@
 //! What differs between two calls, and an item over the calls of a branch: stored plans side by side, with what happened
 //! between them. Runs beside the engine, on sessions as they stood when it was asked (`diff_worker`).
-//! Not for: matching rows (`domain::planning::row_matching`) or telling whose act it was (`context::cause`).
+//! Not for: matching rows (`domain::planning::row_matching`) or telling whose act it was (`context::explain::cause`).
 
 use super::diff_worker::{DiffContext, WantedCall, stale};
-use crate::context::cause::{self, ChangesBetweenCalls};
+use crate::context::explain::cause::{self, ChangesBetweenCalls};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

@@ -2,9 +2,9 @@
 //! scratch branch of their own, so that nothing of the original is touched.
 //! Not for: new answers to a question as the branch stands now (`plans::draft`).
 
+use crate::context::explain::variant;
 use crate::context::policy::lanes;
-use crate::context::render::{Outline, render};
-use crate::context::{checks, variant};
+use crate::context::render::{Outline, checks, render};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;

@@ -3,7 +3,7 @@
 //! Not for: what becomes of the hits (`plans::sources::retrieval`) or how they are scored (`retrieval`).
 
 use super::vectors::{NewVectors, Vectors};
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{NodeId, SessionId};

@@ -1,13 +1,13 @@
 //! The exact bytes of a request, shown with what they consist of; and bodies that a person edited by hand: weighed, checked,
 //! sent byte for byte as one call, and written down as such.
-//! Not for: what is wrong with a body (`domain::call::request`) or the rows of its plan (`context::edited`).
+//! Not for: what is wrong with a body (`domain::call::request`) or the rows of its plan (`context::render::edited`).
 
 use super::input_builder::InputBuilder;
 use super::snapshot::{self, Snapshot};
 use super::worker::{self, Planner, Solved, Stored, WorkerTask};
-use crate::context::checks::count_body;
-use crate::context::edited::{PlannedRequest, edited};
 use crate::context::render::Outline;
+use crate::context::render::checks::count_body;
+use crate::context::render::edited::{PlannedRequest, edited};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

@@ -6,7 +6,7 @@ use super::input_builder::{InputBuilder, bar};
 use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::activation::{HORIZON, activation};
 use crate::context::policy::{conversation, mentions};
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::ClusterId;

@@ -6,7 +6,7 @@ use super::input_builder::{BuiltInput, Contents, InputBuilder, bar};
 use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
 use super::snapshot::{Snapshot, TurnHeads};
 use super::sources::summaries::{self, SentSummary, summary_text};
-use crate::context::render_forms::{self, WireState};
+use crate::context::render::render_forms::{self, WireState};
 use crate::context::summary::survive;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};

@@ -8,7 +8,7 @@ use super::sources::memory::{self, Memories};
 use super::sources::retrieval as found;
 use crate::context;
 use crate::context::render::Texts;
-use crate::context::render_forms::{self, WireState};
+use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{NodeId, SessionId};

@@ -1,7 +1,7 @@
 //! The texts of blocks that are made from messages: state, cards of turns, quotes; and what rows call turns.
 //! Not for: which of them go (`input`) or cards of single messages (`sources::retrieval`).
 
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, NodeHead, Role};
 use crate::domain::planning::plan::Form;

@@ -2,7 +2,7 @@
 //! Not for: anything that changes a session.
 
 use super::input_builder::Contents;
-use crate::context::render_forms::{self, WireState};
+use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};

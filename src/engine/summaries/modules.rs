@@ -8,7 +8,7 @@ use crate::code::find::module_summary::{self, Summary};
 use crate::code::index::build::renew;
 use crate::code::index::records::Index;
 use crate::code::parse::walk::Bounds;
-use crate::context::render_forms::fenced;
+use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::model::Backend;

@@ -4,7 +4,7 @@
 
 use super::draft_text::Drafted;
 use crate::config::prompts;
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, extract, keep, parts};
 use crate::domain::base::failure::{Failure, FailureKind};

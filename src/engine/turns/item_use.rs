@@ -4,7 +4,7 @@
 
 use super::live::Live;
 use crate::context::item_use::{ChangedFile, SentItem, ToolUse, find_uses};
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::ids::{BranchId, RunId, SessionId};
 use crate::domain::call::item_use::{CallUses, ItemUse, RULE, counts};
 use crate::domain::conversation::message::{Content, Role};

@@ -3,7 +3,7 @@
 //! Not for: which words answer what (`context::policy::lanes`).
 
 use crate::context::policy::lanes::{self, Focus, PendingQuestion};
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::tuning::Choose;

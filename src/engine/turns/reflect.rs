@@ -4,7 +4,8 @@
 
 use super::live::Live;
 use crate::context::activation::{self, DecisionContext, Item, ItemChange, ItemMarks, Step};
-use crate::context::{references, render_forms};
+use crate::context::references;
+use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};

@@ -2,7 +2,7 @@
 //! Not for: what a person does to them (`memory`) or the end of the turn around it (`commit`).
 
 use super::live::Live;
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, MemoryId, SessionId};

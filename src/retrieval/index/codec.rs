@@ -1,9 +1,9 @@
-//! Bytes of the index: variable-length numbers, lists of postings, and a reader that never runs past its end.
-//! Not for: what is kept in them (`segment`).
+//! Bytes of the index: variable-length integers, posting lists, and a bounds-checked reader.
+//! Not for: what is stored in them (`segment`).
 
 use crate::retrieval::RetrievalError;
 
-/// One posting: a passage (its number within the segment) and how often the term stands there.
+/// A posting: a passage (its number within the segment) and how often the term occurs there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Posting {
     /// Number of the passage within its segment.
@@ -12,7 +12,7 @@ pub struct Posting {
     pub count: u32,
 }
 
-/// Appends a number, seven bits a byte, lowest first.
+/// Appends an integer, seven bits per byte, lowest first.
 pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number.to_le_bytes()[0] | 0x80);
@@ -21,7 +21,7 @@ pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-/// Appends one posting to a list whose last passage plus one is `next` (0 for an empty list).
+/// Appends a posting to a list; `next` is the last passage of the list plus one (0 for an empty list).
 pub fn put_posting(bytes: &mut Vec<u8>, next: u32, posting: Posting) {
     let step = u64::from(posting.passage - next) << 1;
     if posting.count == 1 {
@@ -80,16 +80,16 @@ impl Iterator for Postings<'_> {
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// From its first byte.
+    /// Starts at the first byte.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// The next number.
+    /// The next integer.
     ///
     /// # Errors
-    /// When the bytes end or the number is too large.
+    /// If the bytes end or the integer is too large.
     pub fn number(&mut self) -> Result<u64, RetrievalError> {
         let (mut value, mut shift) = (0_u64, 0_u32);
         loop {
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next number, as 32 bits.
+    /// The next integer, as 32 bits.
     ///
     /// # Errors
     /// As [`Self::number`].
@@ -115,24 +115,24 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// When the bytes end.
+    /// If the bytes end.
     pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N], RetrievalError> {
         let (head, rest) = self.0.split_first_chunk::<N>().ok_or(RetrievalError::Damaged("it ends early"))?;
         self.0 = rest;
         Ok(*head)
     }
 
-    /// So many bytes.
+    /// The next `length` bytes.
     ///
     /// # Errors
-    /// Fewer are left.
+    /// If fewer are left.
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], RetrievalError> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(RetrievalError::Damaged("it ends too early"))?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// Whether all was read.
+    /// Whether everything was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

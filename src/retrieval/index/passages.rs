@@ -1,17 +1,18 @@
-//! Cuts long messages into passages: at paragraphs and code fences first, else lines, sentences, words; never inside a word.
-//! Not for: counting tokens exactly (`llm::counting::tokens`): the estimate here must be the same in every build and cheap.
+//! Cuts long messages into passages: preferably at paragraphs and code fences, else at lines, sentences or words; never
+//! inside a word.
+//! Not for: exact token counts (`llm::counting::tokens`). The estimate here must be cheap and the same in every build.
 
 use super::words::is_cjk;
 use std::ops::Range;
 
-/// Most tokens of a passage, by [`estimate`].
+/// Maximum tokens of a passage, by [`estimate`].
 pub const PASSAGE_TOKENS: u32 = 200;
-/// Most passages of one message; what stands behind them is not found (some 200,000 tokens).
+/// Maximum passages of a message; text after them is not searchable (about 200,000 tokens).
 pub const MOST_PASSAGES: usize = 1_024;
-/// No cut leaves a passage shorter than this share of the limit, in percent, where a later cut is possible.
+/// Minimum length of a passage in percent of the limit, if a later cut is possible.
 const SHORTEST: u32 = 40;
 
-/// Quarter tokens of one character: four ASCII letters make a token, a CJK character makes one, others a half.
+/// Quarter tokens of a character: four ASCII letters make a token, a CJK character makes one, others half of one.
 fn quarters(c: char) -> u32 {
     if c.is_ascii() {
         1
@@ -22,15 +23,14 @@ fn quarters(c: char) -> u32 {
     }
 }
 
-/// Tokens of a text, roughly: by its characters and their script.
+/// Estimated tokens of a text, by its characters and their script.
 #[must_use]
 pub fn estimate(text: &str) -> u32 {
     let total: u64 = text.chars().map(|c| u64::from(quarters(c))).sum();
     u32::try_from(total.div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// The byte spans of a text's passages, in order, without the white space around them. A short text is one passage; an empty
-/// one has none.
+/// The byte ranges of a text's passages, in order and trimmed. A short text is one passage; an empty one has none.
 #[must_use]
 pub fn passages(text: &str) -> Vec<Range<usize>> {
     passages_of(text, PASSAGE_TOKENS)
@@ -53,7 +53,8 @@ pub fn passages_of(text: &str, most: u32) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the passage that begins at `from` ends. `fenced`: whether `from` stands inside a code fence; kept up to the cut.
+/// The end of the passage that begins at `from`. `fenced` says whether `from` is inside a code fence, and is updated to
+/// the cut.
 fn cut(text: &str, from: usize, most: u32, fenced: &mut bool) -> usize {
     let (limit, least) = (u64::from(most) * 4, u64::from(most) * 4 * u64::from(SHORTEST) / 100);
     let mut best: Option<((bool, u8), usize)> = None;
@@ -94,8 +95,8 @@ fn is_border(before: char, c: char) -> bool {
         || matches!(before, '。' | '！' | '？')
 }
 
-/// How good a place is for a cut before the word at `at`, in the line that begins at `line`: a paragraph's start outside code
-/// 4, a line's start outside code 3, inside code 2, a sentence's start 1, any other word 0.
+/// The rank of a cut before the word at `at`, in the line that begins at `line`: 4 for a paragraph's start outside
+/// code, 3 for a line's start outside code, 2 for one inside code, 1 for a sentence's start, 0 for any other word.
 fn rank(text: &str, line: usize, at: usize, inside: bool) -> u8 {
     let head = &text[line..at];
     if head.trim().is_empty() {

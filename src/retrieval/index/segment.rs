@@ -1,6 +1,6 @@
-//! A part of the index: postings of some thousands of passages, either open (growing) or sealed (compact, and able to go to
-//! the store and come back by single terms).
-//! Not for: what is known of messages (`session`).
+//! A part of the index: postings of some thousands of passages, either open (growing) or sealed (compact, and stored so
+//! that single terms can be read back).
+//! Not for: data about messages (`session`).
 
 use super::codec::{Posting, Postings, Reader, put, put_posting};
 use super::words::Term;
@@ -10,16 +10,17 @@ use std::collections::HashMap;
 /// Passages after which a segment is sealed.
 pub const SEGMENT_PASSAGES: u32 = 4_096;
 
-/// Gives the postings of terms in sealed segments that are not in memory.
+/// Supplies the postings of sealed segments that are not in memory.
 pub trait Source {
-    /// Calls `found` with each of the terms that stand in segment `segment`, and its bytes as `Sealed::lists` had them.
+    /// Calls `found` with each of the terms that occur in segment `segment`, and its bytes as returned by
+    /// `Sealed::lists`.
     ///
     /// # Errors
-    /// Whatever kept them from being read, in words.
+    /// A description of why they could not be read.
     fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String>;
 }
 
-/// A source without any stored segment.
+/// A source without stored segments.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSegments;
 
@@ -29,7 +30,7 @@ impl Source for NoSegments {
     }
 }
 
-/// A list that grows.
+/// A growing list.
 #[derive(Clone, Debug, Default)]
 struct GrowingList {
     bytes: Vec<u8>,
@@ -39,38 +40,38 @@ struct GrowingList {
 /// Where a segment's postings are.
 #[derive(Clone, Debug)]
 enum PostingsPlace {
-    /// Growing.
+    /// Growing, in memory.
     Open(HashMap<Term, GrowingList>),
-    /// In memory: terms in order with the end of each list in `bytes`.
+    /// Sealed, in memory: sorted terms with the end of each list in `bytes`.
     Resident { terms: Vec<Term>, ends: Vec<u32>, bytes: Vec<u8> },
     /// In the store.
     Stored,
 }
 
-/// A run of passages with their postings.
+/// A range of passages with their postings.
 #[derive(Clone, Debug)]
 pub struct Segment {
     body: PostingsPlace,
     /// Number of its first passage in the index.
     pub first: u32,
-    /// How many passages it holds.
+    /// Number of passages.
     pub passages: u32,
 }
 
 impl Segment {
-    /// An open one.
+    /// A new open segment.
     #[must_use]
     pub fn open(first: u32) -> Self {
         Self { body: PostingsPlace::Open(HashMap::new()), first, passages: 0 }
     }
 
-    /// One whose postings are in the store.
+    /// A segment whose postings are in the store.
     #[must_use]
     pub fn stored(first: u32, passages: u32) -> Self {
         Self { body: PostingsPlace::Stored, first, passages }
     }
 
-    /// Whether it can take no more.
+    /// Whether it is closed for new passages.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         !matches!(self.body, PostingsPlace::Open(_))
@@ -96,7 +97,7 @@ impl Segment {
         self.passages += 1;
     }
 
-    /// Makes it compact; it takes no more.
+    /// Makes it compact and closes it for new passages.
     pub fn seal(&mut self) {
         if let PostingsPlace::Open(lists) = &mut self.body {
             let lists = std::mem::take(lists).into_iter().map(|(term, list)| (term, list.bytes)).collect();
@@ -104,7 +105,7 @@ impl Segment {
         }
     }
 
-    /// Its lists by term in order, for the store. Nothing when they are there already.
+    /// Its lists by sorted term, for the store. Empty if they are already there.
     #[must_use]
     pub fn lists(&self) -> Vec<(Term, Vec<u8>)> {
         match &self.body {
@@ -122,7 +123,7 @@ impl Segment {
         }
     }
 
-    /// Writes the lists of an open one, terms in order; nothing of another.
+    /// Writes the lists of an open segment, sorted by term; nothing for other segments.
     pub(crate) fn write_open(&self, bytes: &mut Vec<u8>) {
         let PostingsPlace::Open(lists) = &self.body else { return };
         let mut all: Vec<(&Term, &GrowingList)> = lists.iter().collect();
@@ -136,10 +137,10 @@ impl Segment {
         }
     }
 
-    /// An open one of so many passages, with lists as [`Segment::write_open`] wrote them.
+    /// An open segment with this many passages, and lists as written by [`Segment::write_open`].
     ///
     /// # Errors
-    /// Bytes that cannot be read.
+    /// If the bytes cannot be read.
     pub(crate) fn read_open(first: u32, passages: u32, reader: &mut Reader<'_>) -> Result<Self, RetrievalError> {
         let mut lists = HashMap::new();
         for _ in 0..reader.small()? {
@@ -154,14 +155,14 @@ impl Segment {
         Ok(Self { body: PostingsPlace::Open(lists), first, passages })
     }
 
-    /// Lets go of the postings, which the store now holds.
+    /// Drops the postings, which the store now holds.
     pub fn forget(&mut self) {
         if self.is_sealed() {
             self.body = PostingsPlace::Stored;
         }
     }
 
-    /// Takes all postings of some passages out of it; of a stored one nothing changes (see [`without`]).
+    /// Removes all postings of these passages; a stored segment does not change (see [`without`]).
     pub(crate) fn purge(&mut self, gone: &[u32]) {
         let lists = without(self.lists(), gone);
         match &mut self.body {
@@ -179,7 +180,7 @@ impl Segment {
         }
     }
 
-    /// Calls `found` with each term's list. Terms must be in order.
+    /// Calls `found` with each term's list. Terms must be sorted.
     ///
     /// # Errors
     /// Those of the source.
@@ -211,7 +212,7 @@ impl Segment {
         }
     }
 
-    /// Bytes of its postings and tables in memory, roughly.
+    /// Approximate bytes of its postings and tables in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match &self.body {
@@ -234,8 +235,8 @@ fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> PostingsPlace {
     PostingsPlace::Resident { terms, ends, bytes }
 }
 
-/// Lists without some passages (numbers within the segment, in order): what a stored segment must be replaced by after a
-/// removal. Terms that stood nowhere else go too.
+/// Lists without these passages (sorted numbers within the segment), which replace a stored segment's lists after a
+/// removal. Terms without other occurrences are dropped.
 #[must_use]
 pub fn without(lists: Vec<(Term, Vec<u8>)>, gone: &[u32]) -> Vec<(Term, Vec<u8>)> {
     let kept = |(term, bytes): (Term, Vec<u8>)| {

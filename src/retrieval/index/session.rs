@@ -1,6 +1,6 @@
-//! The index of one session: what is known of each message and passage, and the postings in segments. Grows by one message
-//! at a time; a removed message is masked at once.
-//! Not for: which messages a branch may find (`scope`), scores (`search`), texts (none are kept).
+//! The index of one session: data about each message and passage, and the postings in segments. Grows one message at a
+//! time; a removed message is masked at once.
+//! Not for: which messages a branch may find (`scope`), scores (`search`), or texts (none are kept).
 
 use super::codec::{Reader, put};
 use super::passages::{estimate, passages};
@@ -12,9 +12,9 @@ use crate::retrieval::RetrievalError;
 use crate::retrieval::hints::marks;
 use std::collections::HashMap;
 
-/// Version of the bytes and of how words become terms; another one means: build again.
+/// Version of the byte format and of the conversion of words to terms; any other version requires a rebuild.
 const VERSION: u64 = 1;
-/// No speaker's name known.
+/// The speaker of a message without a known name.
 pub const NOBODY: u16 = u16::MAX;
 
 /// A message to be indexed.
@@ -22,11 +22,11 @@ pub const NOBODY: u16 = u16::MAX;
 pub struct Entry<'a> {
     /// The node's key.
     pub key: Hash,
-    /// Who speaks, as a role.
+    /// The role of the speaker.
     pub role: Role,
-    /// Who speaks, by name, where one is known.
+    /// The name of the speaker, if known.
     pub speaker: Option<&'a str>,
-    /// When, in seconds since 1970, where known.
+    /// Time in seconds since 1970, if known.
     pub at: Option<i64>,
     /// Its lane.
     pub lane: u32,
@@ -34,24 +34,24 @@ pub struct Entry<'a> {
     pub text: &'a str,
 }
 
-/// What is known of an indexed message.
+/// An indexed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Known {
-    /// The node's key; zero once removed.
+    /// The node's key; zero after removal.
     pub key: Hash,
-    /// When, in seconds since 1970; `i64::MIN` where not known.
+    /// Time in seconds since 1970; `i64::MIN` if unknown.
     pub at: i64,
     /// Its lane.
     pub lane: u32,
     /// Number of its first passage.
     pub first: u32,
-    /// How many passages it has; none for an empty or removed message.
+    /// Number of passages; 0 for an empty or removed message.
     pub passages: u16,
     /// Number of its speaker, or [`NOBODY`].
     pub speaker: u16,
-    /// Tokens, estimated, at most 65,535.
+    /// Estimated tokens, at most 65,535.
     pub tokens: u16,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
 }
 
@@ -64,37 +64,38 @@ pub struct Speaker {
     pub terms: Vec<Term>,
 }
 
-/// What must be done after a removal.
+/// What remains to be done after a removal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rewrite {
-    /// Nothing: the postings were in memory and are gone.
+    /// Nothing: the postings were in memory and are removed.
     Done,
-    /// The store must replace this segment's lists (see `crate::retrieval::index::segment::without`) and header, which still hold the hashed words.
+    /// The store must replace this segment's lists (see `crate::retrieval::index::segment::without`) and header, which
+    /// still contain the hashed words.
     Stored {
         /// Number of the segment.
         segment: u32,
-        /// Its passages that must go, as numbers within the segment: first, and how many.
+        /// Its passages to be removed, as numbers within the segment: first, and count.
         gone: (u32, u32),
     },
 }
 
-/// A sealed segment as the store keeps it.
+/// A sealed segment as stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sealed {
     /// Messages, lengths and speakers.
     pub header: Vec<u8>,
-    /// Each term's postings, terms in order.
+    /// Each term's postings, sorted by term.
     pub lists: Vec<(Term, Vec<u8>)>,
 }
 
-/// The segment that still grows, to be gone on from.
+/// The open segment, stored so that it can be resumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tail {
-    /// Its passages.
+    /// Number of passages.
     pub passages: u32,
     /// Messages whose words are in it.
     pub keys: Vec<Hash>,
-    /// It.
+    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -112,13 +113,13 @@ pub struct Index {
 }
 
 impl Index {
-    /// An empty one.
+    /// An empty index.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a message, or finds it where its key is known, and gives its number.
+    /// Adds a message, unless its key is known, and returns its number.
     pub fn add(&mut self, entry: &Entry<'_>) -> u32 {
         if let Some(&known) = self.by_key.get(&entry.key) {
             return known;
@@ -171,37 +172,39 @@ impl Index {
         u16::try_from(self.speakers.len() - 1).unwrap_or(NOBODY)
     }
 
-    /// Seals the open segment, where there is one with something in it.
+    /// Seals the open segment if it is not empty.
     pub fn seal(&mut self) {
         if let Some(last) = self.segments.last_mut() {
             last.seal();
         }
     }
 
-    /// How many segments there are, the open one included.
+    /// Number of segments, including the open one.
     #[must_use]
     pub fn segments(&self) -> u32 {
         small(self.segments.len())
     }
 
-    /// A sealed segment for the store; none where `number` is open or unknown.
+    /// A sealed segment for the store; `None` if `number` is open or unknown.
     #[must_use]
     pub fn sealed(&self, number: u32) -> Option<Sealed> {
         let segment = self.segments.get(number as usize).filter(|segment| segment.is_sealed())?;
         Some(Sealed { header: self.header(number)?, lists: segment.lists() })
     }
 
-    /// Lets go of a sealed segment's postings once the store holds them.
+    /// Drops a sealed segment's postings once the store holds them.
     pub fn forget(&mut self, number: u32) {
         if let Some(segment) = self.segments.get_mut(number as usize) {
             segment.forget();
         }
     }
 
-    /// Adds the next sealed segment from the store by its header alone; its postings are asked from the [`Source`].
+    /// Adds the next sealed segment from the store by its header alone; its postings are read from the [`Source`] on
+    /// demand.
     ///
     /// # Errors
-    /// A header that cannot be read, is of another version or does not follow what is here; nothing is changed then.
+    /// If the header cannot be read, has another version, or does not follow the present segments; nothing is changed
+    /// then.
     pub fn attach(&mut self, header: &[u8]) -> Result<(), RetrievalError> {
         let part = read_header(header)?;
         if part.first != small(self.lengths.len()) || part.start != small(self.messages.len()) {
@@ -222,8 +225,8 @@ impl Index {
         Ok(())
     }
 
-    /// The segment that still grows: its passages, the messages whose words are in it, and the bytes from which
-    /// [`Index::resume`] goes on. None where the last one is sealed.
+    /// The open segment: its passages, the messages whose words are in it, and the bytes from which [`Index::resume`]
+    /// continues. `None` if the last segment is sealed.
     #[must_use]
     pub fn tail(&self) -> Option<Tail> {
         let number = self.segments.len().checked_sub(1)?;
@@ -240,16 +243,16 @@ impl Index {
         Some(Tail { passages: segment.passages, keys: speak.map(|known| known.key).collect(), bytes })
     }
 
-    /// How many passages the segment that still grows has.
+    /// Number of passages in the open segment.
     #[must_use]
     pub fn growing(&self) -> u32 {
         self.segments.last().filter(|last| !last.is_sealed()).map_or(0, |last| last.passages)
     }
 
-    /// Goes on from a tail, after the segments that stood before it.
+    /// Continues from a stored open segment, after the segments before it.
     ///
     /// # Errors
-    /// Bytes that cannot be read, or that do not follow what is here; nothing is changed then.
+    /// If the bytes cannot be read or do not follow the present segments; nothing is changed then.
     pub fn resume(&mut self, bytes: &[u8]) -> Result<(), RetrievalError> {
         let mut reader = Reader::new(bytes);
         let length = reader.small()? as usize;
@@ -274,7 +277,7 @@ impl Index {
         u16::try_from(at).unwrap_or(NOBODY)
     }
 
-    /// Masks a message at once and takes its words out of the postings in memory; none where the key is unknown.
+    /// Masks a message at once and removes its words from the postings in memory; `None` if the key is unknown.
     pub fn remove(&mut self, key: &Hash) -> Option<Rewrite> {
         let number = self.by_key.remove(key)?;
         let known = &mut self.messages[number as usize];
@@ -298,25 +301,25 @@ impl Index {
         self.by_key.get(key).copied()
     }
 
-    /// What is known of a message.
+    /// The message with this number.
     #[must_use]
     pub fn known(&self, number: u32) -> Option<&Known> {
         self.messages.get(number as usize)
     }
 
-    /// How many messages it has seen, removed ones included.
+    /// Number of messages ever added, including removed ones.
     #[must_use]
     pub fn messages(&self) -> u32 {
         small(self.messages.len())
     }
 
-    /// How many passages.
+    /// Number of passages.
     #[must_use]
     pub fn passages(&self) -> u32 {
         small(self.lengths.len())
     }
 
-    /// Terms in a passage.
+    /// Number of terms in a passage.
     #[must_use]
     pub fn length(&self, passage: u32) -> u16 {
         self.lengths.get(passage as usize).copied().unwrap_or(0)
@@ -328,21 +331,21 @@ impl Index {
         &self.speakers
     }
 
-    /// How it makes terms.
+    /// The analyzer that makes terms.
     #[must_use]
     pub fn analyzer(&self) -> &Analyzer {
         &self.analyzer
     }
 
-    /// Bytes in memory: of postings, and of all that is known of messages.
+    /// Bytes in memory: of postings, and of data about messages.
     #[must_use]
     pub fn footprint(&self) -> (usize, usize) {
         let table = size_of::<Known>() + size_of::<(Hash, u32)>() * 8 / 7 + 1;
         (self.segments.iter().map(Segment::bytes).sum(), self.messages.len() * table + self.lengths.len() * 2)
     }
 
-    /// Calls `found` with each list of the terms (in order, each once): the number of the term in `terms`, the first
-    /// passage of the segment, the bytes.
+    /// Calls `found` with each list of the terms (sorted, without duplicates): the index of the term in `terms`, the
+    /// first passage of the segment, the bytes.
     ///
     /// # Errors
     /// Those of the source.
@@ -363,7 +366,7 @@ impl Index {
         Ok(())
     }
 
-    /// The header of a segment as it is now; after a removal the store must replace it.
+    /// The present header of a segment; after a removal the store must replace it.
     #[must_use]
     pub fn header(&self, number: u32) -> Option<Vec<u8>> {
         let at = number as usize;
@@ -397,7 +400,7 @@ impl Index {
     }
 }
 
-/// What a header says.
+/// The contents of a header.
 struct Part {
     start: u32,
     first: u32,

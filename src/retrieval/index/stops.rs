@@ -1,6 +1,6 @@
-//! Words that carry no subject: English stop words (never indexed, never searched), words of mere conversation (ignored by
-//! the gate), and phrases that point to the past (they open it).
-//! Not for: the gate's rule (`gate`) or very frequent words of one conversation (`search` drops those by their numbers).
+//! Words that carry no subject: English stop words (never indexed or searched), filler words (ignored by the gate), and
+//! phrases that point to the past (they open it).
+//! Not for: the gate's rule (`gate`) or very frequent words of one conversation (`search` drops those).
 
 /// English stop words, without apostrophes, sorted.
 #[rustfmt::skip]
@@ -21,7 +21,7 @@ const STOP: &[&str] = &[
     "youd", "youll", "your", "youre", "yours", "yourself", "yourselves", "youve",
 ];
 
-/// Words of mere conversation, sorted: they ask for more, agree, thank, greet or judge, and name nothing.
+/// Filler words, sorted: they ask for more, agree, thank, greet or judge, and name nothing.
 #[rustfmt::skip]
 const FILLER: &[&str] = &[
     "absolutely", "actually", "add", "adios", "ago", "agree", "agreed", "ah", "ahead", "almost", "already", "alright",
@@ -56,7 +56,7 @@ const FILLER: &[&str] = &[
     "write", "wrong", "yay", "yeah", "yep", "yes", "yet", "yup",
 ];
 
-/// Phrases that point to what was said before, in lower case.
+/// Phrases that point to earlier messages, in lower case.
 const PAST: &[&str] = &[
     "earlier",
     "previously",
@@ -111,19 +111,19 @@ const PAST: &[&str] = &[
     "你说过",
 ];
 
-/// Whether a lower-cased word without apostrophes is a stop word.
+/// Whether a lower-case word without apostrophes is a stop word.
 #[must_use]
 pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
 
-/// Whether a lower-cased word without apostrophes is mere conversation.
+/// Whether a lower-case word without apostrophes is a filler word.
 #[must_use]
 pub fn is_filler(word: &str) -> bool {
     FILLER.binary_search(&word).is_ok()
 }
 
-/// The first phrase in `text` (lower-cased) that points to the past, at word borders.
+/// The first phrase in `text` (in lower case) that points to the past, at word borders.
 #[must_use]
 pub fn past_cue(text: &str) -> Option<&'static str> {
     let border = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());

@@ -1,6 +1,6 @@
-//! From text to terms: words of any script in lower case, identifiers whole and in parts, paths, pairs of CJK characters,
-//! English stems. A term is a 64-bit hash, the same on every machine, so that an index holds no text.
-//! Not for: which terms matter (`search`) or lists of words (`stops`).
+//! From text to terms: words of any script in lower case, identifiers whole and in parts, paths, pairs of CJK
+//! characters, English stems. A term is a 64-bit hash, the same on every machine, so that an index contains no text.
+//! Not for: which terms matter (`search`) or word lists (`stops`).
 
 use super::stops;
 use rust_stemmers::{Algorithm, Stemmer};
@@ -11,19 +11,19 @@ use std::collections::HashMap;
 /// A hashed stem.
 pub type Term = u64;
 
-/// Longest word that is looked at, in bytes; longer ones (encoded data) are no words.
+/// Maximum bytes of a word; longer runs (encoded data) are ignored.
 const LONGEST: usize = 96;
 
-/// A word of a text as it stands there.
+/// A word of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word<'a> {
-    /// In lower case, without apostrophes and a possessive ending.
+    /// In lower case, without apostrophes and possessive ending.
     pub lower: Cow<'a, str>,
     /// As written.
     pub raw: &'a str,
 }
 
-/// The hash of a stem: FNV-1a, 64 bits, with a final mix so that all bits depend on all bytes.
+/// The hash of a stem: 64-bit FNV-1a with a final mix, so that all bits depend on all bytes.
 #[must_use]
 pub fn hash(stem: &str) -> Term {
     let folded =
@@ -32,13 +32,13 @@ pub fn hash(stem: &str) -> Term {
     mixed ^ (mixed >> 32)
 }
 
-/// Words whose terms are kept at hand.
+/// Number of words whose terms are cached.
 const KEPT: usize = 1 << 15;
 
 /// Turns text into terms.
 pub struct Analyzer {
     stemmer: Stemmer,
-    /// Terms of words met lately, none for stop words: a conversation says the same ones again and again.
+    /// Cached terms of recent words (`None` for stop words), since a conversation repeats its words.
     known: RefCell<HashMap<Box<str>, Option<Term>>>,
 }
 
@@ -49,7 +49,7 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The terms of a text in order, stop words left out.
+    /// The terms of a text in order, without stop words.
     #[must_use]
     pub fn terms(&self, text: &str) -> Vec<Term> {
         let mut found = Vec::with_capacity(text.len() / 8);
@@ -57,7 +57,7 @@ impl Analyzer {
         found
     }
 
-    /// Calls `found` with each term of a text and the word that gave it, stop words left out.
+    /// Calls `found` with each term of a text and its word, without stop words.
     pub fn each<'a>(&self, text: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
         for chunk in text.split_whitespace() {
             let before = chunk.trim_matches(|c: char| !c.is_alphanumeric());
@@ -71,13 +71,13 @@ impl Analyzer {
         }
     }
 
-    /// The term of one plain word, in lower case.
+    /// The term of a plain word in lower case.
     #[must_use]
     pub fn stem(&self, word: &str) -> Term {
         if word.bytes().all(|byte| byte.is_ascii_alphabetic()) { hash(&self.stemmer.stem(word)) } else { hash(word) }
     }
 
-    /// The term of a word in lower case; none for a stop word.
+    /// The term of a word in lower case; `None` for a stop word.
     fn term(&self, lower: &str) -> Option<Term> {
         let mut known = self.known.borrow_mut();
         if let Some(term) = known.get(lower) {
@@ -155,19 +155,20 @@ fn pairs<'a>(raw: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
     }
 }
 
-/// Scripts written without spaces between words.
+/// Whether a character belongs to a script without spaces between words.
 #[must_use]
 pub fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// Whether a piece of text between spaces is a path, a qualified name or the like: joined inside by `/`, `\`, `.` or `::`.
+/// Whether a piece of text between spaces is a path or qualified name: joined inside by `/`, `\`, `.` or `::`.
 fn is_path(chunk: &str) -> bool {
     let joined = chunk.contains(['/', '\\']) || chunk.contains("::") || chunk.contains('.');
     joined && chunk.len() <= LONGEST && !chunk.contains("...") && !chunk.contains(['(', '"', ','])
 }
 
-/// An identifier's parts: cut at underscores, before an upper-case letter that begins a word, and between letters and digits.
+/// An identifier's parts: cut at underscores, before an upper-case letter that begins a word, and between letters and
+/// digits.
 fn parts(raw: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;

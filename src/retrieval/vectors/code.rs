@@ -1,22 +1,23 @@
-//! A vector as it is kept: turned, as whole numbers of one byte with a scale, and as bytes for the store.
+//! A stored vector: rotated, quantized to one byte per dimension with a scale, and encoded as bytes for the store.
 //! Not for: comparing vectors (`scan`) or finding them (`memory`).
 //!
-//! Every vector is turned by one fixed rotation (blocks of Walsh–Hadamard with fixed sign changes between them, as in the
-//! fast Johnson–Lindenstrauss transform, Ailon & Chazelle 2009). Angles stay; but afterwards no coordinate is larger than
-//! others by the model's whim, so that one byte each loses little and the signs alone already tell a good deal.
+//! Every vector is rotated by one fixed rotation (blocks of Walsh–Hadamard transforms with fixed sign changes between
+//! them, as in the fast Johnson–Lindenstrauss transform, Ailon & Chazelle 2009). Angles are preserved, but afterwards
+//! no coordinate dominates because of the model, so that one byte each loses little and the signs alone are
+//! informative.
 
 use super::memory::VectorError;
 
-/// The first byte of a kept vector.
+/// The first byte of a stored vector.
 const FORM: u8 = 1;
-/// Bytes before the numbers: the form and the scale.
+/// Bytes before the values: the format and the scale.
 const HEAD: usize = 5;
 /// Rounds of sign changes and transforms.
 const ROUNDS: u64 = 3;
-/// The most dimensions that a vector may have; the sums of [`Query`] stay within 32 bits.
+/// Maximum dimensions; keeps the sums of [`Query`] within 32 bits.
 pub(crate) const MOST: usize = 16_384;
 
-/// A kept vector of length 1 (or 0): coordinate `i` of the turned vector is about `scale * values[i]`.
+/// A stored vector of length 1 (or 0): coordinate `i` of the rotated vector is about `scale * values[i]`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Code {
     pub(crate) scale: f32,
@@ -24,7 +25,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Turns and rounds a vector of any length. The zero vector is kept as zeros and is like nothing.
+    /// Rotates and quantizes a vector of any length. The zero vector is stored as zeros and is similar to nothing.
     pub fn of(vector: &[f32]) -> Result<Self, VectorError> {
         let turned = turned(vector)?;
         let largest = turned.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
@@ -32,7 +33,8 @@ impl Code {
         #[allow(clippy::cast_possible_truncation, reason = "at most 127 either way")]
         let round = |value: &f32| if step > 0.0 { (value / step).round() as i8 } else { 0 };
         let values: Vec<i8> = turned.iter().map(round).collect();
-        // The scale with which the rounded vector is exactly like the true one, so that rounding has no bias along it.
+        // The scale at which the quantized vector has cosine 1 with the exact one, so that quantization has no bias
+        // along it.
         let like: f64 =
             turned.iter().zip(&values).map(|(value, rounded)| f64::from(*value) * f64::from(*rounded)).sum();
         #[allow(clippy::cast_possible_truncation, reason = "about the step")]
@@ -40,13 +42,13 @@ impl Code {
         Ok(Self { scale, values })
     }
 
-    /// How many dimensions it has.
+    /// Number of dimensions.
     #[must_use]
     pub fn dims(&self) -> usize {
         self.values.len()
     }
 
-    /// Its bytes for the store, dims + 5: the form, the scale (f32, little end first), a byte for each dimension.
+    /// Its bytes for the store, dims + 5: the format, the scale (f32, little-endian), one byte per dimension.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD + self.values.len());
@@ -56,7 +58,7 @@ impl Code {
         bytes
     }
 
-    /// Reads what [`Self::encode`] wrote.
+    /// Reads the bytes of [`Self::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self, VectorError> {
         let (head, values) = bytes.split_at_checked(HEAD).ok_or(VectorError::Damaged("it is too short"))?;
         let [form, scale @ ..] = head else { return Err(VectorError::Damaged("it is too short")) };
@@ -73,30 +75,31 @@ impl Code {
         Ok(Self { scale, values: values.iter().map(|byte| i8::from_le_bytes([*byte])).collect() })
     }
 
-    /// The signs of the values, 64 in a word; a set bit is a negative value.
+    /// The signs of the values, 64 per word; a set bit is a negative value.
     pub(crate) fn signs(&self) -> impl Iterator<Item = u64> + '_ {
         self.values.chunks(64).map(|values| word(values, |value| value < 0))
     }
 }
 
-/// A question: a vector turned as the kept ones are, in finer steps than theirs.
+/// A question: a vector rotated like the stored ones, quantized more finely.
 pub(crate) struct Query {
     pub(crate) scale: f32,
     pub(crate) values: Vec<i16>,
     pub(crate) signs: Vec<u64>,
-    /// Where the value is large: above the root of the mean square, the border of a quantiser of four even steps.
+    /// Where the absolute value is large: above the root mean square, the border of a quantizer with four uniform
+    /// steps.
     pub(crate) heavy: Vec<u64>,
 }
 
 impl Query {
-    /// None for the zero vector, which is like nothing.
+    /// `None` for the zero vector, which is similar to nothing.
     pub(crate) fn of(vector: &[f32]) -> Result<Option<Self>, VectorError> {
         let turned = turned(vector)?;
         let largest = turned.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
         if largest <= 0.0 {
             return Ok(None);
         }
-        // Products with bytes must add up within 31 bits.
+        // Sums of products with bytes must fit in 31 bits.
         let finest = u16::try_from(i32::MAX / 127 / i32::try_from(turned.len()).unwrap_or(i32::MAX)).unwrap_or(8191);
         let step = largest / f32::from(finest.min(8191));
         #[allow(clippy::cast_possible_truncation, reason = "at most 8191 either way")]
@@ -108,7 +111,7 @@ impl Query {
     }
 }
 
-/// A bit for each value, 64 in a word, the first lowest.
+/// One bit per value, 64 per word, the first lowest.
 fn bits<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> Vec<u64> {
     values.chunks(64).map(|values| word(values, &is)).collect()
 }
@@ -117,7 +120,7 @@ fn word<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> u64 {
     values.iter().enumerate().fold(0, |word, (at, value)| word | (u64::from(is(*value)) << at))
 }
 
-/// The vector brought to length 1 and turned; zeros for a zero vector.
+/// The vector scaled to length 1 and rotated; zeros for a zero vector.
 fn turned(vector: &[f32]) -> Result<Vec<f32>, VectorError> {
     if vector.is_empty() || vector.len() > MOST {
         return Err(VectorError::Size(vector.len()));
@@ -135,7 +138,7 @@ fn turned(vector: &[f32]) -> Result<Vec<f32>, VectorError> {
     Ok(turned)
 }
 
-/// The rotation. For numbers of dimensions that are no power of two the transform covers the beginning, then the end.
+/// The rotation. If the number of dimensions is no power of two, the transform covers the beginning, then the end.
 fn rotate(values: &mut [f32]) {
     let block = if values.len().is_power_of_two() { values.len() } else { values.len().next_power_of_two() / 2 };
     let tail = values.len() - block;

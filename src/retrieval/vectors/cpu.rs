@@ -1,11 +1,11 @@
-//! Running a loop with the widest instructions that this machine has, chosen when the program runs.
+//! Runs a loop with the widest instructions of this machine, chosen at run time.
 //! Not for: the loops (`scan`).
 
 use pulp::NullaryFnOnce;
 
 #[cfg(target_arch = "x86_64")]
 pulp::simd_type! {
-    /// Processors that count the bits of several words in one instruction (since Ice Lake and Zen 4).
+    /// Processors with vector population count (since Ice Lake and Zen 4).
     struct Counting {
         pub popcnt: "popcnt",
         pub avx: "avx",
@@ -21,7 +21,7 @@ pulp::simd_type! {
     }
 }
 
-/// Does the work; only what is inlined into `call` is compiled for newer processors.
+/// Runs the work; only what is inlined into `call` is compiled for newer processors.
 pub(crate) fn run<W: NullaryFnOnce>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(counting) = Counting::try_new() {

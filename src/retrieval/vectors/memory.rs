@@ -1,25 +1,25 @@
-//! Vectors of texts in memory, and which of them are most like a question's.
-//! Not for: making vectors (`llm::embedders::choose`), keeping their bytes (`store`) or mixing scores with others.
+//! Vectors of texts in memory, and the search for those most similar to a question.
+//! Not for: making vectors (`llm::embedders::choose`), storing their bytes (`store`) or mixing scores with others.
 //!
-//! A search first compares signs alone (a bit for each dimension, two for the question's; a scan of all that is allowed),
-//! then scores those that differ least by their full values, and gives the best. Where fewer are allowed than would be
-//! scored anyway, every one is. All comparing is in whole numbers, so the same vectors give the same answer everywhere.
+//! A search first compares signs alone (one bit per dimension, two for the question's; a scan of all allowed vectors),
+//! then scores those that differ least by their full values, and returns the best. If fewer are allowed than would be
+//! scored anyway, all are scored. All comparisons use integers, so the same vectors give the same result everywhere.
 
 pub use super::code::Code;
 use super::code::Query;
 use super::scan::{LANES, Products, Scan};
 use std::collections::HashMap;
 
-/// At least so many of the vectors that are allowed are scored by their full values.
+/// Minimum number of allowed vectors scored by their full values.
 const SCORED: usize = 512;
-/// And at least so many for each one that is asked for.
+/// Minimum number scored per requested result.
 const SCORED_EACH: usize = 32;
-/// And at least one in so many of all.
+/// At least one in this many of all vectors is scored.
 const SCORED_SHARE: usize = 64;
 /// Why vectors cannot be compared.
 #[derive(Debug, thiserror::Error, PartialEq, Eq, Clone)]
 pub enum VectorError {
-    /// A vector of another size than the others.
+    /// A vector has another size than the others.
     #[error("a vector has {found} dimensions, the others have {wanted}")]
     Dims {
         /// Its dimensions.
@@ -27,18 +27,18 @@ pub enum VectorError {
         /// Those of the others.
         wanted: usize,
     },
-    /// A vector without dimensions, or with more than can be compared.
+    /// A vector has no dimensions, or more than can be compared.
     #[error("a vector of {0} dimensions cannot be kept; 1 to 16,384 can")]
     Size(usize),
-    /// A vector has an infinite value or one that is no number.
+    /// A vector has an infinite or NaN value.
     #[error("a vector has values that are no numbers")]
     NotANumber,
-    /// The bytes of a kept vector cannot be read.
+    /// The bytes of a stored vector cannot be read.
     #[error("a kept vector cannot be read: {0}")]
     Damaged(&'static str),
 }
 
-/// A set of documents: a bit for each number.
+/// A set of documents: one bit per number.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct DocSet {
     words: Vec<u64>,
@@ -54,13 +54,13 @@ impl DocSet {
         self.words[word] |= 1 << (doc % 64);
     }
 
-    /// How many documents it has.
+    /// Number of documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
@@ -78,7 +78,7 @@ impl DocSet {
         })
     }
 
-    /// Whether it has the document.
+    /// Whether it contains the document.
     #[must_use]
     pub fn contains(&self, doc: u32) -> bool {
         self.words.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
@@ -98,12 +98,12 @@ impl FromIterator<u32> for DocSet {
 pub struct Near {
     /// The document.
     pub doc: u32,
-    /// Cosine of the angle to the question, -1 to 1.
+    /// Cosine with the question, -1 to 1.
     pub cosine: f32,
 }
 
-/// Vectors by document. A document is a number that the caller gives out, small and dense; a long text has a document for
-/// each of its passages. In memory a vector takes 9/8 of a byte for each dimension, and some 30 bytes.
+/// Vectors by document. A document is a small, dense number that the caller assigns; a long text has one document per
+/// passage. A vector takes 9/8 of a byte per dimension in memory, and about 30 bytes.
 #[derive(Clone, Default, Debug)]
 pub struct VectorIndex {
     dims: usize,
@@ -116,25 +116,25 @@ pub struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Nothing yet; the first vector says how many dimensions there are.
+    /// An empty index; the first vector determines the dimensions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many vectors it has.
+    /// Number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.docs.len()
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
     }
 
-    /// Dimensions of the vectors; 0 while there are none.
+    /// Dimensions of the vectors; 0 while it is empty.
     #[must_use]
     pub fn dims(&self) -> usize {
         self.dims
@@ -146,7 +146,7 @@ impl VectorIndex {
         self.places.contains_key(&doc)
     }
 
-    /// Bytes of memory that it holds, about.
+    /// Approximate bytes of memory.
     #[must_use]
     pub fn memory(&self) -> usize {
         let place = 2 * size_of::<u32>() + 1;
@@ -157,7 +157,7 @@ impl VectorIndex {
             + self.places.capacity() * place * 8 / 7
     }
 
-    /// Makes room for so many more vectors of so many dimensions at once.
+    /// Reserves memory for `more` vectors of `dims` dimensions.
     pub fn reserve(&mut self, more: usize, dims: usize) {
         self.docs.reserve(more);
         self.places.reserve(more);
@@ -166,7 +166,7 @@ impl VectorIndex {
         self.signs.reserve(more.div_ceil(LANES).saturating_mul(dims.div_ceil(64)));
     }
 
-    /// Adds a document's vector, or puts it in the place of the one it had.
+    /// Adds or replaces a document's vector.
     pub fn push(&mut self, doc: u32, code: &Code) -> Result<(), VectorError> {
         if self.dims != 0 && self.dims != code.dims() {
             return Err(VectorError::Dims { found: code.dims(), wanted: self.dims });
@@ -189,7 +189,7 @@ impl VectorIndex {
         Ok(())
     }
 
-    /// Takes a document's vector out; whether it had one.
+    /// Removes a document's vector; returns whether it had one.
     pub fn remove(&mut self, doc: u32) -> bool {
         let Some(slot) = self.places.remove(&doc).map(|slot| slot as usize) else { return false };
         let last = self.docs.len() - 1;
@@ -206,13 +206,13 @@ impl VectorIndex {
         true
     }
 
-    /// Takes everything out; another number of dimensions may follow.
+    /// Removes everything; vectors of other dimensions may follow.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// The `most` documents that are most like the question, best first; among equals the smaller number first. Only of
-    /// those in `allowed`, where it is given. Nothing is like the zero vector.
+    /// The `most` documents most similar to the question, best first; among equals the smaller number first. Limited to
+    /// `allowed`, if given. Nothing is similar to the zero vector.
     pub fn nearest(&self, question: &[f32], most: usize, allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
         let Some(query) = self.query(question)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
         let scored = SCORED.max(most.saturating_mul(SCORED_EACH)).max(self.len() / SCORED_SHARE);
@@ -228,7 +228,8 @@ impl VectorIndex {
         Ok(found)
     }
 
-    /// How like the question every allowed document is, by its full values, in the order of the documents' numbers.
+    /// The similarity of every allowed document to the question by its full values, in the order of the documents'
+    /// numbers.
     pub fn cosines(&self, question: &[f32], allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
         let slots = self.slots(allowed);
         let mut found = match self.query(question)? {
@@ -239,7 +240,7 @@ impl VectorIndex {
         Ok(found)
     }
 
-    /// How like the question each of these documents is; none for those without a vector.
+    /// The similarity of each of these documents to the question; `None` for those without a vector.
     pub fn cosines_for(&self, question: &[f32], docs: &[u32]) -> Result<Vec<Option<f32>>, VectorError> {
         let query = self.query(question)?;
         let places: Vec<Option<u32>> = docs.iter().map(|doc| self.places.get(doc).copied()).collect();
@@ -260,12 +261,12 @@ impl VectorIndex {
         self.dims.div_ceil(64)
     }
 
-    /// Where the signs of a vector begin, and which lane is its own.
+    /// Where the signs of a vector begin, and its lane.
     fn words_of(&self, slot: usize) -> (usize, usize) {
         (slot / LANES * self.words(), slot % LANES)
     }
 
-    /// Room for one vector at the end.
+    /// Space for one more vector at the end.
     fn open(&mut self) -> usize {
         let slot = self.docs.len();
         self.docs.push(0);
@@ -286,7 +287,7 @@ impl VectorIndex {
         self.places.insert(self.docs[slot], u32::try_from(slot).unwrap_or(u32::MAX));
     }
 
-    /// The places of all that are allowed.
+    /// The slots of all allowed documents.
     fn slots(&self, allowed: Option<&DocSet>) -> Vec<u32> {
         match allowed {
             None => (0..).zip(&self.docs).map(|(slot, _)| slot).collect(),

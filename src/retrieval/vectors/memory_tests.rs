@@ -1,14 +1,14 @@
-//! Tests of `memory`: a search finds what comparing everything finds, whatever was put in and taken out before.
+//! Tests of `memory`: a search finds what exhaustive comparison finds, after any additions and removals.
 
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Numbers that look like chance and are the same everywhere.
+/// Deterministic pseudorandom numbers.
 struct Dice(u64);
 
 impl Dice {
-    /// Evenly between -1 and 1.
+    /// Uniform between -1 and 1.
     fn roll(&mut self) -> f32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let high = u16::try_from(self.0 >> 48).unwrap();
@@ -33,7 +33,7 @@ fn index(vectors: &[Vec<f32>]) -> VectorIndex {
     index
 }
 
-/// Points around some centres.
+/// Points around some centers.
 fn cloud(dice: &mut Dice, count: usize, centres: usize, dims: usize) -> Vec<Vec<f32>> {
     let centres: Vec<Vec<f32>> = (0..centres).map(|_| dice.vector(dims)).collect();
     let near = |at: usize, dice: &mut Dice| {
@@ -124,7 +124,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 0..120)
 }
 
-/// 9/8 of a byte for each dimension, and some 30 bytes.
+/// 9/8 of a byte per dimension, and about 30 bytes.
 #[test]
 fn memory_is_what_is_said_of_it() {
     let (count, dims) = (1_000, 128);

@@ -1,5 +1,5 @@
-//! Vectors of passages in memory: how they are kept, and the search among them.
-//! Not for: making them (the room `llm`).
+//! Vectors of passages in memory: their storage format, and the search among them.
+//! Not for: making them (`llm`).
 
 pub(super) mod code;
 pub(super) mod cpu;

@@ -1,8 +1,8 @@
-//! The two loops that a search spends its time in: how many signs differ, and sums of products of whole numbers.
+//! The two hot loops of a search: how many signs differ, and sums of products of integers.
 //! Not for: choosing what is compared (`memory`).
 //!
-//! Both are plain loops that the compiler turns into vector instructions; the sums are of whole numbers and therefore the
-//! same on every machine. Where there is much to do it is done in parts, beside each other; what comes out is the same.
+//! Both are plain loops that the compiler vectorizes; the sums are of integers and therefore the same on every machine.
+//! Large inputs are split and processed in parallel, with the same result.
 #![allow(clippy::inline_always, reason = "what is not inlined is compiled for the oldest processors only")]
 
 use super::cpu::run;
@@ -10,16 +10,16 @@ use super::memory::DocSet;
 use pulp::NullaryFnOnce;
 use std::thread;
 
-/// Vectors whose signs stand side by side, word for word.
+/// Vectors whose signs are stored side by side, word for word.
 pub(crate) const LANES: usize = 32;
 
-/// Parts of a loop that run beside each other, and the fewest vectors for which that is worth its while.
+/// Parts processed in parallel, and the minimum number of vectors for which that pays.
 const PARTS: usize = 4;
 const WORTH_SCANNING: usize = 100_000;
 const WORTH_MULTIPLYING: usize = 4_000;
 
-/// A question's nearest vectors by their signs. The distance counts one for each sign that differs, and three where the
-/// question's own value is large (`heavy`), as if it had two bits for each dimension.
+/// A question's nearest vectors by their signs. The distance counts one for each differing sign, and three where the
+/// question's own value is large (`heavy`), as if it had two bits per dimension.
 pub(crate) struct Scan<'a> {
     /// For each [`LANES`] vectors, for each word of signs, the words of all of them.
     pub(crate) blocks: &'a [[u64; LANES]],
@@ -31,12 +31,12 @@ pub(crate) struct Scan<'a> {
     pub(crate) heavy: &'a [u64],
     /// Only these documents.
     pub(crate) allowed: Option<&'a DocSet>,
-    /// How many are wanted.
+    /// Number of results wanted.
     pub(crate) wanted: usize,
 }
 
 impl Scan<'_> {
-    /// The places of at least so many as are wanted, in their order: all up to the smallest distance that has them.
+    /// The slots of at least `wanted` vectors, in order: all up to the smallest distance that gives enough.
     pub(crate) fn places(self) -> Vec<u32> {
         if self.docs.len() < WORTH_SCANNING {
             let (limit, mut found) = run(self);
@@ -55,7 +55,7 @@ impl Scan<'_> {
         each.filter(|(far, _)| *far <= limit).map(|(_, place)| place).collect()
     }
 
-    /// The same scan of each part, with the place of its first vector.
+    /// The same scan for each part, with the slot of its first vector.
     fn parts(&self) -> Vec<(u32, Self)> {
         let step = self.docs.len().div_ceil(PARTS).next_multiple_of(LANES);
         let blocks = self.blocks.chunks(step / LANES * self.signs.len());
@@ -64,7 +64,7 @@ impl Scan<'_> {
     }
 }
 
-/// The smallest distance within which there are as many as wanted; every part has all up to `limit`.
+/// The smallest distance that gives at least `wanted` results; every part has all results up to `limit`.
 fn narrower<'a>(limit: u64, wanted: usize, found: impl Iterator<Item = &'a (u64, u32)>) -> u64 {
     let mut far: Vec<u64> = found.map(|(far, _)| *far).filter(|far| *far <= limit).collect();
     match wanted.checked_sub(1).filter(|last| *last < far.len()) {
@@ -73,7 +73,7 @@ fn narrower<'a>(limit: u64, wanted: usize, found: impl Iterator<Item = &'a (u64,
     }
 }
 
-/// Does parts of some work beside each other; what comes of them is in their order.
+/// Runs parts of some work in parallel; the results are in order.
 fn beside<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     let work = &work;
     thread::scope(|scope| {
@@ -87,7 +87,7 @@ fn beside<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<
 impl NullaryFnOnce for Scan<'_> {
     type Output = (u64, Vec<(u64, u32)>);
 
-    /// The limit falls while nearer ones come, so what was passed over was always beyond it.
+    /// The limit decreases while nearer vectors are found, so skipped ones were always beyond it.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "distances are small, and so are places")]
     fn call(self) -> Self::Output {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Many vectors are scanned and multiplied in parts; few at once. Both must find the same.
+    /// Large scans run in parts, small ones at once; both must find the same.
     #[test]
     fn parts_find_what_one_scan_finds() {
         let count = WORTH_SCANNING + 77;

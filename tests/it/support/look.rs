@@ -4,7 +4,7 @@
 
 use super::talk::{Bag, On, Talk, memory_atom};
 use pleach::context;
-use pleach::context::render_forms;
+use pleach::context::render::render_forms;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::mark::{Atom, MarkKind};

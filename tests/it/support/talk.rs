@@ -2,8 +2,8 @@
 //! input from it, with texts projected and counted as they will be sent. Knows nothing of the engine's gatherer.
 
 use super::look;
+use pleach::context::render::render_forms::{self, WireState};
 use pleach::context::render::{Texts, tools_json};
-use pleach::context::render_forms::{self, WireState};
 use pleach::domain::base::hash::{Fields, Hash};
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{Certainty, CountTokens, Encoding, approximate};

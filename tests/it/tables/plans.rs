@@ -4,8 +4,10 @@
 use super::same;
 use crate::scenarios;
 use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Talk};
-use pleach::context::cause::{self, ChangesBetweenCalls};
-use pleach::context::{already_in, edited, plan, render, variant};
+use pleach::context::explain::cause::{self, ChangesBetweenCalls};
+use pleach::context::explain::variant;
+use pleach::context::render::edited;
+use pleach::context::{already_in, plan, render};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::mark::MarkKind;

@@ -2,7 +2,7 @@
 //! without anything between two calls, after each kind of act, and under other settings.
 
 use super::same;
-use pleach::context::cause::{self, ChangesBetweenCalls};
+use pleach::context::explain::cause::{self, ChangesBetweenCalls};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, MemoryId, SessionId};
 use pleach::domain::call::retrieval_set::SkipWhy;

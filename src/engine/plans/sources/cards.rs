@@ -3,7 +3,7 @@
 
 use super::card_text::CardSettings;
 use super::retrieval::{RetrievedCards, nothing, source, turn_at};
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::retrieval_set::{Gate, MissWhy, RetrievalSet, ScoreParts, SkipWhy};
 use crate::domain::conversation::mark::Atom;

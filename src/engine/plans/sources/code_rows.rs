@@ -1,7 +1,7 @@
 //! Rows of code in a plan: how each is named, titled and scored, and the text of the map.
 //! Not for: which ones there are (`code`).
 
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::{CodeMap, CodeRef};

@@ -4,7 +4,8 @@
 
 use super::card_text::CardSettings;
 use super::retrieval::{self, turn_at};
-use crate::context::{AlreadyIn, render_forms};
+use crate::context::AlreadyIn;
+use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;

@@ -7,7 +7,7 @@
 //! inverse document frequency of BM25).
 
 use super::retrieval as found;
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::SessionId;

@@ -6,7 +6,7 @@
 //! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
 //! every mode, as instructions do; they never block a call: where there is no room for all, the nearest are tried first.
 
-use crate::context::render_forms::fenced;
+use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};

@@ -2,7 +2,7 @@
 //! does. Each of the branch has a row, whether it goes or not.
 //! Not for: making capsules (`summaries::drafts`) or using them in a plan (`context`).
 
-use crate::context::render_forms;
+use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::lane::Lane;

@@ -1,40 +1,40 @@
-//! The window of recent turns: where it starts and how far tool results are shortened, by policy and room.
-//! Not for: pins, exclusions and the open turn; they come in as costs.
+//! The window of recent turns: its start and the shortening of tool results, by policy and room.
+//! Not for: pins, exclusions and the open turn, which are part of the costs.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Anchor, Form};
 
-/// The limit for tool results of closed turns, in characters.
-pub(super) const CLOSED_RESULT: u32 = 300;
-/// The limit for older tool results of the open turn.
-pub(super) const OPEN_OLDER: u32 = 1_000;
+/// Characters kept of tool results of closed turns.
+pub(in crate::context) const CLOSED_RESULT: u32 = 300;
+/// Characters kept of older tool results of the open turn.
+pub(in crate::context) const OPEN_OLDER: u32 = 1_000;
 
-/// What turns cost, in tokens with framing, by how their tool results are sent.
-pub(super) trait Costs {
-    /// The request's cost when the window starts at `start` and turns before `shortened` are in `form`.
+/// The cost of turns in tokens with framing, by the form of their tool results.
+pub(in crate::context) trait Costs {
+    /// The request's cost if the window starts at `start` and turns before `shortened` are in `form`.
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32;
-    /// Turns before this index go by a summary.
+    /// Turns before this index are covered by summaries.
     fn summed(&self) -> usize;
 }
 
-/// Where the window starts and what is shortened.
+/// The start of the window and its shortened turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Window {
-    /// First turn in it; the number of turns when it is empty.
-    pub(super) start: usize,
+pub(in crate::context) struct Window {
+    /// Index of the first turn in the window; the number of turns when it is empty.
+    pub(in crate::context) start: usize,
     /// Turns before this index are sent in `form`.
-    pub(super) shortened: usize,
+    pub(in crate::context) shortened: usize,
     /// `Full`, `Cut` or `Elided`.
-    pub(super) form: Form,
-    /// No turn before this index is wanted, room or not.
-    pub(super) floor: usize,
-    /// The anchored window was just cut back, or reaches back again.
-    pub(super) refilled: bool,
+    pub(in crate::context) form: Form,
+    /// No turn before this index is wanted, even with room.
+    pub(in crate::context) floor: usize,
+    /// The anchored window was just cut back or extended.
+    pub(in crate::context) refilled: bool,
 }
 
-/// Chooses the window. It is over the room only where every window is (see [`least`]).
-pub(super) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
+/// Chooses the window. It exceeds the room only if every window does (see [`least`]).
+pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
     let floor = floor(input, costs.summed());
     let kept = held(input).filter(|_| input.policy.anchored).and_then(|old| {
         let old = Window { start: old.start.max(floor), floor, ..old };
@@ -43,15 +43,15 @@ pub(super) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window
     kept.unwrap_or_else(|| fresh(input, costs, room, floor))
 }
 
-/// Whether the room is enough to cut the anchored window back (where not, it is chosen anew); none where there is no anchor.
-pub(super) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
+/// Whether the anchored window can be cut back to fit the room (otherwise it is chosen anew); `None` without an anchor.
+pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
     let old = held(input).filter(|_| input.policy.anchored)?;
     Some(cheapest(input, costs, old.start.max(floor(input, costs.summed()))) <= room)
 }
 
-/// Before this turn nothing is in the window: it is further back than the window reaches, turns are missing after it, or
-/// a summary stands for it.
-pub(super) fn floor(input: &PlanInput, summed: usize) -> usize {
+/// The first turn that may be in the window: earlier ones are beyond its length, followed by missing turns, or covered
+/// by a summary.
+pub(in crate::context) fn floor(input: &PlanInput, summed: usize) -> usize {
     let turns = input.turns.len();
     let reach = match input.window_turns as usize {
         0 => 0,
@@ -61,8 +61,8 @@ pub(super) fn floor(input: &PlanInput, summed: usize) -> usize {
     reach.max(unbroken).max(summed).min(turns)
 }
 
-/// The cost of the cheapest window: what is over the room when this is, is blocked.
-pub(super) fn least(input: &PlanInput, costs: &impl Costs) -> u32 {
+/// The cost of the cheapest window. If it exceeds the room, the call is blocked.
+pub(in crate::context) fn least(input: &PlanInput, costs: &impl Costs) -> u32 {
     cheapest(input, costs, floor(input, costs.summed()))
 }
 
@@ -72,8 +72,8 @@ fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
     each.map(|(start, form)| costs.total(start, turns, form)).min().unwrap_or(u32::MAX)
 }
 
-/// The anchor of the last call, where it still holds: same policy, which may still shorten so, same budget, its turn still
-/// looked at.
+/// The window of the last call's anchor, if it is still valid: same policy and budget, a form that the policy still
+/// allows, and its turn among the input.
 fn held(input: &PlanInput) -> Option<Window> {
     let anchor = input.anchor.as_ref()?;
     let same = anchor.policy == input.policy.name && anchor.budget == input.budget.prompt;
@@ -87,12 +87,12 @@ fn held(input: &PlanInput) -> Option<Window> {
     Some(Window { start, shortened, form: anchor.form, floor: 0, refilled: false })
 }
 
-/// An anchor at the open turn: nothing before it was in the window.
+/// An anchor at the open turn: no earlier turn was in the window.
 fn opens_with(input: &PlanInput, key: Hash) -> Option<usize> {
     input.open.messages.first().filter(|message| message.key == key).map(|_| input.turns.len())
 }
 
-/// Without an anchor: everything whole, else everything a step down the ladder, else as many of the newest as fit.
+/// Without an anchor: all turns in full, else all turns shortened one step further, else as many of the newest as fit.
 fn fresh(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Window {
     let turns = input.turns.len();
     for form in ladder(input) {
@@ -103,10 +103,10 @@ fn fresh(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Wind
     drop_turns(input, costs, room, floor, floor)
 }
 
-/// With one: unchanged while it fits and history takes the policy's refill share of the room that the rest of the request
-/// leaves to it. Where history takes less (a long message or many cards made the window small), older turns come back up to
-/// that share. Where it does not fit: down the ladder, which may let older turns come back too, then cut at the front, down
-/// to that share. None where the anchor leaves no way.
+/// With an anchor: unchanged while it fits and the history takes the policy's refill share of the room that the rest of
+/// the request leaves. If the history takes less (a long message or many cards had made the window small), older turns
+/// come back up to that share. If it does not fit, results are shortened step by step, which may also bring back older
+/// turns, and then the oldest turns are dropped, down to that share. `None` if the anchored window cannot fit.
 fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window) -> Option<Window> {
     let rest = cheapest(input, costs, old.start);
     let left = u64::from(room.checked_sub(rest)?) * u64::from(input.policy.refill_percent.min(100)) / 100;
@@ -126,7 +126,7 @@ fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window)
     Some(Window { refilled: true, ..drop_turns(input, costs, target, old.start, old.floor) })
 }
 
-/// The smallest start from `low` on that fits, everything at the end of the ladder; a higher rung where only that fits.
+/// The earliest start from `low` on that fits with maximal shortening, or with less shortening if only that fits.
 fn drop_turns(input: &PlanInput, costs: &impl Costs, room: u32, low: usize, floor: usize) -> Window {
     let turns = input.turns.len();
     let steps: Vec<Form> = ladder(input).collect();
@@ -143,15 +143,16 @@ fn window(input: &PlanInput, start: usize, form: Form, floor: usize) -> Window {
     Window { start, shortened, form, floor, refilled: false }
 }
 
-/// The fidelity of tool results, from whole to gone; only whole where the policy shortens none.
+/// The forms of tool results, from full to elided; only full if the policy does not shorten.
 fn ladder(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
     let steps: &[Form] =
         if input.policy.shorten_tools { &[Form::Full, Form::Cut(CLOSED_RESULT), Form::Elided] } else { &[Form::Full] };
     steps.iter().copied()
 }
 
-/// Chooses the window in the budget; in a smaller room as it stood, less only the turns that must leave.
-pub(super) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<u32>) -> Window {
+/// Chooses the window within the budget. In a smaller room (`most`), the old window stays, without the turns that must
+/// leave.
+pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<u32>) -> Window {
     let Some(room) = most else { return choose(input, costs, input.budget.prompt) };
     let floor = floor(input, costs.summed());
     let old =
@@ -164,14 +165,14 @@ pub(super) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<
     trimmed.unwrap_or_else(|| fresh(input, costs, room, floor))
 }
 
-/// Summaries that went with the last call, where its anchor still holds.
-pub(super) fn went_on(input: &PlanInput) -> impl Iterator<Item = Hash> {
+/// Summaries that were sent with the last call, if its anchor is still valid.
+pub(in crate::context) fn went_on(input: &PlanInput) -> impl Iterator<Item = Hash> {
     let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored && held(input).is_some());
     anchor.into_iter().flat_map(|anchor| anchor.summaries.iter().copied())
 }
 
-/// The anchor that a sent plan leaves behind.
-pub(super) fn anchor(input: &PlanInput, window: Window, summaries: &[Hash]) -> Option<Anchor> {
+/// The anchor that a sent plan leaves for the next one.
+pub(in crate::context) fn anchor(input: &PlanInput, window: Window, summaries: &[Hash]) -> Option<Anchor> {
     if !input.policy.anchored {
         return None;
     }

@@ -1,15 +1,15 @@
-//! What the policy chooses among the turns, and in which form, before marks and hard rules: a turn that it keeps out still
-//! comes when a person pins or includes it, and a turn that it takes still leaves when there is no room.
-//! Not for: the formulas (`policy`), where the window starts (`window`) or the budget (`admit`). A choice looks at no
-//! marks, so that marking one turn never moves another: pins come on top of a target.
+//! The turns that the policy chooses, and their forms, before marks and hard rules. A turn that the policy withholds is
+//! still sent if a person pins or includes it, and a chosen turn is still left out if there is no room. The choice
+//! ignores marks, so that a mark on one turn never moves another; pins are added on top of the target.
+//! Not for: the formulas (`policy`), the start of the window (`window`) or the budget (`admit`).
 
+use super::accepted_summaries::Summed;
 use super::admit::leased;
 use super::forms::{Marks, turn_cost};
-use super::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn};
-use super::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
-use super::policy::{Costs, Score, adaptive, lanes};
-use super::summaries::Summed;
 use super::window::{self, CLOSED_RESULT};
+use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn};
+use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
+use crate::context::policy::{Costs, Score, adaptive, lanes};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::input::{Block, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Form, Reason, Row, Warning};
@@ -18,56 +18,56 @@ use crate::domain::planning::tuning::Choose;
 use std::collections::HashMap;
 
 /// Sections of the session level.
-pub(super) const SESSION_LEVEL: [Section; 5] =
+pub(in crate::context) const SESSION_LEVEL: [Section; 5] =
     [Section::State, Section::SessionSummary, Section::LaneSummary, Section::Orientation, Section::LeasedPins];
 
 /// What a policy chose, turn by turn.
-pub(super) struct Choice {
-    /// Why it keeps a turn out.
+pub(in crate::context) struct Choice {
+    /// Why the policy withholds a turn.
     reasons: Vec<Option<Reason>>,
-    /// Why it takes a turn.
+    /// Why the policy takes a turn.
     takes: Vec<Reason>,
-    /// The best form that it allows a turn.
+    /// The best form that the policy allows a turn.
     forms: Vec<Form>,
-    /// A person's mark keeps the turn in.
+    /// Whether a person's mark keeps the turn in.
     held: Vec<bool>,
-    /// Empty where the policy scores nothing.
+    /// Empty if the policy scores nothing.
     scores: Vec<Score>,
-    /// The budgets of the levels, where the policy has levels.
-    pub(super) levels: Option<[u32; 4]>,
-    /// Tokens that should leave the levels and are too young to.
-    pub(super) over: u32,
-    pub(super) warnings: Vec<Warning>,
+    /// The budgets of the levels, if the policy has levels.
+    pub(in crate::context) levels: Option<[u32; 4]>,
+    /// Tokens that should leave the levels but are too young.
+    pub(in crate::context) over: u32,
+    pub(in crate::context) warnings: Vec<Warning>,
 }
 
 impl Choice {
-    /// Whether the policy keeps this turn out and no mark brings it back.
-    pub(super) fn withholds(&self, turn: usize) -> bool {
+    /// Whether the policy withholds this turn and no mark brings it back.
+    pub(in crate::context) fn withholds(&self, turn: usize) -> bool {
         self.reasons[turn].is_some() && !self.held[turn]
     }
 
-    /// Whether the policy takes this turn, whatever marks are on it.
-    pub(super) fn takes_itself(&self, turn: usize) -> bool {
+    /// Whether the policy takes this turn, ignoring marks.
+    pub(in crate::context) fn takes_itself(&self, turn: usize) -> bool {
         self.reasons[turn].is_none()
     }
 
-    /// Why the policy keeps a turn out, whatever marks are on it.
-    pub(super) fn reason(&self, turn: usize) -> Option<&Reason> {
+    /// Why the policy withholds a turn, ignoring marks.
+    pub(in crate::context) fn reason(&self, turn: usize) -> Option<&Reason> {
         self.reasons[turn].as_ref()
     }
 
     /// Why a turn without a mark is in the window.
-    pub(super) fn takes(&self, turn: usize) -> Reason {
+    pub(in crate::context) fn takes(&self, turn: usize) -> Reason {
         self.takes[turn].clone()
     }
 
-    /// A form, or the lower one that the policy allows this turn.
-    pub(super) fn form(&self, turn: usize, wanted: Form) -> Form {
+    /// `wanted`, or the shorter form to which the policy limits this turn.
+    pub(in crate::context) fn form(&self, turn: usize, wanted: Form) -> Form {
         if self.held[turn] { wanted } else { lower(wanted, self.forms[turn]) }
     }
 }
 
-/// The further down the ladder of two forms.
+/// The shorter of two forms.
 fn lower(a: Form, b: Form) -> Form {
     let rung = |form: Form| match form {
         Form::Cut(_) => 1,
@@ -78,8 +78,8 @@ fn lower(a: Form, b: Form) -> Form {
 }
 
 impl Choice {
-    /// Everything, as it is: the ground on which a call is blocked or not, whatever the policy would choose.
-    pub(super) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
+    /// All turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
+    pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
         let turns = input.turns.len();
         let holds = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.wants());
         Self {
@@ -95,10 +95,10 @@ impl Choice {
     }
 }
 
-/// Chooses. `taken` is what stands beside the closed turns: blocks, offers, tools, framing, the open turn; `offered` is what
-/// offers take in some sections. With `before`, a choice in less room, a policy by relevance or by levels only adds
-/// to it.
-pub(super) fn choose(
+/// Applies the policy. `taken` is the cost of everything beside the closed turns (blocks, offers, tools, framing, open
+/// turn); `offered` gives the tokens that offers take in some sections. With `before`, a choice made in less room, a
+/// policy by relevance or levels only adds to it.
+pub(in crate::context) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
     (taken, open): (u32, u32),
@@ -118,7 +118,7 @@ pub(super) fn choose(
     choice
 }
 
-/// Turns of other lanes stay out, and those of this one beyond its newest messages.
+/// Withholds turns of other lanes, and of this lane all but its newest messages.
 fn by_lane(input: &PlanInput, choice: &mut Choice) {
     let lane = &input.open.facts.lane;
     let (mut own, mut at) = (Vec::new(), Vec::new());
@@ -136,12 +136,12 @@ fn by_lane(input: &PlanInput, choice: &mut Choice) {
     }
 }
 
-/// Messages that a turn sends.
+/// The number of messages that a turn sends.
 fn sent(turn: &TurnInput) -> u32 {
     u32::try_from(turn.messages.iter().filter(|message| message.bar.is_none()).count()).unwrap_or(u32::MAX)
 }
 
-/// The newest turns, then the most relevant, up to the moving target.
+/// Takes the newest turns, then the most relevant, up to the adaptive target.
 fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<&Choice>), choice: &mut Choice) {
     let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
     let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
@@ -188,7 +188,7 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<
     }
 }
 
-/// Each level within its budget; the lowest scores leave.
+/// Keeps each level within its budget; the lowest scores leave.
 fn by_levels(input: &PlanInput, fixed: FixedTokens, (floor, earlier): (usize, Option<&Choice>), choice: &mut Choice) {
     let spec = &input.policy.levels;
     let largest = largest(input);
@@ -237,7 +237,7 @@ fn by_level(earlier: &Choice, floor: usize) -> Vec<Result<Form, EvictionReason>>
     (floor..earlier.reasons.len()).map(one).collect()
 }
 
-/// What the levels hold before any closed turn.
+/// Tokens of the levels before any closed turn.
 fn fixed(
     input: &PlanInput,
     summed: &Summed,
@@ -255,7 +255,7 @@ fn fixed(
     FixedTokens { permanent: taken.saturating_sub(above), session, working, volatile }
 }
 
-/// What all levels hold together at most.
+/// The maximum of all levels together, in tokens.
 fn levels_total(input: &PlanInput) -> u32 {
     input.policy.levels.total.min(input.budget.prompt)
 }
@@ -264,18 +264,17 @@ fn largest(input: &PlanInput) -> LargestParts {
     LargestParts::of(input.turns.iter().map(|turn| &turn.facts))
 }
 
-/// Tokens that the session level has beside its blocks and `offered`, what offers take of it; no limit where the policy has no
-/// levels.
-pub(super) fn session_room(input: &PlanInput, summed: &Summed, offered: u32) -> u32 {
+/// Tokens left in the session level beside its blocks and `offered`; no limit without levels.
+pub(in crate::context) fn session_room(input: &PlanInput, summed: &Summed, offered: u32) -> u32 {
     session(input, summed).map_or(u32::MAX, |(used, budget)| budget.saturating_sub(used.saturating_add(offered)))
 }
 
-/// The session level's budget, where its blocks alone are larger.
-pub(super) fn session_overfull(input: &PlanInput, summed: &Summed) -> Option<u32> {
+/// The session level's budget, if its blocks alone exceed it.
+pub(in crate::context) fn session_overfull(input: &PlanInput, summed: &Summed) -> Option<u32> {
     session(input, summed).filter(|(used, budget)| used > budget).map(|(_, budget)| budget)
 }
 
-/// Tokens of the session level's blocks, leases apart, and its budget; none where the policy has no levels.
+/// Tokens of the session level's blocks without leases, and its budget; `None` without levels.
 fn session(input: &PlanInput, summed: &Summed) -> Option<(u32, u32)> {
     if input.policy.choose != Choose::Levels {
         return None;
@@ -286,7 +285,7 @@ fn session(input: &PlanInput, summed: &Summed) -> Option<(u32, u32)> {
     Some((used.fold(0, u32::saturating_add), budget))
 }
 
-/// What a turn costs without any mark, on each rung.
+/// The cost of a turn without marks, in each form.
 fn costs(input: &PlanInput, turn: &TurnInput) -> Costs {
     let none = Marks::new(&[]);
     let full = turn_cost(turn, Form::Full, &none);
@@ -297,8 +296,8 @@ fn costs(input: &PlanInput, turn: &TurnInput) -> Costs {
     Costs { full, cut, elided: turn_cost(turn, Form::Elided, &none).min(cut) }
 }
 
-/// Writes scores into the rows of turns; a pin's own part is added here, where it moves nothing.
-pub(super) fn score_rows(rows: &mut [Row], input: &PlanInput, choice: &Choice) {
+/// Writes scores into the rows of turns. A pin's part is added only here, where it does not change the choice.
+pub(in crate::context) fn score_rows(rows: &mut [Row], input: &PlanInput, choice: &Choice) {
     if choice.scores.is_empty() {
         return;
     }

@@ -1,11 +1,20 @@
 //! Makes the bytes of a request from a plan, once. What is hashed here is what is posted.
-//! Not for: choosing (`admit`), counting (`checks`) or posting (`llm`).
+//! Not for: choosing (`admission`) or posting (`llm`).
 //!
-//! One leading instruction message holds our own texts. What came from outside (cards, quoted replies) stands in
-//! user-role messages, labelled and delimited. In `cache_friendly` what changes with each call stands in the open turn's
-//! user message, before the person's own words.
+//! One leading instruction message holds the program's own texts. Texts from outside (cards, quoted replies) are in
+//! user-role messages, labeled and delimited. In `cache_friendly`, everything that changes with each call is in the
+//! open turn's user message, before the person's words.
+//!
+//! * [`render_forms`] gives the text of a message in each form, and the texts of blocks and cards.
+//! * [`edited`] makes the plan of a request that a person edited by hand.
+//! * [`checks`] counts the tokens of a body from its bytes alone.
 
-use super::render_forms::{self, WireState};
+pub mod checks;
+pub mod edited;
+#[cfg(test)]
+mod edited_tests;
+pub mod render_forms;
+
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::model::Dialect;
 use crate::domain::call::provider::Wire;
@@ -15,28 +24,29 @@ use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMI
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::policy::{Layout, Section};
 use crate::domain::tool::trace::ToolSpec;
+use render_forms::WireState;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Where texts come from while rendering.
+/// Supplies texts while rendering.
 pub trait Texts {
-    /// A block's or card's text by its hash.
+    /// The text of a block or card by its hash.
     fn block(&self, text: Hash) -> Option<Arc<str>>;
-    /// A message's content by its node's key.
+    /// The content of a message by its node's key.
     fn content(&self, key: Hash) -> Option<Arc<Content>>;
 }
 
-/// A text that a plan names is gone (its message was removed).
+/// A text that a plan names no longer exists (its message was removed).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a text of this plan was deleted: {title}")]
 pub struct TextGone {
-    /// The row's or message's title.
+    /// The title of the row or message.
     pub title: String,
 }
 
 /// A piece of a message's content.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum ContentPiece {
+pub(in crate::context) enum ContentPiece {
     /// A block or card.
     Block { text: Hash, title: String },
     /// A message.
@@ -45,32 +55,32 @@ pub(super) enum ContentPiece {
 
 /// A message of the request, before its texts are filled in.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct WireMessage {
+pub(in crate::context) struct WireMessage {
     role: &'static str,
     pieces: Vec<ContentPiece>,
     calls: u16,
 }
 
-/// What a request consists of, for comparing its beginning with another's.
+/// The pieces of a request, for comparing its prefix with another request's.
 pub type Outline = Vec<RequestPiece>;
 
 /// A piece of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestPiece {
-    /// Of its role and its very text.
+    /// Hash of its role and exact text.
     pub digest: Hash,
     /// Its tokens.
     pub tokens: u32,
-    /// The hash of the text, or the key of the message, that it is in the plan.
+    /// What it is in the plan: the hash of a text or the key of a message.
     pub of: Hash,
-    /// In which message of the request it stands, from 0; none for the tools.
+    /// Index of its message in the request; `None` for the tools.
     pub message: Option<u32>,
-    /// How many bytes of that message's content it takes, as JSON writes it.
+    /// Bytes it takes in that message's content, JSON-escaped.
     pub bytes: usize,
 }
 
 /// The messages of a plan's rows.
-pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<WireMessage> {
+pub(in crate::context) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<WireMessage> {
     let mut messages: Vec<WireMessage> = Vec::new();
     let own = rows.iter().filter(|row| leads(row, layout));
     let lead: Vec<ContentPiece> = own.filter_map(block_piece).collect();
@@ -89,7 +99,7 @@ pub(super) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<W
     messages
 }
 
-/// Where roles must alternate the model may not speak first: the instructions then go as the user's.
+/// Where roles must alternate, the model may not speak first; the instructions are then sent in the user role.
 fn open_with_user(messages: &mut [WireMessage], dialect: &Dialect) {
     if let [first, second, ..] = messages
         && dialect.strict_alternation
@@ -99,7 +109,7 @@ fn open_with_user(messages: &mut [WireMessage], dialect: &Dialect) {
     }
 }
 
-/// What of a row is sent, each call's results right behind it: a message that stood between them follows.
+/// The sent items of a row, each call directly followed by its results; a message between them comes after.
 fn in_order(row: &Row) -> Vec<&Item> {
     let mut ordered = Vec::with_capacity(row.items.len());
     let mut waiting = Vec::new();
@@ -149,8 +159,8 @@ fn asks(open: &Row) -> bool {
     open.items.iter().any(|item| item.role == Role::User && sent(item.form))
 }
 
-/// Whether blocks stand before the person's own words in one message, so that the words get a label.
-pub(super) fn needs_label(rows: &[Row], layout: Layout) -> bool {
+/// Whether blocks precede the person's words in one message, so that the words need a label.
+pub(in crate::context) fn needs_label(rows: &[Row], layout: Layout) -> bool {
     let open = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none());
     open.is_some_and(asks) && rows.iter().any(|row| stands_in_message(row, layout))
 }
@@ -177,7 +187,7 @@ fn leads(row: &Row, layout: Layout) -> bool {
 fn stands_before_turns(row: &Row, layout: Layout) -> bool {
     match row.section() {
         Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory | RowKind::Code),
-        // What a folder says of itself comes from outside, and rarely changes.
+        // A folder's own text comes from outside and rarely changes.
         Some(Section::Orientation) => true,
         Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
         _ => false,
@@ -247,12 +257,12 @@ fn push(messages: &mut Vec<WireMessage>, role: &'static str, pieces: Vec<Content
 }
 
 /// Tokens of the framing around messages.
-pub(super) fn framing(messages: &[WireMessage]) -> u32 {
+pub(in crate::context) fn framing(messages: &[WireMessage]) -> u32 {
     let each = messages.iter().map(|message| MESSAGE_FRAMING + CALL_FRAMING * u32::from(message.calls));
     each.sum::<u32>() + ANSWER_FRAMING
 }
 
-/// The tools as the request carries them; none where the dialect or the shape has none.
+/// The tools as JSON for the request; `None` if the dialect or the shape has none.
 #[must_use]
 pub fn tools_json(shape: &RequestShape) -> Option<Value> {
     let wanted = shape.dialect.tools && !shape.tools.is_empty();
@@ -263,7 +273,7 @@ fn as_sent(tools: &[ToolSpec]) -> Value {
     Value::Array(tools.iter().map(|tool| json!({"type": "function", "function": tool})).collect())
 }
 
-/// The text of tools as a plan counts it; empty for none.
+/// The text of tools as a plan counts it; empty without tools.
 #[must_use]
 pub fn tools_text(tools: &[ToolSpec]) -> String {
     if tools.is_empty() { String::new() } else { as_sent(tools).to_string() }
@@ -272,7 +282,7 @@ pub fn tools_text(tools: &[ToolSpec]) -> String {
 /// Renders a plan.
 ///
 /// # Errors
-/// [`TextGone`] when a text that the plan names no longer exists.
+/// [`TextGone`] if a text that the plan names no longer exists.
 pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Result<(Wire, Outline), TextGone> {
     let mut outline = Outline::new();
     if let Some(tools) = tools_json(shape) {
@@ -355,13 +365,13 @@ fn call_fields(content: &Content, item: &Item, extra: &mut Map<String, Value>) {
     }
 }
 
-/// Tokens of the longest beginning that two requests share.
+/// Tokens of the longest common prefix of two requests.
 #[must_use]
 pub fn same_prefix(before: &Outline, now: &Outline) -> u32 {
     before.iter().zip(now).take_while(|(a, b)| a.digest == b.digest).map(|(_, b)| b.tokens).sum()
 }
 
-/// The first part of `now` that is not as in `before`; none where `now` only goes on behind it.
+/// The first piece of `now` that differs from `before`; `None` if `now` only extends it.
 #[must_use]
 pub fn first_other(before: &Outline, now: &Outline) -> Option<Hash> {
     before.iter().zip(now).find(|(a, b)| a.digest != b.digest).map(|(_, b)| b.of)

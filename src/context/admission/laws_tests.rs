@@ -1,6 +1,5 @@
-//! Laws of the window and of admission, on inputs that are nothing but numbers: exact at every boundary, since the numbers
-//! are small.
-//! Not for: what is rendered of a plan (the planner's laws in `tests/it/laws.rs`).
+//! Laws of the window and of admission on purely numeric inputs, exact at every boundary because the numbers are small.
+//! Not for: what is rendered from a plan (`tests/it/laws.rs`).
 
 use super::admit::{self, Admitted, Leases, RowPosition};
 use super::forms::{cost_of, turn_cost};
@@ -30,7 +29,7 @@ fn atom(turn: usize) -> Atom {
     Atom::Turn { user: key(turn, 0), tip: key(turn, 2) }
 }
 
-/// A question, a call, its result: `[question, whole result, cut result]`.
+/// A question, a call and its result: `[question, whole result, cut result]`.
 type Sizes = [u32; 3];
 
 fn turn(number: usize, [asked, whole, cut]: Sizes) -> TurnInput {
@@ -84,7 +83,7 @@ fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
     }
 }
 
-/// What each turn costs whole, cut and elided, and what goes in any case.
+/// The cost of each turn in full, cut and elided, and of what is always sent.
 #[derive(Debug)]
 struct Table {
     turns: Vec<[u32; 3]>,
@@ -106,8 +105,8 @@ impl Costs for Table {
     }
 }
 
-/// All windows from `low` on, the best first: all turns, the less shortened the better; else as many as fit, the more
-/// shortened the better.
+/// All windows from `low` on, best first: all turns, with as little shortening as possible; else as many turns as fit,
+/// with as much shortening as possible.
 fn wanted(low: usize, turns: usize, rungs: &[Form]) -> Vec<(usize, Form)> {
     let all = rungs.iter().map(|form| (low, *form));
     let fewer = rungs.iter().rev().flat_map(|form| (low..=turns).map(|start| (start, *form)));
@@ -166,7 +165,7 @@ proptest! {
         let fresh = wanted(floor, turns, rungs).into_iter().find(fits(room)).unwrap_or((turns, Form::Full));
         prop_assert_eq!(window::choose(&input, table, room), new(fresh, false), "without an anchor");
 
-        // What a plan leaves behind is read back as the same window.
+        // The anchor that a plan leaves is read back as the same window.
         let old = Window { start: at.0.min(turns), shortened: at.1.min(turns), form: rungs[at.2 % rungs.len()], floor: 0, refilled: false };
         input.anchor = window::anchor(&input, old, &[]);
         prop_assert_eq!(input.anchor.is_some(), input.policy.anchored);
@@ -187,7 +186,7 @@ proptest! {
         } else {
             let most = target(rest);
             let best = wanted(old.start, turns, rungs).into_iter().skip(1).find(fits(most)).unwrap();
-            // Where shortened results are enough, older turns come back too.
+            // Where shortening results is enough, older turns come back too.
             let further = (floor..old.start).find(|start| best.0 == old.start && fits(most)(&(*start, best.1)));
             let best = (further.unwrap_or(best.0), best.1);
             prop_assert_eq!(chosen, new(best, true), "it is cut back to {}", most);
@@ -286,11 +285,11 @@ proptest! {
     }
 }
 
-/// A card: its turn (none: too old to be in the window), its tokens, and what it takes more where nothing stands before it. A
-/// card takes at least what the next one takes more without it, so that a turn that says it never makes the cards larger.
+/// A card: its turn (`None` if too old for the window), its tokens, and its extra tokens when nothing precedes it. A
+/// card takes at least the extra tokens of the next one, so that removing it never makes the cards larger.
 type Found = (Option<usize>, u32, u32);
 
-/// What is sent behind the last card.
+/// Tokens after the last card.
 const TAIL: u32 = 2;
 
 fn offered(input: &PlanInput, found: &[Found], most: Option<u32>) -> Offer {
@@ -312,8 +311,8 @@ fn offered(input: &PlanInput, found: &[Found], most: Option<u32>) -> Offer {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is found spends no more than the allowance, never blocks a call, repeats no turn, and leaves the rest to the window:
-    /// as long as the next older turn would fit, it goes.
+    /// Retrieved candidates spend no more than the allowance, never block a call, repeat no turn, and leave the rest to
+    /// the window: as long as the next older turn fits, it is sent.
     #[test]
     fn what_is_not_spent_on_what_was_found_goes_to_turns(
         turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 0..7),
@@ -352,7 +351,7 @@ proptest! {
         for (at, kind) in marks.iter().enumerate().take(turns.len()) {
             prop_assert!(*kind != Some(MarkKind::Sticky) || admitted.places[at].goes(), "pins come first");
         }
-        let already_in = super::already_in(&input, allowance).expect("it is not blocked");
+        let already_in = crate::context::already_in(&input, allowance).expect("it is not blocked");
         for (at, turn) in input.turns.iter().enumerate() {
             prop_assert!(!already_in.closed.contains(&turn.atom) || admitted.places[at] != RowPosition::Outside, "less found, fewer turns");
         }
@@ -368,7 +367,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A turn that goes as a card is not quoted beside itself, and what the quotation would have taken is free for leases.
+    /// A turn sent as a card is not quoted as well, and leases may use the tokens of the quotation.
     #[test]
     fn no_lease_waits_while_there_is_room_for_it(asked in 1_u32..9, quoted in 20_u32..60, note in 9_u32..40) {
         let policy = PolicySpec { leased_cap_tokens: 1_000, shorten_tools: false, ..PolicySpec::default() };
@@ -424,8 +423,8 @@ fn barred() -> impl Strategy<Value = (usize, usize, SendBarrier)> {
 }
 
 proptest! {
-    /// A message that does not go by itself has a row of its own, with a way in where there is one; each turn, also those
-    /// that are only counted, stands in one row.
+    /// A message that is not sent by itself has a row of its own, with a remedy if there is one. Every turn, even one
+    /// that is only counted, is in one row.
     #[test]
     fn what_stays_out_stands_in_one_row(
         sizes in prop::collection::vec([1_u32..30, 20_u32..60, 5_u32..20], 1..30), prompt in 60_u32..900,
@@ -441,7 +440,7 @@ proptest! {
             Gap { before, range, turns: 2, tokens: 50, from: u32::try_from(before + 1).unwrap() }
         };
         input.gaps = gaps.into_iter().filter(|before| *before <= sizes.len()).map(gap).collect();
-        let Ok(plan) = super::plan(&input) else { return Ok(()) };
+        let Ok(plan) = crate::context::plan(&input) else { return Ok(()) };
         let turns = plan.rows.iter().filter(|row| matches!(row.kind, RowKind::Turn | RowKind::Range));
         let open = u32::from(turns.clone().any(|row| row.atom == input.open.atom));
         let all = turns.map(|row| row.turns).sum::<u32>() - open;
@@ -459,7 +458,7 @@ proptest! {
     }
 }
 
-/// The request, added up from what is said of each part.
+/// The request's size, added up from its parts.
 fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
     let blocks = input
         .blocks
@@ -472,12 +471,12 @@ fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
         RowPosition::Card(_) => turn.card.map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING),
         RowPosition::Outside | RowPosition::Excluded { .. } | RowPosition::Idle | RowPosition::NoLease { .. } => 0,
     });
-    // Instructions, cards, and what opens the answer.
+    // Instructions, cards, and the framing of the answer.
     let around = 2 * MESSAGE_FRAMING + ANSWER_FRAMING;
     blocks + turns.sum::<u32>() + cost_of(&input.open, &admitted.open) + around
 }
 
-/// How a turn with a call is sent on each rung, and what that costs.
+/// The forms and cost of a turn with a call, at each degree of shortening.
 #[test]
 fn the_ladder_of_a_turn_costs_what_it_sends() {
     let turn = turn(0, [7, 50, 20]);

@@ -1,5 +1,5 @@
-//! What of a message is sent in each form, and the texts of blocks and cards.
-//! Not for: choosing the form (`admit`) or JSON (`render`).
+//! The text of a message in each form, and the texts of blocks and cards.
+//! Not for: choosing the form (`admission`) or JSON (`render`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::opens_safely;
@@ -7,7 +7,7 @@ use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::conversation::state;
 use crate::domain::planning::plan::Form;
 
-/// The words of a message in a form. Calls are not words; see [`keeps_calls`].
+/// The text of a message in a form, without calls; see [`keeps_calls`].
 #[must_use]
 pub fn words(key: Hash, role: Role, content: &Content, form: Form) -> String {
     match form {
@@ -20,18 +20,18 @@ pub fn words(key: Hash, role: Role, content: &Content, form: Form) -> String {
     }
 }
 
-/// How a message stands on the wire beside its form.
+/// How a message is written on the wire, besides its form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WireState {
     /// A result without its call.
     pub orphan: bool,
-    /// Roles must alternate, so messages may be joined.
+    /// Messages may be joined, because roles must alternate.
     pub joins: bool,
-    /// Blocks stand before it in its message.
+    /// Blocks precede it in its message.
     pub labelled: bool,
 }
 
-/// The very text of a message's content field (or of its piece of one).
+/// The exact text of a message's content field (or of its piece of one).
 #[must_use]
 pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, standing: WireState) -> String {
     let text = words(key, role, content, form);
@@ -45,13 +45,13 @@ pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, standing:
     }
 }
 
-/// Whether a calling message still carries its calls in this form.
+/// Whether a calling message keeps its calls in this form.
 #[must_use]
 pub fn keeps_calls(form: Form) -> bool {
     !matches!(form, Form::Elided | Form::Gone | Form::Out | Form::Card)
 }
 
-/// Texts and results joined by line ends; what is not text becomes a line that names it. Reasoning is never sent.
+/// Texts and results joined by line breaks; other parts become a line that names them. Reasoning is never sent.
 #[must_use]
 pub fn plain(content: &Content) -> String {
     let lines: Vec<String> = content
@@ -67,7 +67,7 @@ pub fn plain(content: &Content) -> String {
     lines.join("\n")
 }
 
-/// Head and tail of a long text, 20 to 80, with a line between that says how much is missing and where it is.
+/// The head and tail of a long text, 20 to 80, with a line between them that says how much is missing and where it is.
 #[must_use]
 pub fn cut(text: &str, limit: usize, key: Hash) -> String {
     let length = text.chars().count();
@@ -104,24 +104,24 @@ fn placeholder(role: Role, content: &Content) -> String {
     format!("[{what} of {} characters, left out by the user]", plain(content).chars().count())
 }
 
-/// A labelled block as it stands in a message: a header line, the body, a blank line. It begins and ends so that blocks
-/// can follow one another with their tokens adding up.
+/// A labeled block of a message: a header line, the body, a blank line. Its beginning and end are such that the tokens
+/// of consecutive blocks add up.
 #[must_use]
 pub fn block(label: &str, body: &str) -> String {
     format!("## {label}\n\n{}\n\n", body.trim())
 }
 
-/// The label before a person's own words when other blocks stand before them in the same message.
+/// The label before a person's words when other blocks precede them in the same message.
 pub const MESSAGE_LABEL: &str = "## Message\n\n";
 
-/// Foreign text (a pinned turn, a quoted reply) between delimiters that do not occur in it.
+/// A text from outside (a pinned turn, a quoted reply) between delimiters that do not occur in it.
 #[must_use]
 pub fn fenced(label: &str, body: &str) -> String {
     let mark = delimiter(body);
     block(label, &format!("<<<{mark}\n{}\n{mark}>>>", body.trim_end()))
 }
 
-/// Twelve hex digits of the text's BLAKE3, with a counter while they occur in the text.
+/// Twelve hex digits of the text's BLAKE3 hash, with a counter while they occur in the text.
 #[must_use]
 pub fn delimiter(text: &str) -> String {
     let base = Hash::of(text.as_bytes()).to_string()[..12].to_owned();
@@ -134,7 +134,7 @@ pub fn delimiter(text: &str) -> String {
     mark
 }
 
-/// The body of a turn's card: speaker by speaker, state blocks and calls left out, results named.
+/// The body of a turn's card: speaker by speaker, without state blocks and calls, and with results named.
 #[must_use]
 pub fn card_body<'a>(messages: impl Iterator<Item = (Role, &'a Content)>) -> String {
     let mut out = String::new();
@@ -156,8 +156,8 @@ pub fn card_body<'a>(messages: impl Iterator<Item = (Role, &'a Content)>) -> Str
     out.trim_end().to_owned()
 }
 
-/// A text that can be joined to others of the same role with its tokens adding up: it opens with a label where its first
-/// character would not allow that, and ends its last line. For dialects whose roles must alternate.
+/// A text whose tokens add up when joined to others of the same role: it begins with a label if its first character
+/// requires one, and ends its last line. For dialects whose roles must alternate.
 #[must_use]
 pub fn joinable(text: &str) -> String {
     let open = if text.starts_with(opens_safely) { "" } else { MESSAGE_LABEL };

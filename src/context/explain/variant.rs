@@ -1,14 +1,14 @@
-//! A solved plan, changed a little without being solved again: without one item, or written for another model. For calls
-//! that are made again to see what the change does.
-//! Not for: new calls; those are solved.
+//! A solved plan, changed without being solved again: without one item, or for another model. For calls that are
+//! repeated to see the effect of the change.
+//! Not for: new calls, which are always solved.
 
-use super::{explain, render};
+use crate::context::{explain, render};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Budget, ContextPlan, Reason, Verdict};
 use crate::domain::planning::policy::Section;
 
-/// The plan without the row of `atom`; nothing where no such row goes, or where it is what is asked.
+/// The plan without the row of `atom`; `None` if no such row is included, or if it is the question itself.
 #[must_use]
 pub fn without(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<ContextPlan> {
     let mut made = plan.clone();
@@ -21,15 +21,15 @@ pub fn without(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<C
     Some(summed(made, shape))
 }
 
-/// The plan for another model of a profile, with that model's room. Tokens stay as they were counted.
+/// The plan for another model, with that model's budget. Token counts stay unchanged.
 #[must_use]
 pub fn asking(plan: &ContextPlan, shape: &RequestShape, profile: &str, budget: Budget) -> ContextPlan {
     let made = ContextPlan { profile: profile.to_owned(), model: shape.model.clone(), budget, ..plan.clone() };
     summed(made, shape)
 }
 
-/// The plan whose request counts `tokens` by its own rules (see [`crate::context::checks`]): what a neighbour that is gone changed of a
-/// label or a separator is put to what is asked.
+/// The plan with the total set to `tokens`, as [`crate::context::render::checks`] counts them. Labels or separators
+/// that changed because a neighbor is missing are counted with the question.
 #[must_use]
 pub fn counted(mut plan: ContextPlan, tokens: u32) -> ContextPlan {
     let (more, less) = (tokens.saturating_sub(plan.est_total), plan.est_total.saturating_sub(tokens));

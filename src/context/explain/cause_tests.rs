@@ -1,4 +1,4 @@
-//! Differences between plans and whose act they were, on small plans made by hand.
+//! Differences between plans and their causes, on small plans.
 
 use super::cause::{ChangesBetweenCalls, blame};
 use crate::domain::base::hash::Hash;
@@ -18,15 +18,15 @@ use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason};
 use proptest::prelude::*;
 use uuid::Uuid;
 
-pub(super) fn key(n: u32) -> Hash {
+pub(in crate::context) fn key(n: u32) -> Hash {
     Hash::of(format!("node {n}").as_bytes())
 }
 
-pub(super) fn turn(n: u32) -> Atom {
+pub(in crate::context) fn turn(n: u32) -> Atom {
     Atom::Turn { user: key(n), tip: key(1_000 + n) }
 }
 
-pub(super) fn row(atom: Atom, verdict: Verdict, tokens: u32, reason: Reason) -> Row {
+pub(in crate::context) fn row(atom: Atom, verdict: Verdict, tokens: u32, reason: Reason) -> Row {
     let item = |key| Item {
         key,
         node: None,
@@ -65,7 +65,7 @@ fn out(n: u32, reason: Reason) -> Row {
     row(turn(n), Verdict::Out { needed: 0, remedy: None }, 50, reason)
 }
 
-pub(super) fn plan(rows: Vec<Row>) -> ContextPlan {
+pub(in crate::context) fn plan(rows: Vec<Row>) -> ContextPlan {
     let zero = Hash::default();
     ContextPlan {
         id: zero,
@@ -105,7 +105,7 @@ fn nothing() -> ChangesBetweenCalls<'static> {
 }
 
 fn step(by: Actor, from: ItemState, to: ItemState) -> (Atom, Transition) {
-    // The turn had grown less when the step was taken.
+    // The turn had fewer messages at the time of the transition.
     let item = Atom::Turn { user: key(1), tip: key(1) };
     let (reason, turn, branch) = ("decided by the person".to_owned(), None, None);
     (item, Transition { item: Subject::Item(item), from, to, reason, turn, branch, by, at: 5 })
@@ -136,7 +136,7 @@ fn a_lease_that_ended_or_was_renewed_is_told_as_one() {
     );
     let renewed = plan(vec![goes(1, 50, leased(4))]);
     assert_eq!(caused(&before, &renewed, &nothing()), [(DiffKind::Reason, CauseKind::Lease)]);
-    // Counting down is no change.
+    // Counting down is no difference.
     assert!(deltas(&renewed, &before, NONE).0.is_empty());
 }
 
@@ -198,7 +198,7 @@ fn a_pin_is_found_in_the_operations_where_no_step_is() {
     assert_eq!((found[0].causes[0].by, found[0].causes[0].at), (CauseKind::You, Some(7)));
 }
 
-/// A row of what a project says of itself.
+/// A row of a project's own text.
 fn own(kind: RowKind, tokens: u32, goes: bool, reason: Reason) -> Row {
     let verdict =
         if goes { Verdict::In { section: Section::Orientation } } else { Verdict::Out { needed: 0, remedy: None } };
@@ -252,7 +252,7 @@ fn rules_skills_and_summaries_of_parts_have_their_causes() {
         let cause = told(before, &plan(after), &nothing());
         assert!(cause.0 == by && cause.1.contains(words), "{kept}: {cause:?}");
     }
-    // The mode decides before anything else: summaries of parts go in Heavy alone.
+    // The mode decides first: module summaries are sent only in Heavy.
     let light = |rows| ContextPlan { mode: Mode::Light, ..plan(rows) };
     let before = ContextPlan { mode: Mode::Heavy, ..plan(goes(Module, 40, module("fresh"))) };
     let after = light(vec![]);
@@ -352,8 +352,8 @@ fn made(rows: &[(u32, bool, u32)]) -> ContextPlan {
 }
 
 proptest! {
-    /// What is told adds up: the tokens before, plus what every difference adds, are the tokens after. A plan differs in
-    /// nothing from itself, and the way back tells the same items.
+    /// Differences add up: the tokens before plus the change of every difference are the tokens after. A plan has no
+    /// difference from itself, and the reverse diff names the same items.
     #[test]
     fn differences_add_up(a in rows(), b in rows()) {
         let (before, after) = (made(&a), made(&b));
@@ -393,7 +393,7 @@ fn sums_are_by_kind() {
     assert_eq!(diff.sum(DiffKind::Left), (0, 0));
 }
 
-/// Tool results are named only where some are sent shorter; anything else that shrinks is told as what it is.
+/// Shortened tool results are reported as such; anything else that shrinks is reported by what it is.
 #[test]
 fn what_is_sent_shorter_is_named_for_what_it_is() {
     let code = |tokens| {
@@ -421,7 +421,7 @@ fn what_is_sent_shorter_is_named_for_what_it_is() {
     }
 }
 
-/// Turns in their places, with a partner in the other plan or none.
+/// Turns at their places, with or without a match in the other plan.
 #[test]
 fn places_are_counted_from_one_among_what_goes() {
     let made = plan(vec![
@@ -443,7 +443,7 @@ fn places_are_counted_from_one_among_what_goes() {
     assert_eq!(told, [(DiffKind::Moved, Some(2), Some(1))]);
 }
 
-/// Blocks of the program have a partner of their kind and section, other texts have none.
+/// The program's blocks match a block of the same kind and section; other texts do not match.
 #[test]
 fn blocks_with_other_words_are_the_same_block() {
     use crate::domain::planning::diff::ItemDiff;

@@ -1,9 +1,9 @@
-//! Requests edited by hand: their rows say what goes and what does not, and add up.
+//! Requests edited by hand: which rows are sent, and that they add up.
 
-use super::cause_tests::{key, plan, row, turn};
 use super::checks::count_body;
 use super::edited::{PlannedRequest, edited};
-use super::render::RequestPiece;
+use crate::context::explain::cause_tests::{key, plan, row, turn};
+use crate::context::render::RequestPiece;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
@@ -12,7 +12,7 @@ use crate::domain::planning::policy::Section;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A token a character.
+/// Counts one token per character.
 struct Letters;
 
 impl CountTokens for Letters {
@@ -29,7 +29,7 @@ fn body(messages: &[Value]) -> String {
     json!({"model": "m", "messages": messages, "tools": [{"type": "function"}]}).to_string()
 }
 
-/// Instructions, a question with its answer in one row, and what is asked.
+/// Instructions, a question with its answer in one row, and the open question.
 fn planned() -> (ContextPlan, Vec<Value>, Vec<RequestPiece>) {
     let messages = vec![said("system", "Help."), said("user", "Why?"), said("assistant", "So."), said("user", "Why?")];
     let text = Hash::of(b"Help.");
@@ -49,12 +49,12 @@ fn planned() -> (ContextPlan, Vec<Value>, Vec<RequestPiece>) {
     (plan, messages, (0..4).map(stretch).collect())
 }
 
-/// The edited plan's rows that go, and those that the edit took away.
+/// The included rows of the edited plan, and the rows that the edit removed.
 fn made(messages: &[Value]) -> (Vec<Row>, Vec<Row>) {
     made_beside(messages, 0)
 }
 
-/// The same, where the instructions went with a label of so many tokens more.
+/// The same, with the instructions sent with a label of `label` more tokens.
 fn made_beside(messages: &[Value], label: u32) -> (Vec<Row>, Vec<Row>) {
     let (mut plan, before, outline) = planned();
     plan.rows[0].tokens += label;
@@ -116,7 +116,8 @@ fn what_was_written_is_a_row_of_its_own() {
 }
 
 proptest! {
-    /// However messages are moved, doubled, dropped or written, the rows add up, and each planned row goes or is away.
+    /// However messages are moved, duplicated, removed or written, the rows add up, and each planned row is included or
+    /// removed.
     #[test]
     fn rows_of_any_edit_add_up(picks in proptest::collection::vec((0_usize..6, "[a-z]{0,5}"), 1..8)) {
         let (plan, planned, _) = planned();

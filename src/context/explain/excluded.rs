@@ -1,11 +1,11 @@
-//! The rows of what stays out: each with the reason, and what would bring it in at what price.
-//! Not for: deciding anything (`admit`) or rows that go (`explain`).
+//! The rows of items that are left out: each with its reason, and a remedy with its price.
+//! Not for: decisions (`admission`) or rows of included items (`explain`).
 
-use super::admit::{Admitted, RowPosition};
-use super::explain::{bare, block_row, items};
-use super::forms::{cost_in, turn_cost};
 use super::price::Addition;
-use super::summaries::Summed;
+use crate::context::admission::accepted_summaries::Summed;
+use crate::context::admission::admit::{Admitted, RowPosition};
+use crate::context::admission::forms::{cost_in, turn_cost};
+use crate::context::explain::{bare, block_row, items};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
@@ -14,14 +14,15 @@ use crate::domain::planning::input::{
 };
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
 
-/// Excluded turns listed one by one before the older ones share a row.
+/// Excluded turns listed one by one before older ones share a row.
 const LISTED: usize = 100;
-/// Tokens that a card's label and delimiters take, and the name before each message in it; for cards not made yet.
+/// Estimates for a card that does not exist yet: tokens of its label and delimiters, and of the speaker's name before
+/// each message.
 const CARD: u32 = 64;
 const SPEAKER: u32 = 4;
 
-/// Rows that stay out, newest first.
-pub(super) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
+/// Rows that are left out, newest first.
+pub(in crate::context) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
     let mut rows: Vec<Row> = input.inactive_marks.iter().map(|mark| inactive_row(admitted, mark)).collect();
     let notes = input.blocks.iter().zip(&admitted.leases);
@@ -62,7 +63,7 @@ fn pile_gaps(admitted: &Admitted<'_>, before: usize, pile: &mut Option<Row>, row
     }
 }
 
-/// Puts an older row onto the pile where it has the same reason; else the pile is done and a new one begins.
+/// Adds an older row to the pile if it has the same reason; otherwise closes the pile and starts a new one.
 fn add(older: Row, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
     *pile = Some(match pile.take() {
         Some(newer) if newer.reason == older.reason => piled(&newer, &older),
@@ -73,7 +74,7 @@ fn add(older: Row, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
     });
 }
 
-/// Two neighbouring rows as one range.
+/// Two adjacent rows as one range.
 fn piled(newer: &Row, older: &Row) -> Row {
     range(
         (ends(older).0, ends(newer).1),
@@ -84,7 +85,7 @@ fn piled(newer: &Row, older: &Row) -> Row {
     )
 }
 
-/// A turn that is just too old, for a pile: without a price, which would cost a choice of window for each.
+/// A turn that is merely too old, for a pile. It has no price, since each price takes a choice of the window.
 fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
     let plain = admitted.places[index] == RowPosition::Outside && admitted.marks.turn(turn).is_none();
@@ -169,14 +170,14 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     Some(Row { verdict, reason, tokens, pin: mark, items: listed, ..bare(turn) })
 }
 
-/// A verdict whose remedy names its price.
+/// A verdict with a remedy and its price.
 fn out(admitted: &Admitted<'_>, coming: Addition, action: &str, does: &str) -> Verdict {
     let (pushes_out, pushes_turns) = admitted.price(coming).pushes;
     let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
     Verdict::Out { needed: admitted.adds(coming).saturating_sub(admitted.free()), remedy: Some(remedy) }
 }
 
-/// Tokens of a turn's card: known for marked turns, else at most about so many. Tool results are not in it.
+/// Tokens of a turn's card: exact for marked turns, else an upper estimate. Tool results are not part of it.
 fn card_tokens(turn: &TurnInput) -> u32 {
     let told = turn.messages.iter().filter(|message| message.bar.is_none() && message.role != Role::Tool);
     let said = told.map(|message| message.elided.unwrap_or(message.tokens).saturating_add(SPEAKER));
@@ -187,7 +188,7 @@ fn no_lease(admitted: &Admitted<'_>, capped: bool, (tokens, needed): (u32, u32))
     if capped { Reason::LeaseCap { cap: admitted.lease_cap } } else { no_room(admitted, tokens, needed) }
 }
 
-/// What was free for an item, beside what it needs above its own tokens.
+/// The reason with the free tokens for an item, beside what it needs above its own tokens.
 fn no_room(admitted: &Admitted<'_>, tokens: u32, needed: u32) -> Reason {
     Reason::Budget { free: admitted.free().saturating_sub(needed.saturating_sub(tokens)) }
 }
@@ -228,8 +229,8 @@ fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Opti
     })
 }
 
-/// Messages that do not go by themselves, each in a row of its own. In the window (and in the open turn) a person can
-/// bring some of them in; where their turn is out, nothing can.
+/// Messages that are not sent by themselves, each in a row of its own. In the window and in the open turn a person can
+/// include some of them; if their turn is left out, none.
 fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Vec<Row> {
     let stands = index.is_none_or(|index| admitted.places[index] == RowPosition::Window);
     let row = |message: &MessageInput| -> Option<Row> {
@@ -268,7 +269,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
     turn.messages.iter().filter_map(row).collect()
 }
 
-/// What was looked up, or could have been.
+/// The row of a retrieved or retrievable item that is left out.
 fn near_row(admitted: &Admitted<'_>, near: &NotSent) -> Row {
     let (action, does) = &near.remedy;
     let suggested = matches!(near.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
@@ -288,7 +289,7 @@ fn near_row(admitted: &Admitted<'_>, near: &NotSent) -> Row {
     }
 }
 
-/// Parts of messages that go, which no request can carry.
+/// Parts of included messages that no request can carry.
 fn parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
     let messages = turn.messages.iter().filter(|message| message.bar.is_none());
     messages.flat_map(|message| &message.parts).map(|part| Row {

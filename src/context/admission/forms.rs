@@ -1,5 +1,5 @@
-//! How each message of a turn is sent under a person's marks and the ladder of tool results, and what that costs.
-//! Not for: how far down the ladder to go (`window`, `admit`).
+//! The form of each message of a turn under a person's marks and the shortening of tool results, and its cost.
+//! Not for: how far results are shortened (`window`, `admit`).
 
 use super::window::CLOSED_RESULT;
 use crate::domain::base::hash::Hash;
@@ -9,14 +9,14 @@ use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING, MessageInput
 use crate::domain::planning::plan::Form;
 use std::collections::HashMap;
 
-/// The marks by what they are on.
-pub(super) struct Marks<'a> {
+/// Marks by their target.
+pub(in crate::context) struct Marks<'a> {
     by_turn: HashMap<Hash, Vec<&'a Mark>>,
     by_message: HashMap<Hash, &'a Mark>,
 }
 
 impl<'a> Marks<'a> {
-    pub(super) fn new(marks: &'a [Mark]) -> Self {
+    pub(in crate::context) fn new(marks: &'a [Mark]) -> Self {
         let mut by_turn: HashMap<Hash, Vec<&Mark>> = HashMap::new();
         let mut by_message = HashMap::new();
         for mark in marks {
@@ -31,10 +31,10 @@ impl<'a> Marks<'a> {
         Self { by_turn, by_message }
     }
 
-    /// The mark on a turn: its first message must be the mark's, its tip one of the turn's messages (two answers to one
-    /// question are two turns). Without one, a pin on one of its messages holds the whole turn. A turn with nothing to send
-    /// cannot be pinned.
-    pub(super) fn turn(&self, turn: &TurnInput) -> Option<&'a Mark> {
+    /// The mark on a turn. The turn must begin with the mark's first message and contain its last one, since two
+    /// answers to one question are two turns. Otherwise a pin on one of its messages holds the whole turn. A turn with
+    /// nothing to send cannot be pinned.
+    pub(in crate::context) fn turn(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let first = turn.messages.first()?.key;
         let here = |mark: &&Mark| match mark.target {
             Atom::Turn { tip, .. } => turn.messages.iter().any(|message| message.key == tip),
@@ -46,7 +46,7 @@ impl<'a> Marks<'a> {
     }
 
     /// The mark on one of a turn's messages that holds the whole turn.
-    pub(super) fn holder(&self, turn: &TurnInput) -> Option<&'a Mark> {
+    pub(in crate::context) fn holder(&self, turn: &TurnInput) -> Option<&'a Mark> {
         if self.by_message.is_empty() {
             return None;
         }
@@ -60,25 +60,25 @@ impl<'a> Marks<'a> {
         })
     }
 
-    /// The mark that brings in a turn of which nothing would be sent by itself.
-    pub(super) fn bringer(&self, turn: &TurnInput) -> Option<&'a Mark> {
+    /// The mark that includes a turn whose messages would not be sent by themselves.
+    pub(in crate::context) fn bringer(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let barred = turn.messages.iter().all(|message| message.bar.is_some());
         let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
         marks.find(|mark| barred && mark.kind.wants())
     }
 
     /// The mark on one message.
-    pub(super) fn message(&self, key: Hash) -> Option<&'a Mark> {
+    pub(in crate::context) fn message(&self, key: Hash) -> Option<&'a Mark> {
         self.by_message.get(&key).copied()
     }
 
-    /// Whether a person wants a message that would not be sent by itself. A lease that has run out wants nothing.
-    pub(super) fn brings(&self, key: Hash) -> bool {
+    /// Whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
+    pub(in crate::context) fn brings(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.wants())
     }
 
-    /// Whether a person took out this message of a turn.
-    pub(super) fn takes_out(&self, key: Hash) -> bool {
+    /// Whether a person excluded this message of a turn.
+    pub(in crate::context) fn takes_out(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.excludes())
     }
 }
@@ -86,14 +86,14 @@ impl<'a> Marks<'a> {
 /// The calling message that results belong to.
 #[derive(Clone, Copy, Default)]
 struct CallingMessage {
-    /// It carries its calls, so its results must go.
+    /// It keeps its calls, so its results must be sent.
     keeps: bool,
-    /// Its whole episode was taken out.
+    /// Its whole episode was excluded.
     out: bool,
 }
 
-/// How each message of a turn is sent when its tool results are in `tools` (`Full`, `Cut` or `Elided`).
-pub(super) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Vec<Form> {
+/// The form of each message of a turn if its tool results are in `tools` (`Full`, `Cut` or `Elided`).
+pub(in crate::context) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Vec<Form> {
     let mut caller = CallingMessage::default();
     let each = turn.messages.iter().map(|message| {
         let form = if message.bar.is_some() { brought(message, marks) } else { form_of(message, tools, marks, caller) };
@@ -106,7 +106,8 @@ pub(super) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Ve
     each.collect()
 }
 
-/// A message that stays out unless a person wants it. Calls are not made again: their results are not beside them.
+/// The form of a message that is left out unless a person includes it. Its calls are not sent, since their results
+/// would be missing.
 fn brought(message: &MessageInput, marks: &Marks<'_>) -> Form {
     let may = matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)) && marks.brings(message.key);
     let result = message.role == Role::Tool && !message.orphan;
@@ -132,14 +133,14 @@ fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: Calli
     }
 }
 
-/// A cut that saves nothing is not made: the note in it takes tokens too.
+/// Shortens a result only if that saves tokens: the note in it takes some too.
 fn cut_to(message: &MessageInput, limit: u32) -> Form {
     let saves = message.cuts.iter().any(|(at, tokens)| *at == limit && *tokens < message.tokens);
     if saves { Form::Cut(limit) } else { message.whole }
 }
 
 /// Tokens of a message's content in a form.
-pub(super) fn tokens_in(message: &MessageInput, form: Form) -> u32 {
+pub(in crate::context) fn tokens_in(message: &MessageInput, form: Form) -> u32 {
     match form {
         Form::Full | Form::NoState | Form::Card => message.tokens,
         Form::Cut(limit) => {
@@ -151,8 +152,8 @@ pub(super) fn tokens_in(message: &MessageInput, form: Form) -> u32 {
     }
 }
 
-/// Tokens with framing.
-pub(super) fn cost_in(message: &MessageInput, form: Form) -> u32 {
+/// Tokens of a message in a form, with framing.
+pub(in crate::context) fn cost_in(message: &MessageInput, form: Form) -> u32 {
     let framing = match form {
         Form::Gone | Form::Out => return 0,
         Form::Elided => MESSAGE_FRAMING,
@@ -163,12 +164,12 @@ pub(super) fn cost_in(message: &MessageInput, form: Form) -> u32 {
     tokens_in(message, form).saturating_add(framing)
 }
 
-/// Tokens of a whole turn, with framing, its messages in these forms.
-pub(super) fn cost_of(turn: &TurnInput, forms: &[Form]) -> u32 {
+/// Tokens of a whole turn in these forms, with framing.
+pub(in crate::context) fn cost_of(turn: &TurnInput, forms: &[Form]) -> u32 {
     turn.messages.iter().zip(forms).fold(0_u32, |sum, (message, form)| sum.saturating_add(cost_in(message, *form)))
 }
 
-/// The same, its tool results in `tools`.
-pub(super) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> u32 {
+/// Tokens of a whole turn with its tool results in `tools`, with framing.
+pub(in crate::context) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> u32 {
     cost_of(turn, &turn_forms(turn, tools, marks))
 }

@@ -1,11 +1,11 @@
-//! Counts a request's tokens from its bytes alone, by the plan's own rules: what the meter shows must equal it.
+//! Counts a request's tokens from its bytes alone, by the plan's rules; the meter must show the same number.
 //! Not for: planning.
 
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
 use serde_json::Value;
 
-/// Tokens of a chat request's body; `None` when it is no such body.
+/// Tokens of the body of a chat request; `None` for any other body.
 #[must_use]
 pub fn count_body(body: &[u8], encoding: Encoding, counter: &dyn CountTokens) -> Option<u32> {
     let body: Value = serde_json::from_slice(body).ok()?;
@@ -15,8 +15,8 @@ pub fn count_body(body: &[u8], encoding: Encoding, counter: &dyn CountTokens) ->
     Some(each.sum::<u32>() + tools + ANSWER_FRAMING)
 }
 
-/// Tokens of one message of a body, with its framing.
-pub(super) fn count_message(message: &Value, encoding: Encoding, counter: &dyn CountTokens) -> u32 {
+/// Tokens of one message of a body, with framing.
+pub(in crate::context) fn count_message(message: &Value, encoding: Encoding, counter: &dyn CountTokens) -> u32 {
     let count = |value: Option<&Value>| value.and_then(Value::as_str).map_or(0, |text| counter.count(encoding, text));
     let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let called: u32 = calls

@@ -1,15 +1,15 @@
-//! What sources offer beside the turns: which candidates are let in, what they cost for each start of the window, and their
-//! blocks and reasons in the end.
-//! Not for: what a source finds (`engine`), the window (`window`) or how much is left for offers (`admit`).
+//! Candidates that sources offer beside the turns: which are admitted, their cost for each start of the window, and
+//! their blocks and reasons.
+//! Not for: finding candidates (`engine`), the window (`window`) or the room for offers (`admit`).
 //!
-//! Offers come after everything required and never block a call. Those without an allowance (rules, the map of the code) take
-//! what room there is; those that were looked up share the mode's allowance, in their order. A candidate that says what a turn
-//! says costs nothing while that turn is in the window: so one search for the window's start weighs both, and what is not spent
-//! on candidates goes to turns.
+//! Offers come after everything required and never block a call. Offers without an allowance (rules, the map of the
+//! code) may take any free room; retrieved ones share the mode's allowance, in their order. A candidate that repeats a
+//! turn costs nothing while that turn is in the window, so one search for the start of the window weighs both, and
+//! tokens that candidates do not spend go to turns.
 
+use super::accepted_summaries::Summed;
 use super::admit::LookedUp;
 use super::choose::SESSION_LEVEL;
-use super::summaries::Summed;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, Candidate, NotSent, Offer, PlanInput};
@@ -17,33 +17,33 @@ use crate::domain::planning::plan::Reason;
 use crate::domain::planning::policy::Section;
 use std::collections::{BTreeSet, HashMap};
 
-/// One offer with what was decided about it.
+/// An offer and the decisions about its candidates.
 struct Decided<'a> {
     offer: &'a Offer,
-    /// What its priority level leaves it, where it has no allowance.
+    /// Tokens left by its priority level, for an offer without an allowance.
     level: u32,
-    /// For each candidate, the turn that says the same, by its place in the input.
+    /// For each candidate: the index of the turn that contains the same text.
     turns: Vec<Option<usize>>,
-    /// For each candidate, those that go with it or not at all, itself among them.
+    /// For each candidate: the candidates that are admitted only together with it, itself included.
     mates: Vec<Vec<usize>>,
-    /// Why each candidate was not let in; none where it was.
+    /// For each candidate: why it was not admitted; `None` if it was.
     out: Vec<Option<Reason>>,
-    /// For each candidate, the summary that covers its turn, and whether that one lacks what is asked.
+    /// For each candidate: the summary that covers its turn, and whether that summary lacks what is asked.
     summed: Vec<Option<(Hash, bool)>>,
 }
 
-/// See the module.
-pub(super) struct Offers<'a> {
+/// All offers of an input, with the decisions about them.
+pub(in crate::context) struct Offers<'a> {
     decided: Vec<Decided<'a>>,
-    /// Tokens kept free in place of what is looked up.
+    /// Tokens kept free in place of retrieved candidates.
     kept: u32,
-    /// Tokens that candidates may still take of which a summary covers the turn.
+    /// Tokens left for candidates whose turn a summary covers.
     spare: u32,
 }
 
 impl<'a> Offers<'a> {
-    /// Nothing is let in yet.
-    pub(super) fn new(input: &'a PlanInput, summed: &Summed) -> Self {
+    /// With nothing admitted yet.
+    pub(in crate::context) fn new(input: &'a PlanInput, summed: &Summed) -> Self {
         let some = input.offers.iter().any(|offer| offer.candidates.iter().any(|one| one.turn.is_some()));
         let turns = if some { input.turns.as_slice() } else { &[] };
         let places: HashMap<Atom, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
@@ -60,8 +60,9 @@ impl<'a> Offers<'a> {
         Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
 
-    /// Lets in what draws on the room alone, and of the session level no more than `session` tokens; the tokens that it takes.
-    pub(super) fn by_room(&mut self, room: u32, mut session: u32) -> u32 {
+    /// Admits offers without an allowance, with at most `session` tokens of the session level. Returns the tokens
+    /// taken.
+    pub(in crate::context) fn by_room(&mut self, room: u32, mut session: u32) -> u32 {
         let mut left = room;
         for decided in self.decided.iter_mut().filter(|decided| decided.offer.most.is_none()) {
             let own = decided.offer.candidates.iter().any(|one| SESSION_LEVEL.contains(&one.block.section));
@@ -73,15 +74,15 @@ impl<'a> Offers<'a> {
         room - left
     }
 
-    /// Spends the allowance, or keeps it free, as far as there is room; so many tokens.
-    pub(super) fn look_up(&mut self, how: LookedUp, allowance: u32, room: u32) -> u32 {
+    /// Spends the allowance or keeps it free, as far as there is room. Returns those tokens.
+    pub(in crate::context) fn look_up(&mut self, how: LookedUp, allowance: u32, room: u32) -> u32 {
         match how {
             LookedUp::Offered => self.by_allowance(allowance, room),
             LookedUp::KeptFree(tokens) => self.keep_free(tokens, room),
         }
     }
 
-    /// Lets in what was looked up, within the allowance and the room; the tokens that it takes.
+    /// Admits retrieved candidates within the allowance and the room. Returns the tokens taken.
     fn by_allowance(&mut self, allowance: u32, room: u32) -> u32 {
         let (mut left, mut free) = (allowance, room);
         for decided in &mut self.decided {
@@ -92,16 +93,16 @@ impl<'a> Offers<'a> {
         room - free
     }
 
-    /// Keeps the allowance free, as far as there is room, in place of what is looked up; so many tokens.
+    /// Keeps the allowance free in place of retrieved candidates, as far as there is room. Returns those tokens.
     fn keep_free(&mut self, allowance: u32, room: u32) -> u32 {
         self.kept = allowance.min(room);
         self.kept
     }
 
-    /// Takes a second look once it is known which turns go: what they say already spends nothing, so that more may fit into
-    /// what is left of the allowance and into `free` tokens. What stays out is told what was free for it. The tokens that
-    /// this takes.
-    pub(super) fn settle(&mut self, goes: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
+    /// Admits further candidates once it is known which turns are sent: candidates that repeat those turns cost
+    /// nothing, so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much
+    /// room there was. Returns the tokens taken.
+    pub(in crate::context) fn settle(&mut self, goes: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
         let looked = self.decided.iter().filter(|decided| decided.offer.most.is_some());
         let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(goes)));
         let (mut left, mut now) = (allowance.saturating_sub(spent), free);
@@ -114,21 +115,22 @@ impl<'a> Offers<'a> {
         free - now
     }
 
-    /// What offers cost beside turns that go.
-    pub(super) fn cost(&self, goes: &dyn Fn(usize) -> bool) -> u32 {
+    /// Tokens of the offers beside the turns that are sent.
+    pub(in crate::context) fn cost(&self, goes: &dyn Fn(usize) -> bool) -> u32 {
         self.decided.iter().fold(self.kept, |sum, decided| sum.saturating_add(decided.cost(goes)))
     }
 
-    /// Tokens of what was let in by section, beside turns that go.
-    pub(super) fn of(&self, sections: &[Section], goes: &dyn Fn(usize) -> bool) -> u32 {
+    /// Tokens admitted in these sections beside the turns that are sent.
+    pub(in crate::context) fn of(&self, sections: &[Section], goes: &dyn Fn(usize) -> bool) -> u32 {
         let blocks = self.blocks(goes);
         let held = blocks.iter().filter(|block| sections.contains(&block.section)).map(|block| block.tokens);
         let kept = if sections.contains(&Section::Retrieved) { self.kept } else { 0 };
         held.fold(kept, u32::saturating_add)
     }
 
-    /// For each start of the window, what offers cost; `goes` says whether a turn is in the request then.
-    pub(super) fn by_start(&self, turns: usize, goes: &dyn Fn(usize, usize) -> bool) -> Vec<u32> {
+    /// Tokens of the offers for each start of the window; `goes(turn, start)` says whether a turn is then in the
+    /// request.
+    pub(in crate::context) fn by_start(&self, turns: usize, goes: &dyn Fn(usize, usize) -> bool) -> Vec<u32> {
         let said: BTreeSet<usize> =
             self.decided.iter().flat_map(|decided| decided.turns.iter().flatten().copied()).collect();
         let cost = |start: usize| self.cost(&|turn| goes(turn, start));
@@ -143,13 +145,13 @@ impl<'a> Offers<'a> {
         costs
     }
 
-    /// The blocks that go, in order; `goes` says whether a turn goes itself.
-    pub(super) fn blocks(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Block> {
+    /// The blocks to send, in order; `goes` says whether a turn itself is sent.
+    pub(in crate::context) fn blocks(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Block> {
         self.decided.iter().flat_map(|decided| decided.blocks(goes)).collect()
     }
 
-    /// What stays out, with the reason.
-    pub(super) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<NotSent> {
+    /// The candidates left out, with their reasons.
+    pub(in crate::context) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<NotSent> {
         self.decided.iter().flat_map(|decided| decided.near(goes)).collect()
     }
 }
@@ -163,8 +165,8 @@ fn mates(candidates: &[Candidate]) -> Vec<Vec<usize>> {
 }
 
 impl Decided<'_> {
-    /// Lets candidates in, in their order, while all of them together take no more than `most` whichever turns go; the tokens
-    /// that they take. Those of turns that a summary covers draw on `spare` as well.
+    /// Admits candidates in their order while all of them together take at most `most` tokens, whichever turns are
+    /// sent. Returns the tokens taken. Candidates whose turn a summary covers draw on `spare` as well.
     fn take(&mut self, most: u32, spare: &mut u32) -> u32 {
         let mut taken = 0;
         for mates in self.groups() {
@@ -183,7 +185,7 @@ impl Decided<'_> {
         taken
     }
 
-    /// Candidates that go together, in the order in which they are tried.
+    /// Candidates that are admitted together, in the order in which they are tried.
     fn groups(&self) -> Vec<Vec<usize>> {
         let all = &self.offer.candidates;
         let mut order: Vec<usize> = (0..all.len()).collect();
@@ -193,7 +195,7 @@ impl Decided<'_> {
         order.into_iter().map(|first| self.mates[first].clone()).collect()
     }
 
-    /// Lets in more of what is out, and that no turn says, within what is left of the allowance and the room.
+    /// Admits further candidates that repeat no turn, within the rest of the allowance and the room.
     fn take_more(&mut self, goes: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
         let before = self.cost(goes);
         let most = self.allowed(before, left).min(free);
@@ -211,7 +213,7 @@ impl Decided<'_> {
         self.cost(goes).saturating_sub(before)
     }
 
-    /// Tells what is out why: beside what its heading and those that go with it take, so much was free for it.
+    /// Records why candidates are left out: the room for each beside its heading and the candidates that come with it.
     fn tell(&mut self, goes: &dyn Fn(usize) -> bool, left: u32, free: u32) {
         let before = self.cost(goes);
         let allowed = self.allowed(before, left);
@@ -242,12 +244,13 @@ impl Decided<'_> {
         }
     }
 
-    /// Whether a candidate stays out because the turns that say the same go: its own, and those of what it belongs to.
+    /// Whether a candidate is left out because turns with the same text are sent: its own, or those of the candidates
+    /// it belongs to.
     fn said(&self, at: usize, goes: &dyn Fn(usize) -> bool) -> bool {
         self.turns[at].is_some() && self.mates[at].iter().all(|mate| self.turns[*mate].is_some_and(goes))
     }
 
-    /// The candidates that go, each with its text there.
+    /// The candidates that are sent, each with its text.
     fn sent<'s>(&'s self, goes: &dyn Fn(usize) -> bool) -> Vec<(&'s Candidate, (Hash, u32))> {
         let stays = |at: &usize| self.out[*at].is_none() && !self.said(*at, goes);
         let there: Vec<usize> = (0..self.offer.candidates.len()).filter(stays).collect();
@@ -265,8 +268,8 @@ impl Decided<'_> {
         sent.into_iter().fold(heading, |sum, (_, (_, tokens))| sum.saturating_add(tokens))
     }
 
-    /// What it costs at most, whichever turns go: a candidate behind one that a turn says takes what it takes alone, and any
-    /// may be the last.
+    /// The maximum cost, whichever turns are sent: a candidate whose predecessor is left out costs as much as alone,
+    /// and any may be the last.
     fn at_most(&self) -> u32 {
         let there: Vec<usize> = (0..self.out.len()).filter(|at| self.out[*at].is_none()).collect();
         let (mut sum, mut tail) = (0_u32, 0);

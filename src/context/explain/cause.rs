@@ -1,6 +1,7 @@
-//! Whose act a difference between two plans was: a person's, a lease's, the budget's, the mode's, the window's … told from
-//! the reasons in both plans, the steps of the item and the operations between the two calls.
-//! Not for: finding the differences (`domain::planning::row_matching`) or what happened between (`engine`).
+//! Which act caused a difference between two plans: a person's, a lease's, the budget's, the mode's, the window's, and
+//! so on. Derived from the reasons in both plans, the item's transitions and the operations between the two calls.
+//! Not for: finding the differences (`domain::planning::row_matching`) or collecting what happened between the calls
+//! (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
@@ -12,30 +13,30 @@ use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
 use crate::domain::planning::row_matching::{Subject, subject};
 
-/// What happened between two calls, as far as it counts for the later one.
+/// What happened between two calls, as far as it affects the later one.
 #[derive(Clone, Copy)]
 pub struct ChangesBetweenCalls<'a> {
-    /// Steps of items, oldest first, each with the atom that plans name the item by.
+    /// Transitions of items, oldest first, each with the atom that names the item in plans.
     pub steps: &'a [(Atom, Transition)],
     /// Operations, oldest first.
     pub ops: &'a [Operation],
-    /// Whether a message, by its key, is on the later call's path.
+    /// Whether the message with this key is on the later call's path.
     pub on_path: &'a dyn Fn(Hash) -> bool,
-    /// The later call's branch, by name.
+    /// The name of the later call's branch.
     pub name: &'a str,
 }
 
-/// Steps that are told of one difference: the newest.
+/// The number of transitions reported for one difference: the newest.
 const STEPS: usize = 2;
 
-/// Puts causes to every difference.
+/// Sets the causes of every difference.
 pub fn blame(deltas: &mut [ItemDiff], before: &ContextPlan, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) {
     for delta in deltas {
         delta.causes = causes(delta, before, after, between);
     }
 }
 
-/// The causes of one difference, the nearest first.
+/// The causes of one difference, most direct first.
 #[must_use]
 pub fn causes(
     delta: &ItemDiff,
@@ -67,7 +68,7 @@ impl Case<'_> {
         self.delta.before.as_ref().map(|place| &place.reason)
     }
 
-    /// Steps of the item, where what stood on it decided one of the two places.
+    /// Transitions of the item, if its mark decided one of the two places.
     fn steps(&self) -> Vec<Cause> {
         if ![self.reason(), self.reason_before()].into_iter().flatten().any(marked) {
             return Vec::new();
@@ -77,7 +78,7 @@ impl Case<'_> {
         own.rev().take(STEPS).map(|(_, step)| told(step)).collect()
     }
 
-    /// A mark on a message counts for the card or turn that holds it.
+    /// Whether the item is the card or turn that contains the message `atom`.
     fn of_message(&self, atom: &Atom) -> bool {
         let Atom::Message { node } = atom else { return false };
         let rows = self.after.rows.iter().chain(&self.before.rows);
@@ -95,7 +96,7 @@ impl Case<'_> {
         }
     }
 
-    /// It has no row any more.
+    /// The cause where the item has no row any more.
     fn gone(&self) -> Cause {
         let key = match self.delta.atom {
             Atom::Turn { user: key, .. }
@@ -171,7 +172,7 @@ impl Case<'_> {
         }
     }
 
-    /// Why it goes, or goes where it goes.
+    /// Why the item is sent, or sent in another section.
     fn entered(&self, after: &ItemPlace) -> Option<Cause> {
         let spoken = after.reason.sentence();
         let cause = match &after.reason {
@@ -257,7 +258,7 @@ impl Case<'_> {
         }
     }
 
-    /// Code goes in both calls, and not the same text of it.
+    /// The cause where code is sent in both calls with different text.
     fn reshaped_code(&self) -> Cause {
         let file = |plan| self.row_in(plan).and_then(|row| row.source.code.as_ref()).map(|code| code.file);
         if file(self.before) != file(self.after) {
@@ -272,7 +273,7 @@ impl Case<'_> {
         self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, words))
     }
 
-    /// Whether tool results of the row are shortened that were sent longer before.
+    /// Whether tool results of the row are sent shorter than before.
     fn has_shorter_results(&self) -> bool {
         let shortened = |form: Form| matches!(form, Form::Cut(_) | Form::Elided | Form::Gone);
         let forms = |plan| self.row_in(plan).map(|row| row.items.as_slice()).unwrap_or_default();
@@ -287,7 +288,7 @@ impl Case<'_> {
         plan.rows.iter().find(|row| subject(&row.atom) == about)
     }
 
-    /// What a project says of itself goes now, and no person marked it.
+    /// The cause where a project's own text is now sent and no person marked it.
     fn came(&self) -> Cause {
         match (self.reason_before(), self.delta.row) {
             (Some(Reason::UserExcluded { .. }), _) => plain(CauseKind::You, "Its exclusion was removed."),
@@ -304,7 +305,7 @@ impl Case<'_> {
         }
     }
 
-    /// What a project says of itself has no row any more.
+    /// The cause where a project's own text has no row any more.
     fn away(&self) -> Cause {
         match self.delta.row {
             RowKind::Skills => plain(CauseKind::You, "There are no skills anymore, or no tool to load them."),
@@ -313,7 +314,7 @@ impl Case<'_> {
         }
     }
 
-    /// There was no room.
+    /// The budget as cause.
     fn room(&self, spoken: &str) -> Cause {
         let (old, new) = (self.before.budget.prompt, self.after.budget.prompt);
         if new < old || self.before.model != self.after.model || self.before.policy != self.after.policy {
@@ -322,12 +323,12 @@ impl Case<'_> {
         plain(CauseKind::Budget, &format!("{spoken} What is sent before it grew."))
     }
 
-    /// The window does not reach it.
+    /// The window as cause.
     fn window(&self, spoken: &str) -> Cause {
         self.setting().unwrap_or_else(|| plain(CauseKind::Window, &format!("{spoken} Newer turns were added.")))
     }
 
-    /// The setting that differs and counts most, with the act that changed it.
+    /// The most important setting that differs, with the act that changed it.
     fn setting(&self) -> Option<Cause> {
         let (old, new) = (self.before, self.after);
         let differs = |name: &str, a: &str, b: &str| format!("The {name} is {b}; it was {a}.");
@@ -356,7 +357,7 @@ impl Case<'_> {
         (self.before.mode != self.after.mode).then(|| self.setting()).flatten()
     }
 
-    /// The newest operation with a change like this.
+    /// The newest operation with a matching change.
     fn op(&self, like: impl Fn(&Change) -> bool) -> Option<&Operation> {
         self.between.ops.iter().rev().find(|op| op.changes.iter().any(&like))
     }
@@ -404,7 +405,7 @@ fn plain(by: CauseKind, words: &str) -> Cause {
     Cause { by, words: words.to_owned(), at: None }
 }
 
-/// Whether what stood on the item decided.
+/// Whether a mark of the item decided.
 fn marked(reason: &Reason) -> bool {
     matches!(
         reason,
@@ -421,7 +422,7 @@ fn marked(reason: &Reason) -> bool {
     )
 }
 
-/// A step as a cause.
+/// A transition as a cause.
 fn told(step: &Transition) -> Cause {
     let by = match step.by {
         Actor::User => CauseKind::You,
@@ -431,7 +432,7 @@ fn told(step: &Transition) -> Cause {
     Cause { by, words: words(step), at: Some(step.at) }
 }
 
-/// `You pinned it: decided by the person.`
+/// A transition as a sentence, such as `You pinned it: decided by the person.`
 #[must_use]
 pub fn words(step: &Transition) -> String {
     let who = match step.by {
@@ -453,7 +454,7 @@ pub fn words(step: &Transition) -> String {
         (_, ItemState::Sticky) => "pinned it",
         (_, ItemState::Excluded) => "left it out",
     };
-    // That a person decided it is said already.
+    // The sentence already says that a person decided.
     let why = match step.reason.as_str() {
         "" | "decided by the person" => String::new(),
         why => format!(" ({why})"),

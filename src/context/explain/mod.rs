@@ -1,9 +1,24 @@
-//! Turns what was admitted into a plan: every item in exactly one row, with its tokens and its reason.
-//! Not for: deciding anything (`admit`) or rows that stay out (`excluded`).
+//! Turns the admitted candidates into a plan: every item in exactly one row, with its tokens and its reason.
+//! Not for: decisions (`admission`) or the request's bytes (`render`).
+//!
+//! * `excluded` makes the rows of the items that are left out; `price` computes what including one of them would cost.
+//! * `blocked` describes a call whose required parts do not fit.
+//! * [`variant`] changes a solved plan without solving it again: without one item, or for another model.
+//! * [`cause`] determines which act caused a difference between two plans.
 
-use super::admit::{Admitted, RowPosition};
-use super::forms::{Marks, tokens_in};
-use super::{choose, excluded, render};
+pub(in crate::context) mod blocked;
+pub mod cause;
+#[cfg(test)]
+pub(in crate::context) mod cause_tests;
+mod excluded;
+mod price;
+pub mod variant;
+
+use crate::context::admission::admit::{Admitted, RowPosition};
+use crate::context::admission::choose;
+use crate::context::admission::forms::{Marks, tokens_in};
+use crate::context::admission::window::anchor;
+use crate::context::render;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
@@ -12,8 +27,8 @@ use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
 use crate::domain::planning::policy::Section;
 
-/// The plan for what was admitted.
-pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
+/// The plan of an admission.
+pub(in crate::context) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
     let mut rows = included(admitted);
     let (suggested, out): (Vec<Row>, Vec<Row>) =
         excluded::rows(admitted).into_iter().partition(|row| row.verdict == Verdict::Suggested);
@@ -41,7 +56,7 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
         tool_costs: input.tool_costs.clone(),
         level_budgets: admitted.choice.levels,
         rows,
-        anchor: super::window::anchor(input, admitted.window, &admitted.summed.used),
+        anchor: anchor(input, admitted.window, &admitted.summed.used),
         retrieval_set_ids: input.retrieval_set_ids.clone(),
         warnings: Vec::new(),
     };
@@ -55,12 +70,12 @@ pub(super) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan
 }
 
 /// Tokens of the whole request.
-pub(super) fn size(admitted: &Admitted<'_>) -> u32 {
+pub(in crate::context) fn size(admitted: &Admitted<'_>) -> u32 {
     let (sum, framing) = measured(admitted.input, &mut included(admitted));
     sum + framing + admitted.input.tools_tokens
 }
 
-/// Tokens of what goes and of the framing around it; the message gets its label where it needs one.
+/// Tokens of the included rows and of their framing; labels the user message where needed.
 fn measured(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
     let label = render::needs_label(rows, input.layout);
     if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
@@ -71,8 +86,9 @@ fn measured(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
     (sum, render::framing(&messages))
 }
 
-/// H(rows in order: atom, projection, section, reason; policy, layout, dialect, model, parameters, tools).
-pub(super) fn identity(shape: &RequestShape, plan: &ContextPlan) -> Hash {
+/// The plan's id: a hash of its rows in order (atom, forms, section, reason) and of policy, layout, dialect, model,
+/// parameters and tools.
+pub(in crate::context) fn identity(shape: &RequestShape, plan: &ContextPlan) -> Hash {
     let mut fields = Fields::new("plan").text(&plan.policy).number(u64::from(plan.policy_version));
     fields = fields.json(&plan.layout).json(shape);
     for row in &plan.rows {
@@ -86,7 +102,7 @@ fn is_open(row: &Row) -> bool {
     row.section() == Some(Section::UserMessage) && row.kind == RowKind::Turn
 }
 
-pub(super) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
+pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
     let offered = admitted.offered();
     let mut rows = Vec::new();
@@ -121,8 +137,8 @@ pub(super) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     rows
 }
 
-/// What must go, as rows, for a call that is blocked.
-pub(super) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
+/// The rows of required items, for a call that is blocked.
+pub(in crate::context) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
     let optional = |block: &&Block| matches!(block.reason, Reason::Leased { .. } | Reason::Summary);
     let required = input.blocks.iter().filter(|block| !optional(block));
     let mut rows: Vec<Row> = required.map(|block| block_row(input, block)).collect();
@@ -135,7 +151,7 @@ pub(super) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form])
     rows
 }
 
-pub(super) fn block_row(input: &PlanInput, block: &Block) -> Row {
+pub(in crate::context) fn block_row(input: &PlanInput, block: &Block) -> Row {
     let atom = block.atom.unwrap_or(Atom::Section { text: block.text });
     Row {
         atom,
@@ -161,7 +177,7 @@ fn cards(admitted: &Admitted<'_>, section: Section) -> impl Iterator<Item = Row>
     })
 }
 
-/// A turn as a card: of the messages that it could send, without those that a person took out.
+/// A turn as a card, without the messages that a person excluded.
 fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKind) -> Row {
     let told = |message: &MessageInput| message.bar.is_none() && !marks.takes_out(message.key);
     let forms: Vec<Form> = turn.messages.iter().map(|m| if told(m) { Form::Card } else { Form::Out }).collect();
@@ -206,7 +222,7 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// Writes into the rows of what the program pinned how active it is.
+/// Writes activations into the rows of items that the program pinned.
 fn alive(rows: &mut [Row], input: &PlanInput) {
     for turn in input.turns.iter().filter(|turn| !turn.facts.alive.is_empty()) {
         let Some(row) = rows.iter_mut().find(|row| row.atom == turn.atom && row.pin.is_some()) else { continue };
@@ -238,7 +254,7 @@ fn turn_row(turn: &TurnInput, forms: &[Form], section: Section, reason: Reason, 
     }
 }
 
-pub(super) fn bare(turn: &TurnInput) -> Row {
+pub(in crate::context) fn bare(turn: &TurnInput) -> Row {
     Row {
         atom: turn.atom,
         kind: if turn.number == 0 { RowKind::Preamble } else { RowKind::Turn },
@@ -255,7 +271,7 @@ pub(super) fn bare(turn: &TurnInput) -> Row {
     }
 }
 
-pub(super) fn items(messages: &[MessageInput], forms: &[Form]) -> Vec<Item> {
+pub(in crate::context) fn items(messages: &[MessageInput], forms: &[Form]) -> Vec<Item> {
     let sent = messages.iter().zip(forms).filter(|(_, form)| **form != Form::Out);
     sent.map(|(message, form)| Item {
         key: message.key,

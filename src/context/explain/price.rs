@@ -1,14 +1,14 @@
-//! What it would cost if something came into a plan: tokens that it adds, and what leaves the window for it.
-//! Not for: what goes (`admit`) or the rows that tell it (`excluded`).
+//! What including an item would cost: the tokens it adds, and the turns that would leave the window for it.
+//! Not for: decisions (`admission`) or rows (`excluded`).
 
-use super::admit::{Admitted, RowPosition, Sums, admit};
-use super::forms::{cost_of, turn_cost, turn_forms};
-use super::window::{self, CLOSED_RESULT, Costs, Window};
+use crate::context::admission::admit::{Admitted, RowPosition, Sums, admit};
+use crate::context::admission::forms::{cost_of, turn_cost, turn_forms};
+use crate::context::admission::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::Form;
 
-/// Tokens by how tool results are sent: whole, cut, gone.
+/// Tokens by the form of tool results: full, cut, elided.
 type Rungs = [u32; 3];
 
 fn on(rungs: Rungs, form: Form) -> u32 {
@@ -19,33 +19,33 @@ fn on(rungs: Rungs, form: Form) -> u32 {
     }
 }
 
-/// Something that might come in, with its tokens.
+/// An item that might be included, with its tokens.
 #[derive(Clone, Copy)]
-pub(super) struct Addition {
-    /// The turn that it belongs to; none beside the turns.
+pub(in crate::context) struct Addition {
+    /// The turn that it belongs to; `None` for an item beside the turns.
     turn: Option<usize>,
-    /// What it adds while that turn is in the window.
+    /// Tokens it adds while that turn is in the window.
     inside: Rungs,
-    /// The same where the policy chose nothing, by which a call is blocked.
+    /// The same without the policy's choice, which decides whether a call is blocked.
     plain: Rungs,
-    /// What it adds while that turn is outside, at most.
+    /// Maximum tokens it adds while that turn is outside the window.
     outside: u32,
-    /// What comes with it, wherever that turn is.
+    /// Tokens of what comes with it, wherever that turn is.
     beside: u32,
 }
 
 impl Addition {
-    /// Beside the turns.
-    pub(super) fn apart(tokens: u32) -> Self {
+    /// An item beside the turns.
+    pub(in crate::context) fn apart(tokens: u32) -> Self {
         Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens, beside: 0 }
     }
 
     /// A message of a turn that is in the window.
-    pub(super) fn into_turn(turn: usize, tokens: u32) -> Self {
+    pub(in crate::context) fn into_turn(turn: usize, tokens: u32) -> Self {
         Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0, beside: 0 }
     }
 
-    /// What it adds to a window.
+    /// Tokens it adds to a window.
     fn adds(self, start: usize, shortened: usize, form: Form) -> u32 {
         within(self.turn, self.inside, self.outside, (start, shortened, form))
     }
@@ -62,18 +62,17 @@ fn within(turn: Option<usize>, inside: Rungs, outside: u32, (start, shortened, f
     }
 }
 
-/// What would happen if it came in.
-pub(super) struct Price {
-    /// Tokens and turns that would leave the window; where it cannot fit at all, the tokens that are too many, and no turns.
-    pub(super) pushes: (u32, u32),
-    /// It would then really be in the request.
-    pub(super) lands: bool,
+/// The consequences of including an item.
+pub(in crate::context) struct Price {
+    /// Tokens and turns that would leave the window. If the item cannot fit at all: the missing tokens, and 0 turns.
+    pub(in crate::context) pushes: (u32, u32),
+    /// Whether it would then be in the request.
+    pub(in crate::context) lands: bool,
 }
 
 impl Admitted<'_> {
-    /// A turn's card, or the turn itself where the window reaches it: then a person's mark lifts what the policy would make
-    /// of it.
-    pub(super) fn coming_card(&self, turn: usize, card: u32) -> Addition {
+    /// A turn's card, or the turn itself if the window reaches it: then a person's mark overrides the policy's choice.
+    pub(in crate::context) fn coming_card(&self, turn: usize, card: u32) -> Addition {
         let out = matches!(self.places[turn], RowPosition::Excluded { .. });
         let whole = self.rungs(|form| turn_cost(&self.input.turns[turn], form, &self.marks));
         let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
@@ -82,8 +81,8 @@ impl Admitted<'_> {
         Addition { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card, beside: 0 }
     }
 
-    /// An excluded turn, back in its place; where one of its messages is pinned, as a card outside the window.
-    pub(super) fn coming_back(&self, turn: usize, card: u32) -> Addition {
+    /// An excluded turn, back in its place; as a card outside the window if one of its messages is pinned.
+    pub(in crate::context) fn coming_back(&self, turn: usize, card: u32) -> Addition {
         let of = &self.input.turns[turn];
         let plain = self.rungs(|form| turn_cost(of, form, &self.marks));
         let (holds, must) = match self.marks.holder(of).map(|mark| mark.kind) {
@@ -96,7 +95,7 @@ impl Admitted<'_> {
         Addition { turn: Some(turn), inside, plain, outside: if must { card } else { 0 }, beside: 0 }
     }
 
-    /// What a turn costs as the policy has it.
+    /// The cost of a turn as the policy chose it.
     fn chosen(&self, turn: usize) -> Rungs {
         let of = &self.input.turns[turn];
         self.rungs(|form| cost_of(of, &turn_forms(of, self.choice.form(turn, form), &self.marks)))
@@ -111,17 +110,17 @@ impl Admitted<'_> {
         }
     }
 
-    /// What it adds to the request as it is.
-    pub(super) fn adds(&self, coming: Addition) -> u32 {
+    /// Tokens it adds to the present request.
+    pub(in crate::context) fn adds(&self, coming: Addition) -> u32 {
         coming.adds(self.window.start, self.window.shortened, self.window.form)
     }
 
-    /// Works out what would leave if something came in, by choosing the window again with it. A card's tokens are known only
-    /// at most, and a smaller one can push out more: a window that is cut back keeps less than one chosen anew. The worst of
-    /// some sizes is told, and of the largest for which the window could still be cut back.
-    pub(super) fn price(&self, coming: Addition) -> Price {
+    /// The price of including an item, found by choosing the window again. A card's size is only an upper bound, and a
+    /// smaller card can displace more, because a window that is cut back keeps less than one chosen anew. So several
+    /// sizes are tried, and the largest with which the window can still be cut back; the worst price is returned.
+    pub(in crate::context) fn price(&self, coming: Addition) -> Price {
         let price = self.price_alone(coming);
-        // The first turn that leaves the window brings the request for a state block.
+        // The first turn that leaves the window triggers the request for a state block.
         let Some(request) = self.input.state_request.as_ref().filter(|_| price.pushes.1 > 0) else { return price };
         let with = self.price_alone(Addition { beside: request.tokens, ..coming });
         let blocks = with.pushes.0 > 0 && with.pushes.1 == 0;
@@ -144,8 +143,8 @@ impl Admitted<'_> {
         self.chosen_anew(coming, worst)
     }
 
-    /// Where the turn goes itself, what was found of it does not go beside it any more; a policy that chooses by the room then
-    /// chooses anew, and may leave out what it took.
+    /// If the turn itself is sent, its quotations are not. A policy that chooses by free room then chooses anew, and
+    /// may leave out what it took.
     fn chosen_anew(&self, coming: Addition, worst: Price) -> Price {
         let Some(bare) = coming.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_found(turn)) else {
             return worst;
@@ -170,7 +169,7 @@ impl Admitted<'_> {
         )
     }
 
-    /// The input without what was found of a turn; none where nothing of it was.
+    /// The input without the candidates of a turn; `None` if there are none.
     fn without_found(&self, turn: usize) -> Option<PlanInput> {
         let atom = Some(self.input.turns[turn].atom);
         let mut found = self.input.offers.iter().flat_map(|offer| &offer.candidates);
@@ -180,7 +179,8 @@ impl Admitted<'_> {
         Some(bare)
     }
 
-    /// The largest size outside the window with which the anchored window can be cut back, where it cannot with all of it.
+    /// The largest size outside the window with which the anchored window can be cut back, if the full size is too
+    /// large.
     fn last_cut_back(&self, coming: Addition) -> Option<u32> {
         let can = |outside: u32| {
             let with = CostsWithAddition { costs: &self.costs, coming: Addition { outside, ..coming } };
@@ -217,8 +217,8 @@ impl Admitted<'_> {
         Price { pushes: (tokens, turns), lands }
     }
 
-    /// Whether the call would not be blocked. Under a policy that chooses, what blocks is not what goes: the cheapest
-    /// request is looked for without the choice.
+    /// Whether the call would not be blocked. The policy's choice is ignored, since only the cheapest request decides
+    /// that.
     fn stands(&self, coming: Addition) -> bool {
         let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
         let turns = self.input.turns.len();
@@ -226,7 +226,7 @@ impl Admitted<'_> {
         nothing_but_cards <= room || self.least(coming, &CostsWithAddition { costs: &self.costs, coming }) <= room
     }
 
-    /// The cheapest request with something more.
+    /// The cost of the cheapest request with the addition.
     fn least(&self, coming: Addition, with: &CostsWithAddition<'_>) -> u32 {
         let Some(costs) = &self.loose else { return window::least(self.input, &CostsWithoutOffers(with)) };
         let coming = Addition { inside: coming.plain, ..coming };
@@ -234,7 +234,7 @@ impl Admitted<'_> {
     }
 }
 
-/// The same without offers: they give way before a call is blocked.
+/// The same without offers, which give way before a call is blocked.
 struct CostsWithoutOffers<'a>(&'a CostsWithAddition<'a>);
 
 impl Costs for CostsWithoutOffers<'_> {
@@ -248,7 +248,7 @@ impl Costs for CostsWithoutOffers<'_> {
     }
 }
 
-/// Costs with something more.
+/// Costs with an addition.
 struct CostsWithAddition<'a> {
     costs: &'a Sums,
     coming: Addition,
@@ -269,7 +269,7 @@ impl Costs for CostsWithAddition<'_> {
 mod tests {
     use super::*;
 
-    /// The turn at 4 in windows with this start, end of what is shortened, and form.
+    /// Turn 4, in windows given by start, end of the shortened turns, and form.
     #[test]
     fn what_comes_in_costs_what_its_place_in_the_window_makes_of_it() {
         let (cut, gone) = (Form::Cut(CLOSED_RESULT), Form::Elided);

@@ -1,21 +1,21 @@
-//! Whether the model is asked to keep a state block, where the policy leaves that to the plan: from the first request on that
-//! leaves out a turn which nobody excluded and no summary stands for. A summary alone never brings the request: where all turns
-//! would go without the accepted summaries, nothing is asked.
-//! Not for: the text of the request, or policies that always ask or never do (`engine::plans`).
+//! Whether the model is asked to keep a state block, for policies that leave this to the plan: from the first request
+//! that leaves out a turn which is neither excluded nor covered by a summary. A summary alone never causes it: if all
+//! turns would be sent without the accepted summaries, the model is not asked.
+//! Not for: the text of the request, or policies that always or never ask (`engine::plans`).
 
+use super::accepted_summaries::Summed;
 use super::admit::{self, Admitted, LookedUp, RowPosition};
-use super::summaries::Summed;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, NotSent, PlanInput};
 use crate::domain::planning::plan::{Blocked, Reason};
 use std::borrow::Cow;
 
-/// The remedy: a state block that exists is kept from then on.
+/// The remedy: a person writes the first state block, and the model keeps it from then on.
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it");
 
-/// The input, with the request for a state block among its blocks where turns are left out. It never blocks a call: where
-/// there is no room for it, a row says so.
-pub(super) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
+/// The input, with the request for a state block added where turns are left out. It never blocks a call: without room
+/// for it, a row says so.
+pub(in crate::context) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
     let Some(request) = &input.state_request else { return Ok(Cow::Borrowed(input)) };
     let without = admit::admit(input)?;
     if !leaves_out_turns(&without) || (!input.summaries.is_empty() && goes_whole_without_summaries(input)) {
@@ -32,13 +32,13 @@ pub(super) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Block
     Ok(Cow::Owned(decided))
 }
 
-/// Whether the request would leave out no turn if no summary were accepted.
+/// Whether no turn would be left out without accepted summaries.
 fn goes_whole_without_summaries(input: &PlanInput) -> bool {
     let bare = admit::admit_with(input, Summed::new(input, Vec::new()), LookedUp::Offered, None);
     bare.is_ok_and(|bare| !leaves_out_turns(&bare))
 }
 
-/// Whether something was said that the request leaves out, though no person, lane or summary keeps it out.
+/// Whether the request leaves out a turn that no person, lane or summary keeps out.
 fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let input = admitted.input;
     let lost = |(at, turn): (usize, &crate::domain::planning::input::TurnInput)| {

@@ -1,11 +1,11 @@
-//! Admission: which candidates go into the budget, and in what form. Hard rules are here: the open turn and sticky pins go
-//! or the call is blocked, atoms stay whole, the total never passes the budget.
-//! Not for: how a message is sent under a mark (`forms`) or sentences about any of it (`explain`, `excluded`).
+//! Admission of all candidates into the budget, each in a form. Holds the hard rules: the open turn and permanent pins
+//! are sent or the call is blocked, atoms are never split, and the total never exceeds the budget.
+//! Not for: the form of a message under a mark (`forms`) or rows and reasons (`explain`).
 
+use super::accepted_summaries::{self, Summed};
 use super::choose::{self, Choice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
 use super::offers::Offers;
-use super::summaries::{self, Summed};
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
@@ -14,112 +14,113 @@ use crate::domain::planning::plan::{Blocked, Form, Reason};
 use crate::domain::planning::policy::{Layout, Section};
 use crate::domain::planning::tuning::Choose;
 
-/// Results of the open turn: the newest so many keep more characters than the older ones.
+/// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;
 const OPEN_RESULT: u32 = 5_000;
 
-/// Where a closed turn or a leased text stands.
+/// The place of a closed turn or leased text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum RowPosition {
-    /// In the window, in its place.
+pub(in crate::context) enum RowPosition {
+    /// In the window.
     Window,
-    /// Before it, as a card.
+    /// Before the window, as a card.
     Card(Section),
-    /// Out by the window or the room.
+    /// Left out by the window or the budget.
     Outside,
-    /// Out by a person's mark.
+    /// Left out by a person's mark.
     Excluded {
-        /// This call only.
+        /// For this call only.
         once: bool,
     },
     /// A summary that is not used.
     Idle,
-    /// A leased pin for which its cap, or the room, leaves none.
+    /// A lease that its cap or the budget leaves no room for.
     NoLease {
-        /// The cap is what stops it.
+        /// Whether the cap is the limit.
         capped: bool,
     },
 }
 
 impl RowPosition {
-    /// The turn goes, whole or as a card.
-    pub(super) fn goes(self) -> bool {
+    /// Whether the turn is sent, in full or as a card.
+    pub(in crate::context) fn goes(self) -> bool {
         matches!(self, Self::Window | Self::Card(_))
     }
 
-    /// A person took it out.
-    pub(super) fn taken_out(self) -> bool {
+    /// Whether a person excluded it.
+    pub(in crate::context) fn taken_out(self) -> bool {
         matches!(self, Self::Excluded { .. })
     }
 }
 
-/// What becomes of the allowance for what is looked up.
+/// How the allowance for retrieved candidates is used.
 #[derive(Clone, Copy)]
-pub(super) enum LookedUp {
-    /// The offers spend it.
+pub(in crate::context) enum LookedUp {
+    /// Offers spend it.
     Offered,
-    /// So many tokens are kept free instead.
+    /// Keep this many tokens free instead.
     KeptFree(u32),
 }
 
-/// What admission decided.
-pub(super) struct Admitted<'a> {
-    pub(super) input: &'a PlanInput,
-    pub(super) marks: Marks<'a>,
-    pub(super) window: Window,
-    /// What the window may make of the request, where that is less than the budget.
-    pub(super) most: Option<u32>,
-    pub(super) choice: Choice,
-    /// For each turn.
-    pub(super) places: Vec<RowPosition>,
-    /// For each block: nothing where it just goes.
-    pub(super) leases: Vec<Option<RowPosition>>,
-    /// Tokens that leases may take together.
-    pub(super) lease_cap: u32,
-    pub(super) open: Vec<Form>,
-    /// Which turns a summary stands for.
-    pub(super) summed: Summed,
+/// The result of admission.
+pub(in crate::context) struct Admitted<'a> {
+    pub(in crate::context) input: &'a PlanInput,
+    pub(in crate::context) marks: Marks<'a>,
+    pub(in crate::context) window: Window,
+    /// The maximum size of the request that the window may produce, if less than the budget.
+    pub(in crate::context) most: Option<u32>,
+    pub(in crate::context) choice: Choice,
+    /// The place of each turn.
+    pub(in crate::context) places: Vec<RowPosition>,
+    /// For each block: `None` if it is not a lease and is sent.
+    pub(in crate::context) leases: Vec<Option<RowPosition>>,
+    /// Tokens that all leases may take together.
+    pub(in crate::context) lease_cap: u32,
+    pub(in crate::context) open: Vec<Form>,
+    /// The turns that summaries replace.
+    pub(in crate::context) summed: Summed,
     offers: Offers<'a>,
-    /// An upper bound of the request's tokens, never above the room.
-    pub(super) total: u32,
-    pub(super) costs: Sums,
-    /// Costs without the policy's choice and without offers, by which a call is blocked; none where the policy chooses nothing.
-    pub(super) loose: Option<Sums>,
+    /// Upper bound of the request's tokens, never above the budget.
+    pub(in crate::context) total: u32,
+    pub(in crate::context) costs: Sums,
+    /// Costs without the policy's choice and without offers, which decide whether a call is blocked; `None` where the
+    /// policy chooses nothing.
+    pub(in crate::context) loose: Option<Sums>,
 }
 
 impl Admitted<'_> {
-    /// Tokens still free.
-    pub(super) fn free(&self) -> u32 {
+    /// Free tokens.
+    pub(in crate::context) fn free(&self) -> u32 {
         self.input.budget.prompt.saturating_sub(self.total)
     }
 
-    /// The blocks of what was let in, in the order in which they are sent.
-    pub(super) fn offered(&self) -> Vec<Block> {
+    /// The blocks of admitted candidates, in sending order.
+    pub(in crate::context) fn offered(&self) -> Vec<Block> {
         self.offers.blocks(&|turn| self.places[turn].goes())
     }
 
-    /// What was offered and stays out.
-    pub(super) fn not_let_in(&self) -> Vec<NotSent> {
+    /// Candidates that were not admitted.
+    pub(in crate::context) fn not_let_in(&self) -> Vec<NotSent> {
         self.offers.near(&|turn| self.places[turn].goes())
     }
 
-    /// How each message of a closed turn in the window is sent.
-    pub(super) fn forms(&self, turn: usize) -> Vec<Form> {
+    /// The form of each message of a closed turn in the window.
+    pub(in crate::context) fn forms(&self, turn: usize) -> Vec<Form> {
         let form = if turn < self.window.shortened { self.window.form } else { Form::Full };
         turn_forms(&self.input.turns[turn], self.choice.form(turn, form), &self.marks)
     }
 }
 
-/// Running sums over the turns, so that any window's cost is a few additions.
-pub(super) struct Sums {
+/// Prefix sums over the turns, so that the cost of any window takes a few additions.
+pub(in crate::context) struct Sums {
     fixed: u32,
-    /// What offers take, by the window's start.
+    /// Tokens of the offers, by the start of the window.
     offered: Vec<u32>,
-    pub(super) summed: usize,
+    pub(in crate::context) summed: usize,
     full: Vec<u32>,
     cut: Vec<u32>,
     elided: Vec<u32>,
-    /// Cards needed for turns before index i: sticky and included-once ones.
+    /// Tokens of required cards (pinned and included-once turns) before each index.
     cards: Vec<u32>,
 }
 
@@ -152,12 +153,12 @@ impl Sums {
     }
 
     /// The request's cost without offers, which never block a call.
-    pub(super) fn required(&self, start: usize, shortened: usize, form: Form) -> u32 {
+    pub(in crate::context) fn required(&self, start: usize, shortened: usize, form: Form) -> u32 {
         self.fixed.saturating_add(self.turns(start, shortened, form)).saturating_add(self.cards[start])
     }
 
-    /// The turns of a window alone.
-    pub(super) fn turns(&self, start: usize, shortened: usize, form: Form) -> u32 {
+    /// The cost of a window's turns alone.
+    pub(in crate::context) fn turns(&self, start: usize, shortened: usize, form: Form) -> u32 {
         let all = self.full.len() - 1;
         let split = shortened.clamp(start, all);
         let old = match form {
@@ -189,20 +190,20 @@ fn prefix(values: impl Iterator<Item = u32>) -> Vec<u32> {
     sums
 }
 
-/// Decides what goes. Summaries go where they are wanted and fit; they never block a call.
-pub(super) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
+/// Admits all candidates. Summaries are sent where they are wanted and fit; they never block a call.
+pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     admit_beside(input, LookedUp::Offered)
 }
 
-/// The same, with what becomes of the allowance.
-pub(super) fn admit_beside(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
-    summaries::admit(input, looked_up)
+/// Like [`admit`], with a choice of how the allowance is used.
+pub(in crate::context) fn admit_beside(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
+    accepted_summaries::admit(input, looked_up)
 }
 
-/// With `most`, the window makes the request no larger than that, leases apart. In this order: what is required (else the call
-/// is blocked), offers that draw on the room, what was looked up within the mode's allowance, the window with all that is left,
-/// leases.
-pub(super) fn admit_with(
+/// Admits with these summaries. `most` limits the size of the request that the window may produce, leases apart. Order:
+/// required items (else the call is blocked), offers without an allowance, retrieved candidates within the mode's
+/// allowance, the window with the rest of the budget, leases.
+pub(in crate::context) fn admit_with(
     input: &PlanInput,
     summed: Summed,
     looked_up: LookedUp,
@@ -217,7 +218,7 @@ pub(super) fn admit_with(
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(beside));
     let needed = beside.saturating_add(open_cost);
     if needed > room {
-        return Err(super::blocked::blocked(input, &marks, needed, &open));
+        return Err(crate::context::explain::blocked::blocked(input, &marks, needed, &open));
     }
     let Beside { mut offers, open: (open, open_cost) } =
         Beside::new(input, (&marks, &summed), room - beside, looked_up);
@@ -266,10 +267,10 @@ pub(super) fn admit_with(
     })
 }
 
-/// Offers and the open turn, in the room that what is required leaves.
+/// Offers and the open turn, in the room beside everything required.
 struct Beside<'a> {
     offers: Offers<'a>,
-    /// The open turn's forms, and what they cost.
+    /// The open turn's forms and their cost.
     open: (Vec<Form>, u32),
 }
 
@@ -284,8 +285,8 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// What the policy chooses beside the offers that there would be room for if no turn had to go: so that marking one turn
-/// changes what is chosen of no other. What is offered of a turn that is chosen costs nothing, which makes room for others.
+/// The policy's choice beside the offers that would fit if no turn had to be sent, so that a mark on one turn does not
+/// change the choice of another. Candidates of a chosen turn cost nothing, which makes room for others.
 fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp, summed: &Summed) -> Choice {
     if matches!(input.policy.choose, Choose::Recent | Choose::Lane) {
         return choose::choose(input, marks, (0, 0), (summed, None), &|_| 0);
@@ -314,7 +315,7 @@ fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp
     choice
 }
 
-/// Whether a turn goes by itself, leases apart, when the window starts at `start`.
+/// Whether a turn is sent without a lease, if the window starts at `start`.
 fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, (turn, start): (usize, usize)) -> bool {
     match marks.turn(&input.turns[turn]).map(|mark| mark.kind) {
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => false,
@@ -323,19 +324,19 @@ fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, (turn, start
     }
 }
 
-/// A text that goes only while its lease, the leases' cap and the room allow.
-pub(super) fn leased(block: &Block) -> bool {
+/// Whether a block is sent only within its lease, the cap of leases and the budget.
+pub(in crate::context) fn leased(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. })
 }
 
-/// What must go beside the turns: blocks, tools, framing, and the label of the message where blocks stand before it.
+/// Tokens required beside the turns: blocks, tools, framing, and the label of the user message if blocks precede it.
 fn around(input: &PlanInput, summed: &Summed) -> u32 {
     let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
     let required = input.blocks.iter().filter(|block| !leased(block) && !summed.leaves_out(block));
     let blocks = required.fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
     let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
     let asks = input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
-    // Instructions, cards; blocks of a message of their own where nobody asks; the request to go on.
+    // Instructions and cards; blocks in a message of their own if no user message is open; the continuation request.
     let messages = 2 + u32::from(!asks) + u32::from(has(Section::UserMessage));
     blocks
         .saturating_add(if labelled { input.labelled } else { 0 })
@@ -343,8 +344,8 @@ fn around(input: &PlanInput, summed: &Summed) -> u32 {
         .saturating_add(input.tools_tokens)
 }
 
-/// The open turn whole; where that does not fit, with its tool results cut; the result may still be over the room. What
-/// the person asks goes as it is, whatever mark is on it.
+/// The forms of the open turn and their cost: in full, or with shortened tool results if it does not fit. The result
+/// may still exceed `room`. The person's question is always sent in full, whatever mark it has.
 fn open_forms(input: &PlanInput, marks: &Marks<'_>, room: u32) -> (Vec<Form>, u32) {
     let messages = &input.open.messages;
     let asked = |form: Form, at: usize| {
@@ -368,16 +369,16 @@ fn open_forms(input: &PlanInput, marks: &Marks<'_>, room: u32) -> (Vec<Form>, u3
     (cut, cost)
 }
 
-/// Hands out what leased pins may take.
-pub(super) struct Leases {
-    pub(super) cap: u32,
-    pub(super) room: u32,
-    pub(super) total: u32,
-    pub(super) taken: u32,
+/// Places leases within their cap and the budget.
+pub(in crate::context) struct Leases {
+    pub(in crate::context) cap: u32,
+    pub(in crate::context) room: u32,
+    pub(in crate::context) total: u32,
+    pub(in crate::context) taken: u32,
 }
 
 impl Leases {
-    pub(super) fn place(&mut self, tokens: u32, framing: u32) -> RowPosition {
+    pub(in crate::context) fn place(&mut self, tokens: u32, framing: u32) -> RowPosition {
         if self.taken.saturating_add(tokens) > self.cap {
             RowPosition::NoLease { capped: true }
         } else if self.total.saturating_add(tokens).saturating_add(framing) > self.room {
@@ -389,8 +390,8 @@ impl Leases {
         }
     }
 
-    /// A turn that goes as a card makes what was offered of it cost nothing: that room goes to leases for which there was
-    /// none before. `spent` says what offers take beside such places.
+    /// A turn sent as a card frees the tokens of its quotations; leases that had no room may use them. `spent` returns
+    /// the tokens of the offers for given places.
     fn place_in_returned_room(
         &mut self,
         input: &PlanInput,
@@ -413,7 +414,7 @@ impl Leases {
     }
 }
 
-/// Turn by turn, newest leases first while the room and their cap last.
+/// The place of each turn; the newest leases first while the budget and their cap last.
 fn places(
     input: &PlanInput,
     marks: &Marks<'_>,

@@ -1,17 +1,17 @@
-//! A call whose required parts do not fit: what they are and the ways out.
-//! Not for: finding out that they do not (`admit`).
+//! A call whose required parts do not fit: what they are, and the remedies.
+//! Not for: detecting that (`admission`).
 
-use super::explain;
-use super::forms::{Marks, cost_of, turn_cost};
-use super::window::OPEN_OLDER;
+use crate::context::admission::forms::{Marks, cost_of, turn_cost};
+use crate::context::admission::window::OPEN_OLDER;
+use crate::context::explain;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput};
 use crate::domain::planning::plan::{Blocked, Choice, Form, Reason};
 use crate::domain::planning::policy::Section;
 
-/// `needed` tokens are over the prompt budget, with the open turn in the forms `open`.
-pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
+/// The report for a call that needs `needed` tokens, more than the budget, with the open turn in the forms `open`.
+pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
     let larger = input.budget.cap_for(needed).map(|at_least| Choice::LargerBudget { at_least });
     let mut choices: Vec<Choice> = larger.into_iter().chain([Choice::OtherModel]).collect();
     let pinned = pinned(input, marks);
@@ -35,7 +35,7 @@ pub(super) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &
     Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows })
 }
 
-/// What a person's marks require, and what each takes.
+/// The items that a person's marks require, and their tokens.
 fn pinned(input: &PlanInput, marks: &Marks<'_>) -> Vec<(Atom, u32)> {
     let turns = input.turns.iter().filter_map(|turn| {
         let mark = marks.turn(turn).filter(|mark| matches!(mark.kind, MarkKind::Sticky | MarkKind::IncludeOnce))?;

@@ -1,9 +1,9 @@
-//! Accounts for a request that a person edited by hand: what went as it was planned keeps its rows, what was changed or
-//! written is a row of its own, and what did not go as it stood is told to be out.
+//! The plan of a request that a person edited by hand: unchanged messages keep their rows, changed or added ones get
+//! rows of their own, and the rest is left out.
 //! Not for: sending it, or the texts themselves (`domain::call::request`).
 
 use super::checks::{count_body, count_message};
-use super::render::{Outline, RequestPiece};
+use crate::context::render::{Outline, RequestPiece};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::request;
 use crate::domain::call::tokens::CountTokens;
@@ -15,19 +15,19 @@ use crate::domain::planning::policy::Section;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The request that was planned.
+/// The planned request.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedRequest<'a> {
     /// Its plan.
     pub plan: &'a ContextPlan,
     /// Its body.
     pub body: &'a str,
-    /// What the body consists of.
+    /// The pieces of the body.
     pub outline: &'a Outline,
 }
 
-/// The plan of an edited body, and what that body consists of; nothing where the body is no chat request. Tokens are
-/// counted from the body alone, as [`crate::context::checks`] does.
+/// The plan and the pieces of an edited body; `None` if it is no chat request. Tokens are counted from the body alone,
+/// as [`crate::context::render::checks`] does.
 #[must_use]
 pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -> Option<(ContextPlan, Outline)> {
     let est_total = count_body(body.as_bytes(), base.plan.encoding, counter)?;
@@ -66,7 +66,7 @@ pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -
     Some((plan, outline))
 }
 
-/// For each message of the new body the message of the old one that it still is; their order stays.
+/// For each message of the new body, the index of the equal message of the old one; their order is kept.
 fn kept(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
     let hash = |message: &Value| Fields::new("message").json(message).finish();
     let old: Vec<Hash> = old.iter().map(hash).collect();
@@ -81,7 +81,7 @@ fn kept(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
         .collect()
 }
 
-/// The rows whose texts stand in each message of the planned body, by their places in the plan.
+/// For each message of the planned body, the indices of the rows whose texts it contains.
 fn holders(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
     let mut of: HashMap<Hash, usize> = HashMap::new();
     for (at, row) in base.plan.rows.iter().enumerate().filter(|(_, row)| row.included()) {
@@ -100,7 +100,7 @@ fn holders(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
     found
 }
 
-/// Rows of which something did not go as it stood.
+/// Rows of which some part was not sent unchanged.
 fn touched(base: PlannedRequest<'_>, kept: &[Option<u32>], holders: &HashMap<u32, Vec<usize>>) -> HashSet<usize> {
     let still: HashSet<u32> = kept.iter().flatten().copied().collect();
     let lost = base.outline.iter().filter_map(|stretch| stretch.message).filter(|message| !still.contains(message));
@@ -117,7 +117,7 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// A message as it stands in the edited body: the rows that it was made of, or one of its own.
+    /// Adds the rows of a message of the edited body: those it was made of, or one of its own.
     fn message(&mut self, at: usize, message: &Value, kept: Option<u32>, asks: bool) {
         let place = u32::try_from(at).ok();
         if let Some(before) = kept {
@@ -172,7 +172,7 @@ fn role(message: &Value) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What stays out of an edited request: what went by the plan and no longer does, and what was out already.
+/// Rows left out of an edited request: those that the edit removed, and those that were out before.
 fn rest(plan: &ContextPlan, goes: &[Row]) -> Vec<Row> {
     let gone = |row: &&Row| !goes.iter().any(|known| known.atom == row.atom && known.text == row.text);
     let away = plan.included().filter(gone).map(|row| Row {
@@ -184,7 +184,8 @@ fn rest(plan: &ContextPlan, goes: &[Row]) -> Vec<Row> {
     plan.suggested().cloned().chain(away).chain(plan.excluded().cloned()).collect()
 }
 
-/// Rows, framing and tools sum to what the body counts: labels and separators that a neighbour lost are put to the last row.
+/// Makes rows, framing and tools add up to the body's count: labels and separators that a neighbor lost are counted
+/// with the last row.
 fn even(plan: &mut ContextPlan) {
     let fixed = plan.framing + plan.tools;
     let rows: u32 = plan.included().map(|row| row.tokens).sum();

@@ -1,44 +1,45 @@
-//! Accepted summaries in a plan: which of them go, which turns they stand for, and their rows where they do not go. One goes
-//! while the request is no larger with it than without it, or where the question asks for it by name.
-//! Not for: which capsule is offered (`engine`) or the window itself (`window`).
+//! Accepted summaries in a plan: which are sent, which turns they replace, and the rows of the others. A summary is
+//! sent if the request is no larger with it than without it, or if the question asks for it by name.
+//! Not for: collecting accepted summaries (`engine`) or the window itself (`window`).
 
 use super::admit::{Admitted, LookedUp, admit_with};
+use super::choose;
 use super::forms::{Marks, turn_cost};
-use super::policy::levels;
 use super::window::{self, Costs, Window};
-use super::{choose, explain};
+use crate::context::explain;
+use crate::context::policy::levels;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, Gap, PlanInput, SummaryInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Budget, Form, Reason, Remedy, Row, RowKind, Verdict};
 use std::collections::{HashMap, HashSet};
 
-/// Times that a plan is solved again in a smaller room until a summary makes it no larger.
+/// How often a plan is solved again in a smaller budget until a summary makes it no larger.
 const TRIES: usize = 8;
 
-/// The remedy of a summary that changes nothing by going.
+/// The remedy of a summary that would not change the request.
 const LIST: (&str, &str) = ("capsules", "lists the summaries in use");
 
-/// See the module.
+/// The summaries of a plan, and the turns that they replace.
 #[derive(Clone, Default)]
-pub(super) struct Summed {
-    /// The capsules that go.
-    pub(super) used: Vec<Hash>,
-    /// For each turn: the capsule that stands for it.
-    pub(super) by: Vec<Option<Hash>>,
-    /// Turns before this index go by a summary; they are not in the window.
-    pub(super) floor: usize,
-    /// Tokens that quotations of turns may take which a summary covers that lacks what is asked.
-    pub(super) spare: u32,
+pub(in crate::context) struct Summed {
+    /// The summaries that are sent.
+    pub(in crate::context) used: Vec<Hash>,
+    /// For each turn: the summary that replaces it.
+    pub(in crate::context) by: Vec<Option<Hash>>,
+    /// Turns before this index are replaced by summaries and not part of the window.
+    pub(in crate::context) floor: usize,
+    /// Tokens for quoting turns whose summary lacks what the question asks for.
+    pub(in crate::context) spare: u32,
     gaps: HashMap<Hash, Hash>,
     texts: HashSet<Hash>,
-    /// Why others do not go.
+    /// Why other summaries are not sent.
     out: HashMap<Hash, Reason>,
 }
 
 impl Summed {
-    /// With these capsules used, and no other.
-    pub(super) fn new(input: &PlanInput, used: Vec<Hash>) -> Self {
+    /// With exactly these summaries used.
+    pub(in crate::context) fn new(input: &PlanInput, used: Vec<Hash>) -> Self {
         let covered = || input.covered.iter().filter(|covered| used.contains(&covered.by));
         let users: HashMap<Hash, (Hash, Hash)> = covered().map(|c| (c.user, (c.tip, c.by))).collect();
         let by = |turn: &TurnInput| match turn.atom {
@@ -54,18 +55,23 @@ impl Summed {
         Self { used, by, floor, spare: 0, gaps, texts, out: HashMap::new() }
     }
 
-    /// The capsule that stands for a gap.
-    pub(super) fn gap(&self, gap: &Gap) -> Option<Hash> {
+    /// The summary that covers a gap.
+    pub(in crate::context) fn gap(&self, gap: &Gap) -> Option<Hash> {
         self.gaps.get(&gap.range.1).copied()
     }
 
-    /// Whether this block is a summary that is not used.
-    pub(super) fn leaves_out(&self, block: &Block) -> bool {
+    /// Whether this block is a summary that is not sent.
+    pub(in crate::context) fn leaves_out(&self, block: &Block) -> bool {
         block.kind == RowKind::Summary && !self.texts.contains(&block.text)
     }
 
-    /// The row of a summary that is not used; none of an older level where the newer one stands for the same.
-    pub(super) fn row(&self, row: Row, (free, budget): (u32, &Budget), all: &[SummaryInput]) -> Option<Row> {
+    /// The row of a summary that is not sent; `None` for an older level whose newer level replaces the same turns.
+    pub(in crate::context) fn row(
+        &self,
+        row: Row,
+        (free, budget): (u32, &Budget),
+        all: &[SummaryInput],
+    ) -> Option<Row> {
         let older = all.iter().any(|one| Some(one.text) == row.text && one.older);
         let (why, (action, does)) = match row.text.and_then(|text| self.out.get(&text)) {
             Some(Reason::Budget { free: most }) => (Reason::Budget { free: free.min(*most) }, budget.remedy()),
@@ -81,22 +87,22 @@ impl Summed {
     }
 }
 
-/// The turns that a capsule stands for, by their user messages.
+/// The turns that a summary replaces, by the keys of their user messages.
 fn turns_of(input: &PlanInput, by: Hash) -> HashSet<Hash> {
     input.covered.iter().filter(|covered| covered.by == by).map(|covered| covered.user).collect()
 }
 
-/// Decides which summaries go, one after the other in the order in which they were accepted, and what goes beside them.
-pub(super) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
+/// Decides which summaries are sent, one after the other in the order of their acceptance, and admits everything else.
+pub(in crate::context) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
     let solve = |used: Vec<Hash>| admit_with(input, Summed::new(input, used), looked_up, None);
-    // What went with the last call goes on going: its turns are no longer in the window, so nothing tells what it saves.
+    // Summaries of the last call stay: their turns are no longer in the window, so their savings cannot be computed.
     let kept: Vec<Hash> = window::went_on(input).filter(|by| input.summaries.iter().any(|one| one.by == *by)).collect();
     let mut best = if kept.is_empty() { solve(kept)? } else { solve(kept).or_else(|_| solve(Vec::new()))? };
     if input.summaries.is_empty() {
         return Ok(best);
     }
     let (mut out, mut most) = (HashMap::new(), u32::MAX);
-    // What the request takes with all that it quotes: nothing that is accepted makes it larger.
+    // The request's size with all its quotations: no further summary may make it larger.
     let mut whole = with_what_they_lack(&best, None, looked_up);
     for summary in &input.summaries {
         if best.summed.used.contains(&summary.by) {
@@ -121,7 +127,8 @@ pub(super) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'
     Ok(best)
 }
 
-/// The plan with turns that left for a summary and fit again, since the summary replaced a longer one: no larger than `most`.
+/// The plan with turns that a summary had displaced and that fit again because it replaced a longer summary; no larger
+/// than `most`.
 fn reaching_back<'a>(best: &Admitted<'a>, most: u32, looked_up: LookedUp) -> Option<Admitted<'a>> {
     let spare = most.saturating_sub(explain::size(best));
     let room = best.most?.saturating_add(Some(spare).filter(|spare| *spare > 0)?);
@@ -129,7 +136,7 @@ fn reaching_back<'a>(best: &Admitted<'a>, most: u32, looked_up: LookedUp) -> Opt
     (explain::size(&next) <= most).then_some(next)
 }
 
-/// The plan with one summary more, or why it does not go.
+/// The plan with one more summary, or why it is not sent.
 fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
     let turns = turns_of(input, summary.by);
@@ -143,7 +150,7 @@ fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) ->
     };
     let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !whole(by)).copied().collect();
     used.push(summary.by);
-    // Only where turns that it covers were lost do others leave for it.
+    // Other turns may leave for it only if turns that it covers were lost.
     let goes = |user: &Hash| {
         let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
         at.is_some_and(|at| best.places[at].goes() || best.places[at].taken_out())
@@ -169,8 +176,9 @@ fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) ->
     Err(Reason::SavesNothing)
 }
 
-/// The plan without its oldest summaries, one after the other, while levels are too full and all that may leave them has left:
-/// none that the question names or that is younger than its level's age, and none that makes the plan larger by leaving.
+/// The plan without its oldest summaries, removed one after the other while the levels are too full and everything else
+/// that may leave has left. Keeps summaries that the question names, that are younger than their level's minimum age,
+/// or whose removal would make the plan larger.
 fn without_the_oldest<'a>(
     mut best: Admitted<'a>,
     looked_up: LookedUp,
@@ -200,22 +208,22 @@ fn without_the_oldest<'a>(
     best
 }
 
-/// Seconds since the newest turn was said that a summary covers; those of turns that are no longer read are the longest.
+/// Age in seconds of the newest turn that a summary covers; `u64::MAX` if none of its turns is in the input.
 fn age(input: &PlanInput, by: Hash) -> u64 {
     let turns = turns_of(input, by);
     let covered = input.turns.iter().filter(|turn| turn.messages.first().is_some_and(|one| turns.contains(&one.key)));
     covered.map(|turn| turn.facts.age).min().unwrap_or(u64::MAX)
 }
 
-/// What was free for a summary beside what is required with it.
+/// The reason with the tokens that were free for a summary beside everything required.
 fn no_room(input: &PlanInput, summary: &SummaryInput, needed: u32) -> Reason {
     let block = input.blocks.iter().find(|block| block.text == summary.text);
     let beside = needed.saturating_sub(block.map_or(0, |block| block.tokens));
     Reason::Budget { free: input.budget.prompt.saturating_sub(beside) }
 }
 
-/// The plan with quotations of covered turns, where the question names what their summary lacks; with them it takes no more
-/// than the limit, else no more than the turns that the summaries cover would.
+/// The plan with quotations of covered turns, if the question names what their summary lacks. It takes no more than
+/// `limit`, or without a limit no more than the request would take with the covered turns in place of their summaries.
 fn with_what_they_lack<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: LookedUp) -> Option<Admitted<'a>> {
     let input = best.input;
     let used = || input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));

@@ -1,0 +1,20 @@
+//! Admission: which candidates are sent, in which form, within the budget.
+//! Not for: formulas of policies (`policy`), the rows and reasons of the result (`explain`), or bytes (`render`).
+//!
+//! * [`admit`] applies the hard rules and adds up the request.
+//! * [`window`] decides where the window of recent turns starts, and how far tool results are shortened.
+//! * [`forms`] gives the form of each message under a person's marks, and its cost.
+//! * [`choose`] applies the policy's formulas to the input.
+//! * [`offers`] admits the candidates that sources offer beside the turns.
+//! * [`accepted_summaries`] decides which accepted summaries replace turns.
+//! * [`state_request`] decides whether the model is asked to keep a state block.
+
+pub(super) mod accepted_summaries;
+pub(super) mod admit;
+pub(super) mod choose;
+pub(super) mod forms;
+#[cfg(test)]
+mod laws_tests;
+pub(super) mod offers;
+pub(super) mod state_request;
+pub(super) mod window;
